@@ -1,0 +1,119 @@
+"""Every error the planner raises on purpose.
+
+    PlannerError
+    |-- InputError (also a ValueError)   an argument, file or answer is not usable
+    |   `-- FileError                    ... and it came from, or was meant for, a file
+    |-- SolverError                      no certified answer could be produced
+    |   |-- InfeasibleError              the requirements exclude each other
+    |   |-- UnboundedError               a requirement is missing, so there is no optimum
+    |   `-- ConvergenceError             a solver stopped before it was done
+    `-- VerificationError                numbers do not keep the privacy they promise
+
+Each message names the offending argument and value, what is allowed, and what
+to do about it. The command line prints the message alone, without a traceback.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = [
+    "ConvergenceError",
+    "FileError",
+    "InfeasibleError",
+    "InputError",
+    "PlannerError",
+    "SolverError",
+    "UnboundedError",
+    "VerificationError",
+]
+
+
+class PlannerError(Exception):
+    """Base class of all errors raised on purpose by this package."""
+
+
+class InputError(PlannerError, ValueError):
+    """An argument is outside what is allowed.
+
+    Parameters
+    ----------
+    argument:
+        Name of the argument, column or key.
+    value:
+        The offending value; shown shortened.
+    allowed:
+        The allowed range, as a phrase that completes "must be ...".
+    remedy:
+        What to do about it, as a sentence. Optional.
+
+    Examples
+    --------
+    >>> raise InputError("users", 0, "a whole number of at least 1")
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: users is 0 but must be a whole number of at least 1.
+    """
+
+    def __init__(self, argument: str, value: object, allowed: str, remedy: str = "") -> None:
+        self.argument = argument
+        self.value = value
+        self.allowed = allowed
+        self.remedy = remedy
+        super().__init__(f"{argument} is {_shorten(value)} but must be {allowed}.{_after(remedy)}")
+
+
+class FileError(InputError):
+    """A file cannot be read, understood or written; ``reason`` says why.
+
+    Examples
+    --------
+    >>> raise FileError("survey.toml", "line 3, column 7: expected '='", "Fix the line.")
+    Traceback (most recent call last):
+    ...
+    planner.errors.FileError: survey.toml: line 3, column 7: expected '='. Fix the line.
+    """
+
+    def __init__(self, path: str | Path, reason: str, remedy: str = "") -> None:
+        super().__init__("file", str(path), "a usable file", remedy)
+        self.reason = reason
+        self.args = (f"{path}: {reason.rstrip('.')}.{_after(remedy)}",)
+
+
+class SolverError(PlannerError):
+    """No certified answer could be produced. ``remedy`` says what to try."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{reason.rstrip('.')}.{_after(remedy)}")
+
+
+class InfeasibleError(SolverError):
+    """The requirements exclude each other: there is no mechanism that meets them all."""
+
+
+class UnboundedError(SolverError):
+    """A requirement is missing, so that the error can be made as small as one likes."""
+
+
+class ConvergenceError(SolverError):
+    """A solver stopped before it was done; its iterate is not returned."""
+
+
+class VerificationError(PlannerError):
+    """Exact re-verification failed: the numbers do not keep the promised budgets."""
+
+    def __init__(self, reason: str, remedy: str = "Do not deploy these parameters.") -> None:
+        self.reason = reason
+        self.remedy = remedy
+        super().__init__(f"{reason.rstrip('.')}.{_after(remedy)}")
+
+
+def _shorten(value: object, width: int = 60) -> str:
+    text = repr(value)
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+def _after(remedy: str) -> str:
+    return f" {remedy}" if remedy else ""
