@@ -68,7 +68,7 @@ class PrivKVM(NumericMechanism):
     >>> mechanism.output_law([1.0, np.nan]).round(4).tolist()
     [[0.2497, 0.1874, 0.5629], [0.7503, 0.1249, 0.1249]]
     >>> round(mechanism.privacy_loss(), 4), round(mechanism.epsilon, 4)
-    (1.5059, 2.2)
+    (1.5058, 2.2)
     """
 
     epsilon: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +54,7 @@ class SampledAttributes:
     >>> [e.mean.lower < truth < e.mean.upper for e, truth in zip(estimates, (0.5, -0.25))]
     [True, True]
     >>> several.error_bound(200_000, beta=0.05).round(3).tolist()
-    [0.029, 0.029]
+    [0.022, 0.022]
     """
 
     mechanisms: tuple[NumericMechanism, ...]
