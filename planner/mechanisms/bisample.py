@@ -17,29 +17,21 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism, summarise
 from planner.mechanisms.numeric import (
-    NumericDomain,
     NumericMechanism,
     NumericVariance,
     SignCoin,
     chunks,
     nobody_answered,
 )
+from planner.numeric_domain import NumericDomain
 from planner.numeric_estimates import NumericEstimates, Ratio, large_sample
 
-__all__ = ["BiSample", "BiSampleMD", "FirstOrder", "first_order", "prepare_value"]
+__all__ = ["BiSample", "BiSampleMD", "prepare_value"]
 
 Array = NDArray[np.float64]
-
-
-class FirstOrder(NamedTuple):
-    """First-order variances of BiSample-MD's estimates, on ``[-1, 1]``; any one shape."""
-
-    mean: Array
-    missing_rate: Array
-    signed_sum: Array
-    covariance: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +108,7 @@ class BiSampleMD(NumericMechanism):
     ``E[f_pos + f_neg] = 2(1-p) + theta R`` and ``E[f_pos - f_neg] = theta R mean``,
     whence the estimates (eq. 18, 20).
 
-    Variance: see :func:`first_order`. It is first-order in ``1/n`` and that of people
+    Variance: see :func:`~planner.mechanisms.bisample_variance.first_order`. It is first-order in ``1/n`` and that of people
     drawn at random from a large population; :meth:`variance` is for given people and
     smaller by the variance of that drawing.
 
@@ -276,44 +268,6 @@ def prepare_value(values: ArrayLike, preferences: ArrayLike, epsilon: float) -> 
     tolerated = _tolerated(preferences, answers.size)
     answers[tolerated < inputs.budget(epsilon)] = np.nan
     return answers
-
-
-def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float) -> FirstOrder:
-    """Variances of BiSample-MD's estimates for people drawn at random, on ``[-1, 1]``.
-
-    With ``q_pos = theta R (1 + mu)/2 + 1 - p``, ``q_neg = theta R (1 - mu)/2 + 1 - p``
-    and ``v = q (1 - q)``, by the delta method,
-
-        Var[missing rate] = (2/n) (v_pos + v_neg) / theta^2
-        Var[mean]         = (2/n) ((1-mu)^2 v_pos + (1+mu)^2 v_neg) / (theta R)^2
-
-    Parameters
-    ----------
-    theta:
-        ``tanh(eps/2)``, above 0.
-    rate:
-        Share ``R`` of people who answer; the mean's variance is ``inf`` where it is 0.
-    mean:
-        Mean ``mu`` of those who answer, in ``[-1, 1]``.
-    users:
-        Number of reports ``n``.
-
-    Examples
-    --------
-    >>> result = first_order(np.tanh(1.5), 0.9, 0.5, 100_000)
-    >>> round(float(np.sqrt(result.mean)), 5)
-    0.0038
-    """
-    theta, rate, mean = (np.asarray(x, dtype=np.float64) for x in (theta, rate, mean))
-    floor = (1 - theta) / 2
-    positive = theta * rate * (1 + mean) / 2 + floor
-    negative = theta * rate * (1 - mean) / 2 + floor
-    v_pos, v_neg = positive * (1 - positive), negative * (1 - negative)
-    sums = 2 / users * (v_pos + v_neg) / theta**2
-    with np.errstate(divide="ignore"):
-        spread = (1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg
-        ratio = 2 / users * spread / (theta * rate) ** 2
-    return FirstOrder(ratio, sums, sums, 2 / users * (v_pos - v_neg) / theta**2)
 
 
 class _Directions(NamedTuple):

@@ -20,11 +20,11 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.numeric import (
-    NumericDomain,
     NumericMechanism,
     NumericVariance,
     SignCoin,
 )
+from planner.numeric_domain import NumericDomain
 from planner.numeric_estimates import Estimate, NumericEstimates, large_sample
 
 __all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise"]

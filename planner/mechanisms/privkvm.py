@@ -14,12 +14,12 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.forced_answer import summarise
 from planner.mechanisms.numeric import (
-    NumericDomain,
     NumericMechanism,
     NumericVariance,
     SignCoin,
     nobody_answered,
 )
+from planner.numeric_domain import NumericDomain
 from planner.numeric_estimates import NumericEstimates, large_sample, unlimited
 
 __all__ = ["PrivKVM"]

@@ -3,9 +3,10 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bisample import BiSampleMD, first_order, prepare_value
-from planner.mechanisms.numeric import NumericDomain
+from planner.mechanisms.bisample import BiSampleMD, prepare_value
+from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.privkvm import PrivKVM
+from planner.numeric_domain import NumericDomain
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.numeric_suite import NumericSuite
 
