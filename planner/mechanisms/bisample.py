@@ -108,9 +108,9 @@ class BiSampleMD(NumericMechanism):
     ``E[f_pos + f_neg] = 2(1-p) + theta R`` and ``E[f_pos - f_neg] = theta R mean``,
     whence the estimates (eq. 18, 20).
 
-    Variance: see :func:`~planner.mechanisms.bisample_variance.first_order`. It is first-order in ``1/n`` and that of people
-    drawn at random from a large population; :meth:`variance` is for given people and
-    smaller by the variance of that drawing.
+    Variance: see :func:`~planner.mechanisms.bisample_variance.first_order`. It is
+    first-order in ``1/n`` and that of people drawn at random from a large population;
+    :meth:`variance` is for given people and smaller by the variance of that drawing.
 
     Parameters
     ----------

@@ -53,7 +53,8 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     negative = theta * rate * (1 - mean) / 2 + floor
     v_pos, v_neg = positive * (1 - positive), negative * (1 - negative)
     sums = 2 / users * (v_pos + v_neg) / theta**2
-    with np.errstate(divide="ignore"):
-        spread = (1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg
-        ratio = 2 / users * spread / (theta * rate) ** 2
+    spread = 2 / users * ((1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg)
+    answered = np.square(theta * rate)
+    nobody = np.full(np.broadcast_shapes(spread.shape, answered.shape), np.inf)
+    ratio = np.divide(spread, answered, out=nobody, where=answered > 0)
     return FirstOrder(ratio, sums, sums, 2 / users * (v_pos - v_neg) / theta**2)
