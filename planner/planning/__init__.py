@@ -1,0 +1,1 @@
+"""Planning: answers to an analyst's questions, from solvers and mechanisms."""
