@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.binomial_size import binomial_size_limits
 
 __all__ = ["VIEWS", "SamplingPrivacy"]
 
@@ -188,7 +189,7 @@ class SamplingPrivacy:
         if not 0 < confidence < 1:
             raise InputError("confidence", confidence, "above 0 and below 1")
         moved, n = self._moved(aggregate), aggregate.users
-        lower, upper = _binomial_size_limits(
+        lower, upper = binomial_size_limits(
             np.append(moved, moved.sum()), self.sampling, n, (1 - confidence) / 2
         )
         values = slice(0, -1)
@@ -289,32 +290,8 @@ class SamplingPrivacy:
 
 
 def _probability(argument: str, value: object) -> float:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not 0 <= float(value) < 1:  # type: ignore[arg-type]
-        raise InputError(argument, value, "a probability, at least 0 and below 1")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _binomial_size_limits(
-    seen: NDArray[np.int64], chance: float, most: int, tail: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Smallest and largest sizes that do not make ``seen`` an outcome in a ``tail``."""
-    from scipy.special import betainc
-
-    def reaches(size: NDArray[np.int64], least: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``Pr[Binomial(size, chance) >= least]``, for ``0 <= least <= size + 1``."""
-        inside = betainc(np.maximum(least, 1), np.maximum(size - least + 1, 1), chance)
-        return np.where(least == 0, 1.0, np.where(least > size, 0.0, inside))
-
-    lower, upper = seen.copy(), seen.copy()
-    high_lower, high_upper = np.full_like(seen, most), np.full_like(seen, most)
-    for _ in range(int(most).bit_length() + 1):  # bisect for all answers at once
-        middle = (lower + high_lower) // 2
-        plausible = reaches(middle, seen) > tail
-        high_lower = np.where(plausible, middle, high_lower)
-        lower = np.where(plausible, lower, np.minimum(middle + 1, high_lower))
-        middle = (upper + high_upper + 1) // 2
-        plausible = 1 - reaches(middle, seen + 1) > tail
-        upper = np.where(plausible, middle, upper)
-        high_upper = np.where(plausible, high_upper, np.maximum(middle - 1, upper))
-    return high_lower, upper
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        number = float(value)
+        if 0 <= number < 1:
+            return number
+    raise InputError(argument, value, "a probability, at least 0 and below 1")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from statistics import NormalDist
@@ -16,98 +15,20 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
 from planner.mechanisms import inputs
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.planning.sampling_question import SamplingQuestion
 from planner.policy import MAX_EPSILON
 
 __all__ = [
     "ErrorGrid",
     "SamplingDesign",
-    "SamplingQuestion",
     "error_grid",
     "find_parameters",
     "smallest_budget",
 ]
 
 Array = NDArray[np.float64]
-_MAX_PEOPLE = 10**10
 _AGREEMENT = 1e-6  # relative, between the LP and the closed form
 _INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
-
-
-@dataclass(frozen=True, slots=True)
-class SamplingQuestion:
-    """What is asked, of how many, and how much each answer may reveal in round two.
-
-    Parameters
-    ----------
-    epsilons:
-        Budget of each value 1 .. V, or one number for all, in nats, above 0, at most 50:
-        how much the output ``v`` may say about the answer ``v`` (round two seen alone).
-    yes_counts:
-        Expected number of people with each value, shape ``(V,)``, whole, at least 0.
-    population:
-        Number of people asked, at least 1 and at least the sum of ``yes_counts``.
-    cap:
-        Largest sampling probability, above 0 and below 1; 0.45 (the paper's choice)
-        keeps a sampled person in the minority.
-    floor:
-        Smallest ``pi_0``, at least 0 and below 1: people who stay at 0 hide the sampled
-        ones in round one.
-    none_epsilon:
-        Budget of the answer "none of the values"; the smallest of ``epsilons`` if omitted.
-    everyone_has_value:
-        True only if "none of the values" cannot be an answer; then output 0 needs no budget.
-
-    Raises
-    ------
-    InputError
-        A budget, count or probability is out of range, or the counts exceed the population.
-
-    Examples
-    --------
-    >>> SamplingQuestion(1.0, [30, 60], population=286).epsilons
-    (1.0, 1.0)
-    """
-
-    epsilons: float | Sequence[float]
-    yes_counts: Sequence[int]
-    population: int
-    cap: float = 0.45
-    floor: float = 0.0
-    none_epsilon: float | None = None
-    everyone_has_value: bool = False
-
-    def __post_init__(self) -> None:
-        counts = _counts(self.yes_counts)
-        population = _whole("population", self.population, least=1)
-        if sum(counts) > population:
-            allowed = f"at most the population, {population}"
-            raise InputError("yes_counts", sum(counts), f"{allowed}, in total")
-        if self.everyone_has_value and sum(counts) < population:
-            remedy = "The others have none of the values: set everyone_has_value to false."
-            allowed = f"the population, {population}, in total, if everyone has a value"
-            raise InputError("yes_counts", sum(counts), allowed, remedy)
-        if not 0 < self.cap < 1:
-            raise InputError("cap", self.cap, "a probability above 0 and below 1")
-        if not 0 <= self.floor < 1:
-            raise InputError("floor", self.floor, "a probability of at least 0 and below 1")
-        budgets = _budgets(self.epsilons, len(counts))
-        none = min(budgets) if self.none_epsilon is None else self.none_epsilon
-        set_field = object.__setattr__
-        set_field(self, "yes_counts", counts)
-        set_field(self, "population", population)
-        set_field(self, "epsilons", budgets)
-        set_field(self, "none_epsilon", inputs.budget(none, "none_epsilon"))
-
-    @property
-    def output_budgets(self) -> Array:
-        """Budget of each round-two output 0 .. V, shape ``(V + 1,)``; inf if it needs none."""
-        none = inf if self.everyone_has_value else self.none_epsilon
-        return np.array([none, *self.epsilons], dtype=np.float64)  # type: ignore[misc]
-
-    def scaled(self, scale: float) -> SamplingQuestion:
-        """The same question with all budgets times ``scale``."""
-        budgets = tuple(scale * epsilon for epsilon in self.epsilons)  # type: ignore[union-attr]
-        return replace(self, epsilons=budgets, none_epsilon=scale * (self.none_epsilon or 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +141,7 @@ def smallest_budget(
     >>> question = SamplingQuestion(1.0, [300], population=10_000)
     >>> design = smallest_budget(question, absolute_error=60)
     >>> round(design.question.epsilons[0], 4), float(design.absolute_errors()[0].round(4))
-    (0.4913, 60.0)
+    (0.4948, 60.0)
     """
     if not 0 < absolute_error < inf:
         raise InputError("absolute_error", absolute_error, "a number of people above 0")
@@ -235,7 +156,7 @@ def smallest_budget(
     def reached(scale: float) -> bool:
         return bool(_closed_form(scale * budgets, question.floor, question.cap) >= target)
 
-    high = MAX_EPSILON / max(*question.epsilons, question.none_epsilon)  # type: ignore[misc, type-var]
+    high = MAX_EPSILON / max(question.budgets)
     if not reached(high):
         limit = float(_closed_form(high * budgets, question.floor, question.cap))
         best = float(_absolute_errors(np.array([float(largest)]), limit, confidence)[0])
@@ -268,7 +189,7 @@ def error_grid(
     --------
     >>> question = SamplingQuestion(1.0, [100, 400], population=1000, cap=0.5)
     >>> error_grid(question, [0.5, 1.0, 4.0]).errors.round(1).tolist()
-    [[40.9, 81.9], [25.9, 51.8], [19.6, 39.2]]
+    [[42.1, 84.3], [25.9, 51.8], [19.6, 39.2]]
     """
     grid = np.array([inputs.budget(e, "epsilons") for e in np.atleast_1d(epsilons).tolist()])
     if grid.size == 0:
@@ -284,7 +205,7 @@ def error_grid(
 
 
 def _weights(budgets: Array) -> Array:
-    return 1 / np.expm1(budgets)  # 0 for an output that needs no budget
+    return np.asarray(1 / np.expm1(budgets))  # 0 for an output that needs no budget
 
 
 def _closed_form(budgets: Array, floor: float, cap: float) -> Array:
@@ -359,28 +280,3 @@ def _quantile(confidence: float) -> float:
 
 def _absolute_errors(counts: Array, sampling: Array | float, confidence: float) -> Array:
     return _quantile(confidence) * np.sqrt(counts * (1 - sampling) / sampling)
-
-
-def _counts(yes_counts: Sequence[int]) -> tuple[int, ...]:
-    array = np.asarray(yes_counts)
-    if array.ndim != 1 or array.size == 0:
-        raise InputError("yes_counts", yes_counts, "a list with one expected count per value")
-    return tuple(_whole(f"yes_counts[{v}]", count, 0) for v, count in enumerate(array.tolist()))
-
-
-def _whole(argument: str, value: object, least: int) -> int:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not least <= value <= _MAX_PEOPLE:  # type: ignore[operator]
-        raise InputError(argument, value, f"a whole number from {least} to {_MAX_PEOPLE}")
-    return int(value)  # type: ignore[call-overload]
-
-
-def _budgets(epsilons: float | Sequence[float], values: int) -> tuple[float, ...]:
-    if isinstance(epsilons, str) or np.ndim(epsilons) > 1:
-        raise InputError("epsilons", epsilons, "one budget, or a list with one per value")
-    if np.ndim(epsilons) == 0:
-        return (inputs.budget(epsilons),) * values  # type: ignore[arg-type]
-    budgets = np.asarray(epsilons).tolist()
-    if len(budgets) != values:
-        raise InputError("epsilons", epsilons, f"one budget, or a list of {values}, one per value")
-    return tuple(inputs.budget(e, f"epsilons[{v}]") for v, e in enumerate(budgets))
