@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
-from planner.errors import InputError
+from planner.errors import InputError, VerificationError
 from planner.planning.sampling_privacy import SamplingDesign, find_parameters
 from planner.planning.sampling_question import SamplingQuestion
 from planner.planning.sampling_views import GuaranteeViews, guarantee_views
+from planner.survey import Survey
 
-__all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling"]
+__all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling", "plan_sampling_survey"]
 
 ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
@@ -84,10 +86,17 @@ class SamplingPlan:
         ------
         InputError
             The acknowledgement is missing.
+        VerificationError
+            The view relied on has no finite epsilon for the expected counts.
         """
         self._demand_acknowledgement()
         mechanism, views = self.design.mechanism, self.views
         aggregates = views.aggregates
+        totals_epsilon = aggregates.totals_epsilon(self.delta)
+        if self.relies_on == "aggregates-only" and totals_epsilon == inf:
+            reason = f"Released totals have no finite epsilon at delta {self.delta:g}"
+            remedy = "Merge rare values, so that more people have each, or raise delta."
+            raise VerificationError(reason, remedy)
         return {
             "kind": "sampled-choice",
             "denominator": 2**32,
@@ -103,7 +112,7 @@ class SamplingPlan:
                 "aggregates": {
                     "delta": self.delta,
                     "difference_epsilon": _outward(aggregates.difference_epsilon(self.delta)),
-                    "totals_epsilon": _outward(aggregates.totals_epsilon(self.delta)),
+                    "totals_epsilon": _outward(totals_epsilon),
                     "totals_are_exact": aggregates.totals_are_exact,
                     "others_with_each_value": list(aggregates.others_yes),
                     "others_with_none": aggregates.others_no,
@@ -140,6 +149,35 @@ def plan_sampling(
     return SamplingPlan(find_parameters(question), relies_on, acknowledged)
 
 
+def plan_sampling_survey(survey: Survey) -> dict[str, SamplingPlan]:
+    """A plan for each ``"sampled-choice"`` question of a survey, by question name.
+
+    Raises
+    ------
+    InputError
+        No question is of that kind, or as :func:`plan_sampling`.
+    """
+    plans = {}
+    for question in survey.questions:
+        if question.sampling is None:
+            continue
+        settings = question.sampling
+        asked = SamplingQuestion(
+            [level.epsilon for level in question.levels for _ in level.yes_counts],
+            [count for level in question.levels for count in level.yes_counts],
+            survey.users,
+            settings.cap,
+            settings.floor,
+            settings.none_epsilon,
+            settings.everyone_has_value,
+        )
+        plans[question.name] = plan_sampling(asked, settings.relies_on, settings.acknowledged)
+    if not plans:
+        kinds = sorted({question.kind for question in survey.questions})
+        raise InputError("kind", ", ".join(kinds), "'sampled-choice' for one question at least")
+    return plans
+
+
 def _outward(epsilon: float) -> float | str:
     """An epsilon that JSON can carry, raised past the rounding of the logarithm."""
-    return "infinite" if epsilon == float("inf") else epsilon * (1 + 1e-12)
+    return "infinite" if epsilon == inf else epsilon * (1 + 1e-12)

@@ -6,7 +6,7 @@ from math import comb, exp, inf
 import numpy as np
 import pytest
 
-from planner.errors import InputError
+from planner.errors import InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.binomial_window import binomial_window, lower_tail, upper_tail
 from planner.planning.sampling_curves import difference_delta, exchange_delta, smallest_epsilon
@@ -322,6 +322,15 @@ def test_document(relies_on):
     assert guarantee["aggregates"]["others_with_each_value"] == [299]
     epsilon = guarantee["aggregates"]["totals_epsilon"]
     assert plan.views.aggregates.totals_delta(epsilon) <= plan.delta
+
+
+def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
+    rare = SamplingQuestion(1.0, [2], population=10_000)
+    plan = plan_sampling(rare, "aggregates-only", ACKNOWLEDGEMENTS["aggregates-only"])
+    with pytest.raises(VerificationError, match="no finite epsilon"):
+        plan.to_document()
+    other = plan_sampling(rare, "round-two", ACKNOWLEDGEMENTS["round-two"])
+    assert other.to_document()["guarantee"]["aggregates"]["totals_epsilon"] == "infinite"
 
 
 def test_bad_delta():
