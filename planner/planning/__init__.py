@@ -1,1 +1,1 @@
-"""Planning: answers to an analyst's questions, from solvers and mechanisms."""
+"""Planning: an analyst's questions, answered with solvers and mechanisms."""
