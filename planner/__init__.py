@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from planner.objective import Objective
     from planner.policy import PrivacyPolicy
     from planner.solvers import baseline, solve
-    from planner.survey import Level, Question, Survey, load_survey
+    from planner.survey import Level, Question, Survey
+    from planner.survey_file import load_survey
     from planner.table import Certificate, UnaryTable
 
 # Loaded on first use: a client that only randomises must not pay for the solvers.
@@ -54,7 +55,8 @@ _HOMES = {
     "objective": ("Objective",),
     "policy": ("PrivacyPolicy",),
     "solvers": ("baseline", "solve"),
-    "survey": ("Level", "Question", "Survey", "load_survey"),
+    "survey": ("Level", "Question", "Survey"),
+    "survey_file": ("load_survey",),
     "table": ("Certificate", "UnaryTable"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -26,6 +26,7 @@ __all__ = [
     "noise",
     "noise_from_probabilities",
     "p",
+    "p_curvature",
     "p_slope",
     "signal",
     "signal_from_probabilities",
@@ -43,6 +44,11 @@ def p(x: Array) -> Array:
 def p_slope(value: Array) -> Array:
     """Derivative ``p'(x)`` from the value ``p(x)``: ``-p (1 + p)``."""
     return -value * (1.0 + value)
+
+
+def p_curvature(value: Array) -> Array:
+    """Second derivative ``p''(x)`` from the value ``p(x)``: ``p (1 + p) (1 + 2p)``."""
+    return value * (1.0 + value) * (1.0 + 2.0 * value)
 
 
 def noise(s: Array, w: Array) -> Array:

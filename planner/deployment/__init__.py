@@ -1,0 +1,1 @@
+"""Deployment: from a plan to numbers that a real collection can trust."""

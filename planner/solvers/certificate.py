@@ -1,0 +1,78 @@
+"""A proof of optimality by one linear program, whatever solver found the point.
+
+At the point ``v0`` every branch of the objective is replaced by its tangent plane.
+The branches are convex, so the largest plane lies below the objective, and its
+minimum over the privacy rows is a lower bound of the optimum. The bound is then
+computed again from the linear program's multipliers alone, with every rounding error
+of the linear solver charged against it, so it does not rest on a tolerance.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from planner.errors import ConvergenceError
+from planner.solvers.program import Program
+
+__all__ = ["Proof", "prove"]
+
+Array = NDArray[np.float64]
+
+
+class Proof(NamedTuple):
+    """Lower bound of the optimum, and the multipliers that prove it."""
+
+    lower_bound: float
+    shadow_prices: Array
+    weights: Array  # of the maximum's branches, shape (t,), sum 1
+
+
+def prove(program: Program, v0: Array) -> Proof:
+    """Bound the optimum of ``program`` from below by its tangent planes at ``v0``.
+
+    Raises
+    ------
+    ConvergenceError
+        The linear program could not be solved.
+    """
+    rows = program.model.rows(program.policy, v0)
+    total, branches, slope, own = program.pieces(v0)
+    t, size = branches.size, v0.size
+    extra = rows.matrix.shape[1] - size
+    # In steps u = v / v0, and in units of the objective, all numbers are near 1.
+    unit = abs(total + branches.max())
+    step = np.concatenate([v0.ravel(), np.full(extra, v0.max())])
+    cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
+    planes = sp.hstack(
+        [
+            *(sp.diags_array(own[c] * v0[c] / unit) for c in range(len(v0))),
+            sp.csr_array((t, extra)),
+            sp.csr_array(-np.ones((t, 1))),
+        ]
+    )
+    privacy = sp.hstack([rows.matrix @ sp.diags_array(step), sp.csr_array((rows.limit.size, 1))])
+    matrix = sp.csr_array(sp.vstack([planes, privacy]))
+    limit = np.concatenate([np.sum(own * v0, axis=0) / unit - branches / unit, rows.limit])
+    ceiling = (program.model.ceiling(program.policy) / v0).ravel()
+    far = 10 * float(np.max(program.policy.epsilons)) / v0.max() + 10
+    low = np.concatenate([np.zeros(size), np.full(extra, -far), [-np.inf]])
+    high = np.concatenate([ceiling, np.full(extra, far), [np.inf]])
+    answer = linprog(
+        cost, A_ub=matrix, b_ub=limit, bounds=np.column_stack([low, high]), method="highs"
+    )
+    if answer.status != 0:
+        raise ConvergenceError(f"The certificate's linear program failed: {answer.message}")
+
+    multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
+    weights = multipliers[:t] / multipliers[:t].sum()
+    prices = multipliers[t:]
+    reduced = cost[:-1] + (matrix.T @ np.concatenate([weights, prices]))[:-1]
+    rest = np.minimum(reduced * low[:-1], reduced * high[:-1]).sum()
+    constant = (total - np.sum(slope * v0)) / unit
+    bound = constant - limit[:t] @ weights - limit[t:] @ prices + rest
+    return Proof(float(bound * unit), (rows.price @ prices) * unit, weights)

@@ -1,0 +1,346 @@
+"""The three models of IDUE as convex programs: coordinates, error terms, privacy rows.
+
+=======  ======================  ===============================  ======================
+model    coordinates of a level  noise, signal                    restriction
+=======  ======================  ===============================  ======================
+opt0     s, w                    p(s)(1 + p(w)), p(w) - p(s)      none (IDUE eq. 9)
+opt1     tau = s = w             p(tau)(1 + p(tau)), 0            a + b = 1 (eq. 11)
+opt2     x = 1/2 - b             1 / (4 x^2) - 1, 1               a = 1/2 (eq. 12)
+=======  ======================  ===============================  ======================
+
+In these coordinates privacy is a set of linear rows and every objective of
+:mod:`planner.objective` is convex. opt0 too: the paper calls it non-convex, which is
+true in (a, b) only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from planner import logodds
+from planner.errors import ConvergenceError, InputError
+from planner.policy import PrivacyPolicy
+
+__all__ = ["MODELS", "Atoms", "Curvature", "Model", "Rows", "model_named"]
+
+Array = NDArray[np.float64]
+
+
+class Atoms(NamedTuple):
+    """Error terms of each level, ``(t,)``, and their slopes by coordinate, ``(c, t)``."""
+
+    noise: Array
+    signal: Array
+    noise_slope: Array
+    signal_slope: Array
+
+
+class Curvature(NamedTuple):
+    """Second derivatives of each level's error terms, ``(c, c, t)``."""
+
+    noise: Array
+    signal: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Privacy as ``matrix @ (coordinates, auxiliaries) <= limit``.
+
+    ``price`` has one row per level and one column per privacy row: the derivative of
+    the row's limit by the level's budget, so that ``price @ multipliers`` are shadow prices.
+    """
+
+    matrix: sp.csr_array
+    limit: Array
+    price: sp.csr_array
+
+
+class Model(Protocol):
+    """What the solvers need to know of a model."""
+
+    name: ClassVar[str]
+    coordinates: ClassVar[int]
+
+    def atoms(self, v: Array) -> Atoms:
+        """Error terms and slopes at coordinates ``v`` of shape ``(c, t)``."""
+
+    def curvature(self, v: Array) -> Curvature:
+        """Second derivatives of the error terms at ``v``."""
+
+    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+        """``noise``, ``signal`` and constraints at ``v = u * unit`` for cvxpy variables ``u``.
+
+        Everything inside a cone is scaled to be near 1 when ``u`` is.
+        """
+
+    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
+        """Privacy rows; ``v`` is the point at which prices are wanted."""
+
+    def ceiling(self, policy: PrivacyPolicy) -> Array:
+        """Upper bounds of the coordinates that every table obeys, shape ``(c, t)``."""
+
+    def start(self, policy: PrivacyPolicy) -> Array:
+        """Coordinates of a table that keeps every pair budget, shape ``(c, t)``."""
+
+    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
+        """``(a, b)`` of coordinates ``v``."""
+
+    def from_probabilities(self, a: Array, b: Array) -> Array:
+        """Coordinates of ``(a, b)``."""
+
+    def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
+        """A point near ``v`` that keeps every pair budget, and wastes none where it can tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opt0:
+    """Free ``a`` and ``b``: coordinates ``(s, w)``."""
+
+    name: ClassVar[str] = "opt0"
+    coordinates: ClassVar[int] = 2
+
+    def atoms(self, v: Array) -> Atoms:
+        p, q = logodds.p(v)
+        dp, dq = logodds.p_slope(p), logodds.p_slope(q)
+        return Atoms(p * (1 + q), q - p, np.array([dp * (1 + q), p * dq]), np.array([-dp, dq]))
+
+    def curvature(self, v: Array) -> Curvature:
+        p, q = logodds.p(v)
+        dp, dq = logodds.p_slope(p), logodds.p_slope(q)
+        d2p, d2q, none = logodds.p_curvature(p), logodds.p_curvature(q), np.zeros_like(p)
+        noise = np.array([[d2p * (1 + q), dp * dq], [dp * dq, p * d2q]])
+        return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
+
+    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+        import cvxpy as cp
+
+        (log_p, log_q), (p0, q0) = (_log_p(u[c], unit[c]) for c in (0, 1)), logodds.p(unit)
+        p, q, product = (cp.Variable(u.shape[1]) for _ in range(3))
+        # Equality holds at the optimum: the net weight of p(s) is never negative.
+        tight = [p >= cp.exp(log_p), q >= cp.exp(log_q), product >= cp.exp(log_p + log_q)]
+        p, q, product = cp.multiply(p0, p), cp.multiply(q0, q), cp.multiply(p0 * q0, product)
+        return p + product, q - p, tight
+
+    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
+        return _log_odds_rows(policy, np.eye(2))
+
+    def ceiling(self, policy: PrivacyPolicy) -> Array:
+        return np.tile(policy.room(np.zeros(policy.size)), (2, 1))
+
+    def start(self, policy: PrivacyPolicy) -> Array:
+        return self.ceiling(policy) / 2
+
+    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
+        return logodds.from_log_odds(v[0], v[1])
+
+    def from_probabilities(self, a: Array, b: Array) -> Array:
+        return np.array(logodds.to_log_odds(a, b))
+
+    def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
+        # Error falls in every s and w, so both take all the room that is left.
+        s = _positive(policy.room(v[1]))
+        return np.array([s, _positive(policy.room(s))])
+
+
+@dataclass(frozen=True, slots=True)
+class Opt1:
+    """``a + b = 1``: coordinate ``tau``."""
+
+    name: ClassVar[str] = "opt1"
+    coordinates: ClassVar[int] = 1
+
+    def atoms(self, v: Array) -> Atoms:
+        p = logodds.p(v[0])
+        slope = (1 + 2 * p) * logodds.p_slope(p)
+        return Atoms(p * (1 + p), np.zeros_like(p), slope[None], np.zeros_like(v))
+
+    def curvature(self, v: Array) -> Curvature:
+        p = logodds.p(v[0])
+        noise = 2 * logodds.p_slope(p) ** 2 + (1 + 2 * p) * logodds.p_curvature(p)
+        return Curvature(noise[None, None], np.zeros((1, 1, p.size)))
+
+    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+        import cvxpy as cp
+
+        log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
+        noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
+        return noise, cp.Constant(np.zeros(u.shape[1])), []
+
+    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
+        return _log_odds_rows(policy, np.ones((2, 1)))
+
+    def ceiling(self, policy: PrivacyPolicy) -> Array:
+        return policy.room(np.zeros(policy.size))[None]
+
+    def start(self, policy: PrivacyPolicy) -> Array:
+        return self.ceiling(policy) / 2
+
+    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
+        return logodds.from_log_odds(v[0], v[0])
+
+    def from_probabilities(self, a: Array, b: Array) -> Array:
+        return np.log(a / b)[None]
+
+    def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
+        # Lowering one tau loosens every other row, so one pass over the rows is enough.
+        return np.minimum(v, _positive(policy.room(v[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Opt2:
+    """``a = 1/2``: coordinate ``x = 1/2 - b``."""
+
+    name: ClassVar[str] = "opt2"
+    coordinates: ClassVar[int] = 1
+
+    def atoms(self, v: Array) -> Atoms:
+        square = 0.25 / np.square(v[0])
+        return Atoms(square - 1, np.ones_like(square), -2 * square / v, np.zeros_like(v))
+
+    def curvature(self, v: Array) -> Curvature:
+        return Curvature((1.5 / v[0] ** 4)[None, None], np.zeros((1, 1, v.shape[1])))
+
+    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+        import cvxpy as cp
+
+        noise = cp.multiply(0.25 / unit[0] ** 2, cp.power(u[0], -2)) - 1
+        return noise, cp.Constant(np.ones(u.shape[1])), []
+
+    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
+        return _half_rows(policy, 0.5 - v[0])
+
+    def ceiling(self, policy: PrivacyPolicy) -> Array:
+        return 0.5 - np.exp(-policy.room(np.zeros(policy.size)))[None] / 2
+
+    def start(self, policy: PrivacyPolicy) -> Array:
+        # OUE at the smallest budget of each level's pairs: e^r b_i + b_j >= 1 holds for all.
+        return 0.5 - 1 / (1 + np.exp(policy.room(np.zeros(policy.size))))[None]
+
+    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
+        return np.full(v.shape[1], 0.5), 0.5 - v[0]
+
+    def from_probabilities(self, a: Array, b: Array) -> Array:
+        return (a - b)[None]
+
+    def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
+        b = 0.5 - v[0]
+        # Raising one b loosens every other row, so one pass over the rows is enough.
+        return _positive(0.5 - np.maximum(b, np.exp(-policy.room(np.log1p(-b)))))[None]
+
+
+MODELS: dict[str, Model] = {model.name: model for model in (Opt0(), Opt1(), Opt2())}
+
+
+def model_named(name: str) -> Model:
+    """The model called ``name``.
+
+    Raises
+    ------
+    InputError
+        There is no such model.
+    """
+    if name not in MODELS:
+        raise InputError("model", name, f"one of {', '.join(MODELS)}")
+    return MODELS[name]
+
+
+def _positive(values: Array) -> Array:
+    if not (values > 0).all():
+        raise ConvergenceError(
+            "The solver's answer is too far outside the policy to be repaired",
+            'Use method="reduced" or method="conic".',
+        )
+    return values
+
+
+def _log_p(u: Any, unit: Array) -> Any:
+    """``log p(u * unit) - log p(unit)`` as a convex cvxpy expression."""
+    import cvxpy as cp
+
+    below = -np.expm1(-unit)
+    return cp.multiply(unit, 1 - u) - cp.log(
+        cp.multiply(1 / below, 1 - cp.exp(cp.multiply(-unit, u)))
+    )
+
+
+def _log_odds_rows(policy: PrivacyPolicy, mix: Array) -> Rows:
+    """Rows ``s_i + w_j <= r_ij`` where ``(s, w) = mix @ coordinates``.
+
+    The rules min and avg need 4t and 2t rows with auxiliary scalars instead of t^2:
+    ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= eps_i`` for min,
+    ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2`` for avg.
+    """
+    t = policy.size
+    eye, zero, one = sp.eye_array(t), sp.csr_array((t, t)), np.ones((t, 1))
+    if isinstance(policy.rule, str) and policy.rule == "min":
+        levels = sp.block_array([[eye, zero], [zero, eye], [eye, zero], [zero, eye]])
+        none = np.zeros((t, 1))
+        extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])
+        limit = np.concatenate([np.zeros(2 * t), np.tile(policy.epsilons, 2)])
+        price = sp.hstack([zero, zero, eye, eye])
+    elif isinstance(policy.rule, str):
+        levels = sp.eye_array(2 * t)
+        extra = np.concatenate([-one, one])
+        limit = np.tile(policy.epsilons / 2, 2)
+        price = sp.hstack([eye, eye]) / 2
+    else:
+        i, j, limit = _finite_pairs(policy.rule)
+        first, second = _picker(i, t), _picker(j, t)
+        levels = sp.hstack([first, second])
+        extra = np.zeros((limit.size, 0))
+        price = _pair_price(i, j, np.ones(limit.size), t)
+    return _rows(levels @ sp.kron(mix, eye), extra, limit, price)
+
+
+def _half_rows(policy: PrivacyPolicy, b: Array) -> Rows:
+    """Rows ``e^r_ij b_i + b_j >= 1`` in ``x = 1/2 - b``, each divided by ``e^r`` or its root."""
+    t = policy.size
+    eye, one = sp.eye_array(t), np.ones((t, 1))
+    if isinstance(policy.rule, str) and policy.rule == "min":
+        shrink = np.exp(-policy.epsilons)  # auxiliary: X = max x
+        levels = sp.vstack([eye, eye, sp.diags_array(shrink)])
+        extra = np.concatenate([-one, shrink[:, None], one])
+        limit = np.concatenate([np.zeros(t), np.tile((1 - shrink) / 2, 2)])
+        slopes = [np.zeros(t), shrink * (1 - b.min()), shrink * (1 - b)]
+    elif isinstance(policy.rule, str):
+        shrink = np.exp(-policy.epsilons / 2)  # auxiliary: z with b_i >= z e^(-eps_i/2)
+        z = np.max((1 - b) * shrink)
+        levels = sp.vstack([eye, sp.diags_array(shrink)])
+        extra = np.concatenate([shrink[:, None], -one])
+        limit = np.concatenate([np.full(t, 0.5), -shrink / 2])
+        slopes = [z * shrink / 2, shrink * (1 - b) / 2]
+    else:
+        i, j, budgets = _finite_pairs(policy.rule)
+        shrink = np.exp(-budgets)
+        levels = _picker(i, t) + sp.diags_array(shrink) @ _picker(j, t)
+        extra = np.zeros((budgets.size, 0))
+        limit = (1 - shrink) / 2
+        return _rows(levels, extra, limit, _pair_price(i, j, shrink * (1 - b[j]), t))
+    return _rows(levels, extra, limit, sp.hstack([sp.diags_array(slope) for slope in slopes]))
+
+
+def _rows(levels: Any, extra: Array, limit: Array, price: Any) -> Rows:
+    matrix = sp.hstack([levels, sp.csr_array(extra)]) if extra.shape[1] else levels
+    return Rows(sp.csr_array(matrix), limit, sp.csr_array(price))
+
+
+def _finite_pairs(matrix: Array) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    i, j = np.nonzero(np.isfinite(matrix))
+    return i, j, matrix[i, j]
+
+
+def _picker(index: NDArray[np.intp], size: int) -> sp.csr_array:
+    count = index.size
+    return sp.csr_array((np.ones(count), (np.arange(count), index)), shape=(count, size))
+
+
+def _pair_price(i: NDArray[np.intp], j: NDArray[np.intp], slope: Array, t: int) -> sp.csr_array:
+    twice = i != j  # the pair (i, i) belongs to level i once
+    row = np.concatenate([i, j[twice]])
+    column = np.concatenate([np.arange(i.size), np.flatnonzero(twice)])
+    return sp.csr_array((np.concatenate([slope, slope[twice]]), (row, column)), shape=(t, i.size))

@@ -1,0 +1,132 @@
+"""opt0 exactly as the paper writes it (eq. 9): SLSQP in (a, b), where it is not convex.
+
+Kept for comparison. It needs several starts, may end in a worse point, and its raw
+answer may break a pair's budget slightly, so it is repaired before it is returned.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from planner import logodds
+from planner.errors import ConvergenceError, InputError
+from planner.solvers.program import Program
+
+__all__ = ["solve_slsqp_ab"]
+
+Array = NDArray[np.float64]
+
+_EDGE = 1e-9
+_CLOSE = 1e-4  # a - b stays above this while searching; the error is infinite at 0
+_SEED = 20200421  # the starts are part of the method: the same policy gives the same answer
+
+
+def solve_slsqp_ab(program: Program, *, box: bool = False, starts: int = 5) -> Array:
+    """Minimise by SLSQP over ``(a, b)`` from several starts; best repaired answer in (s, w).
+
+    Parameters
+    ----------
+    program:
+        Must use the model opt0 and the objective ``"worst-case"``.
+    box:
+        Restrict to ``a >= 1/2`` and ``b <= 1/2``, as the paper's experiments do.
+    starts:
+        Number of starting points, at least 1: the symmetric table, then random ones.
+
+    Raises
+    ------
+    InputError
+        Another model or objective was asked for, or ``starts`` is below 1.
+    ConvergenceError
+        No start led to a usable answer.
+    """
+    if program.model.name != "opt0" or program.objective.kind != "worst-case":
+        allowed = "used with the model opt0 and the worst-case objective"
+        raise InputError("method", "slsqp-ab", allowed, 'Use method="slsqp".')
+    if starts < 1:
+        raise InputError("starts", starts, "at least 1")
+    rng = np.random.default_rng(_SEED)
+    symmetric = np.array(program.model.to_probabilities(program.model.start(program.policy)))
+    answers = []
+    for k in range(starts):
+        shrink = 1.0 if k == 0 else rng.uniform(0.2, 1.0, symmetric.shape[1])
+        start = 0.5 + (symmetric - 0.5) * shrink
+        found = _repaired(program, _minimise(program, start, box), box)
+        if found is not None:
+            answers.append(found)
+    if not answers:
+        raise ConvergenceError("SLSQP in (a, b) found no table that keeps the policy", _REMEDY)
+    return min(answers, key=program.value)
+
+
+def _minimise(program: Program, start: Array, box: bool) -> Array:
+    t = start.shape[1]
+    noise_sum, _, _, signal_max = program.coefficients
+    odds = np.exp(program.policy.bounds())
+    i, j = np.nonzero(np.isfinite(odds))
+    odds = odds[i, j]
+    pairs = np.arange(i.size)
+    unit = float(noise_sum @ logodds.noise_from_probabilities(*start))
+
+    def value(x: Array) -> tuple[float, Array]:
+        a, b = x[:t], x[t:-1]
+        gap = np.maximum(a - b, _CLOSE)
+        noise = b * (1 - b) / gap**2
+        slope_a = -2 * noise / gap
+        slope_b = (1 - 2 * b) / gap**2 + 2 * noise / gap
+        gradient = np.concatenate([noise_sum * slope_a, noise_sum * slope_b, [unit]])
+        return float(noise_sum @ noise) / unit + x[-1], gradient / unit
+
+    def room(x: Array) -> Array:
+        a, b = x[:t], x[t:-1]
+        branches = signal_max * (1 - a - b) / np.maximum(a - b, _CLOSE) / unit
+        privacy = odds * b[i] * (1 - a[j]) - a[i] * (1 - b[j])
+        return np.concatenate([x[-1] - branches, privacy, a - b - _CLOSE])
+
+    def room_slope(x: Array) -> Array:
+        a, b = x[:t], x[t:-1]
+        gap = np.maximum(a - b, _CLOSE)
+        slope = np.zeros((2 * t + i.size, 2 * t + 1))
+        level = np.arange(t)
+        slope[t + i.size + level, level] = 1.0
+        slope[t + i.size + level, t + level] = -1.0
+        slope[level, level] = signal_max * (1 - 2 * b) / gap**2 / unit
+        slope[level, t + level] = -signal_max * (1 - 2 * a) / gap**2 / unit
+        slope[:t, -1] = 1.0
+        np.add.at(slope, (t + pairs, i), -(1 - b[j]))
+        np.add.at(slope, (t + pairs, j), -odds * b[i])
+        np.add.at(slope, (t + pairs, t + i), odds * (1 - a[j]))
+        np.add.at(slope, (t + pairs, t + j), a[i])
+        return slope
+
+    low, middle, high = _EDGE, 0.5, 1 - _EDGE
+    bounds_a, bounds_b = ((middle, high), (low, middle)) if box else ((low, high), (low, high))
+    answer = minimize(
+        value,
+        np.append(start.ravel(), 0.0),
+        jac=True,
+        method="SLSQP",
+        bounds=[bounds_a] * t + [bounds_b] * t + [(None, None)],
+        constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    return np.asarray(answer.x[:-1]).reshape(2, t)
+
+
+def _repaired(program: Program, table: Array, box: bool) -> Array | None:
+    """The answer in (s, w), with every a lowered and b raised until all pairs keep their budget."""
+    low, high = (0.5, 0.5) if box else (0.0, 1.0)
+    for share in np.concatenate([[0.0], np.logspace(-16, -1, 61)]):
+        step = share * (table[0] - table[1])
+        a, b = np.maximum(table[0] - step, low), np.minimum(table[1] + step, high)
+        if not ((b > 0) & (b < a) & (a < 1)).all():
+            return None
+        v = program.model.from_probabilities(a, b)
+        if float(np.max(v[0] - program.policy.room(v[1]))) <= 0:
+            return v
+    return None
+
+
+_REMEDY = 'Use method="slsqp", which solves the same problem where it is convex.'

@@ -1,0 +1,136 @@
+"""What is collected: a survey of questions, each with its privacy levels.
+
+Every front end builds a :class:`Survey`; :mod:`planner.survey_file` reads one from TOML.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.errors import InputError
+from planner.policy import PrivacyPolicy
+
+__all__ = ["KINDS", "Level", "Question", "Survey"]
+
+KINDS = ("categorical",)
+_MAX_USERS = 10**12
+Rule = str | tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A privacy level of a question.
+
+    Parameters
+    ----------
+    name:
+        Distinct within the question.
+    epsilon:
+        Budget in nats, above 0, at most 50.
+    items:
+        The answers in this level, distinct within the question; or empty, with
+        ``item_count`` given, while only their number is known.
+    item_count:
+        Number of answers, at least 1; taken from ``items`` when those are given.
+    """
+
+    name: str
+    epsilon: float
+    items: tuple[str, ...] = ()
+    item_count: int = 0
+
+    def __post_init__(self) -> None:
+        if self.items and self.item_count not in (0, len(self.items)):
+            allowed = f"the number of items listed, {len(self.items)}"
+            raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
+        if self.items:
+            object.__setattr__(self, "item_count", len(self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question and what its answers need.
+
+    Parameters
+    ----------
+    name:
+        Distinct within the survey.
+    levels:
+        At least one.
+    rule:
+        ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
+    kind:
+        ``"categorical"``: every person holds exactly one answer.
+
+    Raises
+    ------
+    InputError
+        A name, item or number is missing, repeated or out of range.
+
+    Examples
+    --------
+    >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
+    >>> Question("diagnosis", levels).policy.item_counts.tolist()
+    [1, 3]
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    rule: Rule = "min"
+    kind: str = "categorical"
+
+    def __post_init__(self) -> None:
+        _require_text("question name", self.name)
+        if self.kind not in KINDS:
+            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        home: dict[str, str] = {}
+        for level in self.levels:
+            for item in level.items:
+                _require_text(f"item of level {level.name!r}", item)
+                if item in home:
+                    allowed = f"in one level only; it is in {home[item]!r} already"
+                    raise InputError(f"item of level {level.name!r}", item, allowed)
+                home[item] = level.name
+        _ = self.policy  # validates names, budgets, counts and rule, once
+
+    @property
+    def policy(self) -> PrivacyPolicy:
+        """The levels as a privacy policy."""
+        return PrivacyPolicy(
+            [level.epsilon for level in self.levels],
+            [level.item_count for level in self.levels],
+            self.rule,
+            [level.name for level in self.levels],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A named set of questions asked of ``users`` people.
+
+    Raises
+    ------
+    InputError
+        No question, a repeated question name, or a number of users below 1.
+    """
+
+    name: str
+    users: int
+    questions: tuple[Question, ...]
+
+    def __post_init__(self) -> None:
+        _require_text("survey name", self.name)
+        if not isinstance(self.users, int) or not 1 <= self.users <= _MAX_USERS:
+            raise InputError("users", self.users, f"a whole number from 1 to {_MAX_USERS}")
+        if not self.questions:
+            raise InputError("questions", self.questions, "one or more questions")
+        seen: set[str] = set()
+        for question in self.questions:
+            if question.name in seen:
+                raise InputError("question name", question.name, "different from every other's")
+            seen.add(question.name)
+
+
+def _require_text(argument: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(argument, value, "text that is not blank")

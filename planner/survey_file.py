@@ -1,0 +1,166 @@
+"""Survey files: TOML in, :class:`~planner.survey.Survey` out, one sentence for every mistake."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from planner.budget_text import parse_epsilon
+from planner.errors import FileError, InputError
+from planner.survey import Level, Question, Survey
+
+__all__ = ["load_survey", "survey_from_text"]
+
+_MAX_BYTES = 16 * 2**20
+
+
+def load_survey(path: str | Path) -> Survey:
+    """Read a survey from a TOML file of at most 16 MiB.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read, is not TOML (line and column are named), or lacks,
+        misspells or misuses a key.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise FileError(path, "the file is larger than 16 MiB", "Use item_count, not items.")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
+    except UnicodeDecodeError as error:
+        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+    return survey_from_text(text, source=path)
+
+
+def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
+    """Read a survey from TOML text; ``source`` is named in errors.
+
+    Examples
+    --------
+    >>> survey = survey_from_text('''
+    ... [survey]
+    ... name = "health"
+    ... users = 1000
+    ... [[question]]
+    ... name = "diagnosis"
+    ... [[question.level]]
+    ... name = "severe"
+    ... epsilon = "ln 4"
+    ... items = ["HIV"]
+    ... [[question.level]]
+    ... name = "common"
+    ... epsilon = "ln 6"
+    ... item_count = 4
+    ... ''')
+    >>> survey.questions[0].policy.names
+    ('severe', 'common')
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(source, f"is not valid TOML: {error}", "Correct that line.") from error
+    try:
+        file = _SurveyFile.model_validate(document)
+        return file.to_survey()
+    except ValidationError as error:
+        raise FileError(source, _explain(error, document)) from error
+    except InputError as error:
+        raise FileError(source, str(error)) from error
+
+
+def _text(value: Any) -> Any:
+    """Items may be written as whole numbers; a boolean or a fraction is a mistake."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _LevelTable(_Table):
+    name: str
+    epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
+    items: list[Annotated[str, BeforeValidator(_text)]] = []
+    item_count: int = 0
+
+
+class _QuestionTable(_Table):
+    name: str
+    kind: str = "categorical"
+    rule: str | list[list[float]] = "min"
+    level: list[_LevelTable] = Field(min_length=1)
+
+    def to_question(self) -> Question:
+        rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
+        levels = tuple(
+            Level(level.name, level.epsilon, tuple(level.items), level.item_count)
+            for level in self.level
+        )
+        try:
+            return Question(self.name, levels, rule, self.kind)
+        except InputError as error:
+            raise FileError(f"question {self.name!r}", str(error)) from error
+
+
+class _SurveyTable(_Table):
+    name: str
+    users: int
+
+
+class _SurveyFile(_Table):
+    survey: _SurveyTable
+    question: list[_QuestionTable] = Field(min_length=1)
+
+    def to_survey(self) -> Survey:
+        questions = tuple(question.to_question() for question in self.question)
+        return Survey(self.survey.name, self.survey.users, questions)
+
+
+def _explain(error: ValidationError, document: dict[str, Any]) -> str:
+    """The first mistake, with its place written as in the file."""
+    first = error.errors(include_url=False)[0]
+    *parents, key = first["loc"]
+    place = _place([*parents, key], document)
+    if first["type"] == "extra_forbidden":
+        known = _known_keys(parents)
+        near = difflib.get_close_matches(str(key), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
+        return f"{place} is not a known key; {hint}"
+    if first["type"] == "missing":
+        return f"{place} is missing"
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError):
+        return f"{place}: {cause}"
+    return f"{place} is {first['input']!r}: {first['msg']}"
+
+
+def _place(location: list[Any], document: Any) -> str:
+    words: list[str] = []
+    for part in location:
+        if isinstance(part, int):
+            document = document[part]
+            name = document.get("name") if isinstance(document, dict) else None
+            words[-1] += f" {name!r}" if name else f" {part + 1}"
+        else:
+            document = document.get(part, {}) if isinstance(document, dict) else {}
+            words.append(str(part))
+    return ", ".join(words)
+
+
+def _known_keys(parents: list[Any]) -> list[str]:
+    table: dict[str, type[_Table]] = {
+        "survey": _SurveyTable,
+        "question": _QuestionTable,
+        "level": _LevelTable,
+    }
+    names = [part for part in parents if isinstance(part, str)]
+    owner: type[_Table] = table[names[-1]] if names else _SurveyFile
+    return list(owner.model_fields)
