@@ -74,6 +74,13 @@ def test_mistakes_are_named(tmp_path, old, new, error, match):
         run(file)
 
 
+def test_the_plan_of_bit_probabilities_refuses_the_question():
+    from planner.planning.frequency import plan_survey
+
+    with pytest.raises(InputError, match="ldp-planner sampling"):
+        plan_survey(load_survey(EXAMPLE))
+
+
 def test_a_survey_without_such_a_question_is_refused():
     from planner.planning.sampling_plan import plan_sampling_survey
 

@@ -87,6 +87,7 @@ class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
 
 class CoinSuite(FiniteLawSuite):
     repeats = 60_000
+    draws = 1_000_000
 
     def values(self, rng):
         return rng.integers(2, size=self.users)
