@@ -14,7 +14,7 @@ from tests.mechanisms.test_direct import BAD_ITEMS
 
 
 class TwoRoundSuite(FiniteLawSuite):
-    repeats = 60_000
+    repeats = 40_000
     draws = 400_000
     bias_near_miss = 1.0
 
@@ -58,7 +58,7 @@ class TwoRoundSuite(FiniteLawSuite):
     def test_totals_can_be_drawn_without_reports(self):
         mechanism, rng = self.mechanism(), np.random.default_rng(9)
         truth = np.arange(mechanism.items) * 20 + 5
-        totals = [mechanism.draw_aggregate(truth, rng) for _ in range(60_000)]
+        totals = [mechanism.draw_aggregate(truth, rng) for _ in range(40_000)]
         runs = np.array([mechanism.estimate(each).values for each in totals])
         assert mean_is(runs, truth)
         assert mean_square_is(runs - truth, mechanism.variance(truth))
@@ -86,7 +86,7 @@ class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
 
 
 class CoinSuite(FiniteLawSuite):
-    repeats = 60_000
+    repeats = 40_000
     draws = 1_000_000
 
     def values(self, rng):
