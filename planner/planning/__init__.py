@@ -1,1 +1,1 @@
-"""Planning: an analyst's questions, answered with mechanisms and solvers before any data."""
+"""Planning: an analyst's questions, answered with solvers and mechanisms."""

@@ -21,17 +21,18 @@ def mean_square_is(errors: np.ndarray, expected: np.ndarray, alarm: float = FALS
 
 
 def draws_follow(counts: np.ndarray, law: np.ndarray, alarm: float = FALSE_ALARM) -> bool:
-    """Pearson's chi-square; outputs expected fewer than five times are pooled."""
+    """Pearson's chi-square over outputs expected at least five times; the others pooled.
+
+    If even the pool is expected less than five times, a Poisson tail decides on it.
+    """
     expected = law * counts.sum()
     rare = expected < 5
-    if rare.any() and not rare.all():
-        observed = np.append(counts[~rare], counts[rare].sum())
-        expected = np.append(expected[~rare], expected[rare].sum())
-    else:
-        observed = counts
-    if expected[-1] == 0:  # nothing may fall where the law puts nothing
-        if observed[-1] > 0:
-            return False
-        observed, expected = observed[:-1], expected[:-1]
-    statistic = np.sum((observed - expected) ** 2 / expected)
-    return bool(statistic <= stats.chi2.isf(alarm, len(observed) - 1))
+    pool, pooled = counts[rare].sum(), expected[rare].sum()
+    if pooled < 5 and pool > stats.poisson.isf(alarm / 2, pooled):
+        return False
+    keep = ~rare
+    observed, wanted = counts[keep], expected[keep]
+    if pooled >= 5:
+        observed, wanted = np.append(observed, pool), np.append(wanted, pooled)
+    statistic = np.sum((observed - wanted) ** 2 / wanted)
+    return bool(len(observed) < 2 or statistic <= stats.chi2.isf(alarm / 2, len(observed) - 1))

@@ -141,7 +141,7 @@ class FiniteLawSuite(MechanismSuite):
 
     def near_miss(self, law: np.ndarray) -> np.ndarray:
         """A law 5 % off the true one; must be noticed."""
-        return 0.95 * law + 0.05 * np.roll(law, 1)
+        return 0.95 * law + 0.05 * (np.arange(law.size) == 0)
 
     def one_input(self, value: Any, times: int) -> Any:
         """The input of ``times`` people who all have ``value``."""
