@@ -160,7 +160,8 @@ def audit_levels(mechanism: UnaryMechanism) -> list[LevelPair]:
             one = _two_bits(a[first], b[second])
             other = _two_bits(b[first], a[second])
             realised = law_loss(np.array([one, other]))
-            pairs.append(LevelPair(policy.names[i], policy.names[j], realised, demanded[i, j]))
+            names = policy.names[i], policy.names[j]
+            pairs.append(LevelPair(*names, realised, float(demanded[i, j])))
     return pairs
 
 
