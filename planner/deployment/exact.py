@@ -24,6 +24,7 @@ __all__ = [
     "DENOMINATOR",
     "PairBudget",
     "PairViolation",
+    "Rule",
     "check_budgets",
     "exp_lower_bound",
     "log_upper_bound",

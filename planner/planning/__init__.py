@@ -1,0 +1,1 @@
+"""Planning: an analyst's questions, answered with solvers and mechanisms."""
