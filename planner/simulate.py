@@ -200,7 +200,7 @@ def simulate(
     ]
 
 
-def _simulate_one(  # noqa: PLR0913 - a helper of one caller
+def _simulate_one(
     name: str,
     mechanism: Mechanism,
     answers: Answers,
@@ -240,8 +240,10 @@ def _apportion(total: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
     if total < shares.size:
         allowed = f"at least the number of levels that take them, {shares.size}"
         raise InputError("number of unlisted items", total, allowed)
-    ideal = (total - shares.size) * shares / shares.sum()
+    ideal = total * shares / shares.sum()
     numbers = np.floor(ideal).astype(np.int64)
-    rest = total - shares.size - int(numbers.sum())
-    numbers[np.argsort(numbers - ideal, kind="stable")[:rest]] += 1
-    return numbers + 1
+    numbers[np.argsort(numbers - ideal, kind="stable")[: total - int(numbers.sum())]] += 1
+    for empty in np.flatnonzero(numbers == 0):
+        numbers[np.argmax(numbers)] -= 1
+        numbers[empty] = 1
+    return numbers
