@@ -30,7 +30,6 @@ from planner.preferences import Preferences
 __all__ = ["AnswerRateCurve", "AnswerRateModel", "ForcedAnswerCurve", "Sensitivity"]
 
 Array = NDArray[np.float64]
-CRITERIA = ("mean", "missing_rate")
 _RELIABLE = 5.0  # standard errors between the answer rate and 0
 
 
@@ -165,18 +164,15 @@ class AnswerRateModel:
         )
 
     def best(
-        self,
-        criterion: str = "mean",
-        tolerance: float = 0.05,
-        lowest: float = 0.01,
-        highest: float = MAX_EPSILON,
+        self, tolerance: float = 0.05, lowest: float = 0.01, highest: float = MAX_EPSILON
     ) -> BestBudget:
-        """The budget with the smallest predicted error, and how flat the error is around it.
+        """The budget with the smallest error of the mean, and how flat the error is around it.
+
+        There is no such budget for the missing rate: it is another quantity at each
+        budget, and known best (100 %) where nobody answers.
 
         Parameters
         ----------
-        criterion:
-            ``"mean"`` or ``"missing_rate"``: the RMSE to minimise.
         tolerance:
             The flat region is where the error stays within this share of the best.
         lowest, highest:
@@ -187,16 +183,11 @@ class AnswerRateModel:
         InputError
             An argument out of range, or nobody answers at any of these budgets.
         """
-        if criterion not in CRITERIA:
-            raise InputError("criterion", criterion, f"one of {', '.join(CRITERIA)}")
 
         def error(epsilon: Array) -> Array:
-            curve = self.curve(epsilon)
-            chosen = curve.mean_rmse if criterion == "mean" else curve.missing_rate_rmse
-            return np.where(curve.answer_rate > 0, chosen, np.inf)
+            return self.curve(epsilon).mean_rmse
 
-        range_ = (lowest, highest)
-        found = find_best(error, self.preferences.kinks, range_, tolerance)
+        found = find_best(error, self.preferences.kinks, (lowest, highest), tolerance)
         at = self.curve([found.epsilon])
         return found.with_rate(float(at.answer_rate[0]), bool(at.reliable[0]))
 

@@ -59,12 +59,6 @@ class TestBestBudget:
         best = model(0.5).best(tolerance=1e-12)
         assert best.flat_lower <= best.epsilon <= best.flat_upper
 
-    def test_missing_rate_has_another_best_budget(self):
-        best = model(0.5).best("missing_rate")
-        curve = model(0.5).curve(np.linspace(0.01, 20, 20_001))
-        assert best.rmse <= curve.missing_rate_rmse.min() * (1 + 1e-9)
-        assert best.epsilon != pytest.approx(model(0.5).best().epsilon, rel=0.01)
-
     def test_a_sample_is_best_at_one_of_its_values_or_between(self):
         """Two thirds tolerate just 2, the others 3: stop at 2 exactly, not above."""
         sample = EmpiricalPreferences([2.0, 2.0, 3.0])
@@ -389,7 +383,6 @@ class TestFiguresOfThePaper:
         lambda: model(0.5).curve([50.1]),
         lambda: model(0.5).curve([np.nan]),
         lambda: model(0.5).curve("many"),
-        lambda: model(0.5).best("median"),
         lambda: model(0.5).best(tolerance=0),
         lambda: model(0.5).best(lowest=2, highest=1),
         lambda: model(0.5).best(highest=51),
