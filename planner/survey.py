@@ -5,10 +5,11 @@ Every front end builds a :class:`Survey`; :mod:`planner.survey_file` reads one f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
+from planner.objective import Objective
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.preferences import Preferences
 
@@ -115,6 +116,8 @@ class Question:
         For ``"sampled-choice"``, and only for it.
     numeric:
         For ``"numeric"``, and only for it.
+    objective:
+        What a ``"categorical"`` question's plan minimises; the worst case unless chosen.
 
     Raises
     ------
@@ -134,6 +137,7 @@ class Question:
     kind: str = "categorical"
     sampling: Sampling | None = None
     numeric: Numeric | None = None
+    objective: Objective = field(default_factory=Objective)
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -143,6 +147,9 @@ class Question:
             allowed = "given" if self.kind == "numeric" else "left out"
             raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
         self._check_sampling()
+        if self.kind != "categorical" and self.objective != Objective():
+            remedy = "Only a categorical question has an objective to choose."
+            raise InputError("objective", self.objective.kind, "left out", remedy)
         if self.kind == "numeric":
             if self.levels or self.rule != "min":
                 raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
@@ -155,7 +162,9 @@ class Question:
                     allowed = f"in one level only; it is in {home[item]!r} already"
                     raise InputError(f"item of level {level.name!r}", item, allowed)
                 home[item] = level.name
-        _ = self.policy  # validates names, budgets, counts and rule, once
+        policy = self.policy  # validates names, budgets, counts and rule, once
+        if self.objective != Objective():
+            _ = self.objective.coefficients(policy)
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"

@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
+from planner.objective import Objective
 from planner.survey import KINDS, Level, Question, Sampling, Survey
 from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
 
@@ -95,6 +96,8 @@ class _LevelTable(Table):
     items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
+    weight: float | None = None  # importance of the level's error; 1 when omitted
+    share: float | None = None  # for the objective "expected": true bits expected of a user
 
 
 class _SamplingTable(Table):
@@ -110,6 +113,7 @@ class _QuestionTable(Table):
     name: str
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
+    objective: str = "worst-case"
     sampling: _SamplingTable | None = None
     level: list[_LevelTable] = Field(min_length=1)
 
@@ -127,14 +131,29 @@ class _QuestionTable(Table):
         )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
-            return Question(self.name, levels, rule, self.kind, sampling)
+            return Question(
+                self.name, levels, rule, self.kind, sampling, objective=self._objective()
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
+
+    def _objective(self) -> Objective:
+        weights = [level.weight for level in self.level]
+        shares = [level.share for level in self.level]
+        return Objective(
+            self.objective,
+            None if _none(weights) else [1.0 if weight is None else weight for weight in weights],
+            None if _none(shares) else [0.0 if share is None else share for share in shares],
+        )
 
 
 class _SurveyTable(Table):
     name: str
     users: int
+
+
+def _none(values: list[float | None]) -> bool:
+    return all(value is None for value in values)
 
 
 def _kind_of_table(question: Any) -> str:

@@ -102,7 +102,7 @@ def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1
     if not 0 < relax_by < MAX_EPSILON:
         raise InputError("relax_by", relax_by, f"above 0 and below {MAX_EPSILON:g}")
     policy = question.policy
-    tables = {name: solve(policy, name) for name in MODELS}
+    tables = {name: solve(policy, name, objective=question.objective) for name in MODELS}
     tables |= {name: baseline(policy, name) for name in BASELINES}
     chosen = tables[model]
     return QuestionPlan(question, chosen, tables, _relaxations(chosen, relax_by))
