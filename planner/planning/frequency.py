@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from planner.errors import InputError
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.planning.relax import Relaxation, relaxations
 from planner.solvers import BASELINES, baseline, solve
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
@@ -15,20 +13,6 @@ from planner.table import UnaryTable
 __all__ = ["Plan", "QuestionPlan", "Relaxation", "plan_question", "plan_survey"]
 
 MODELS = ("opt0", "opt1", "opt2")
-_MOST_RELAXATIONS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Relaxation:
-    """What it buys to raise one level's budget by ``amount`` nats.
-
-    ``saving`` is the share of the total error that goes away, 0 to 1, from solving the
-    relaxed problem, not from extrapolating the shadow price.
-    """
-
-    level: str
-    amount: float
-    saving: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +83,8 @@ def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1
         )
     if model not in MODELS:
         raise InputError("model", model, f"one of {', '.join(MODELS)}")
-    if not 0 < relax_by < MAX_EPSILON:
-        raise InputError("relax_by", relax_by, f"above 0 and below {MAX_EPSILON:g}")
     policy = question.policy
     tables = {name: solve(policy, name, objective=question.objective) for name in MODELS}
     tables |= {name: baseline(policy, name) for name in BASELINES}
     chosen = tables[model]
-    return QuestionPlan(question, chosen, tables, _relaxations(chosen, relax_by))
-
-
-def _relaxations(table: UnaryTable, amount: float) -> tuple[Relaxation, ...]:
-    policy, prices = table.policy, table.shadow_prices
-    if prices is None or policy.rule_name == "matrix":
-        return ()
-    found = []
-    for i in np.argsort(-prices)[:_MOST_RELAXATIONS]:
-        epsilons = policy.epsilons.copy()
-        if prices[i] <= 0 or epsilons[i] + amount > MAX_EPSILON:
-            continue
-        epsilons[i] += amount
-        relaxed = PrivacyPolicy(epsilons, policy.item_counts, policy.rule)
-        after = solve(relaxed, table.model, objective=table.objective).objective_value
-        saving = max(0.0, 1 - after / table.objective_value)
-        found.append(Relaxation(policy.names[i], amount, saving))
-    return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
+    return QuestionPlan(question, chosen, tables, relaxations(chosen, relax_by))
