@@ -1,0 +1,265 @@
+"""What budgets cost: errors, probabilities, proof, prices, and the way back from a target."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from planner import charts_levels as charts
+from planner.errors import PlannerError
+from planner.planning.frequency import QuestionPlan
+from planner.survey import Question
+from planner.target import Target
+from planner.ui import cells, show
+from planner.ui.results import LABELS, error_curve, plan_of, root, target_answer, total_errors
+from planner.ui.state import kept, replace_draft, session
+
+__all__ = ["show_results"]
+
+_MOST_ROWS = 10_000
+
+
+def show_results(question: Question, users: int) -> None:
+    """The plan of ``question`` for ``users`` people, from the headline to the fine print."""
+    plan = plan_of(question)
+    _headline(plan, users)
+    _mechanisms(question, users)
+    _levels(plan, users)
+    _prices(plan)
+    _scale(question, users)
+    _inverse(question, users)
+
+
+def _headline(plan: QuestionPlan, users: int) -> None:
+    table = plan.table
+    policy = table.policy
+    saturation = table.saturation_epsilon
+    gap = table.certificate.relative_gap if table.certificate else float("nan")
+    show.figures(
+        {
+            "Total error": (
+                f"{root(table.worst_case_mse, users):,.0f} people",
+                "Root of the summed squared errors of all estimated counts, for the least "
+                "favourable answers. Not an interval.",
+            ),
+            "Holds for any two answers": (
+                f"epsilon {show.rounded_up(policy.ldp_epsilon)}",
+                "Plain local differential privacy that follows from the levels: no report "
+                "tells any two answers apart by more than this, rounded up.",
+            ),
+            "Saturation": (
+                "none" if saturation is None else f"{saturation:.3f}",
+                "Budget of a level above this point buys no accuracy while the others stay as "
+                "they are. Known for the usual rule only.",
+            ),
+            "Proven distance from the best": (
+                f"{max(gap, 1e-9):.0e}",
+                "No other choice of probabilities of this form has an error smaller by more "
+                "than this share: proven by linear programming, not taken on trust.",
+            ),
+        }
+    )
+
+
+def _mechanisms(question: Question, users: int) -> None:
+    st.subheader("Total error of each mechanism")
+    errors = {name: root(error, users) for name, error in total_errors(question).items()}
+    ours, best = LABELS["opt0"], min(errors, key=lambda name: errors[name])
+    picture, numbers = st.columns([3, 2])
+    with picture:
+        show.chart(
+            charts.mechanism_figure(errors, ours),
+            "mechanisms",
+            f"Total error per mechanism; the smallest is {best}.",
+        )
+    with numbers:
+        ranked = sorted(errors, key=lambda name: errors[name])
+        show.table(
+            {
+                "mechanism": ranked,
+                "error, people": [round(errors[name], 1) for name in ranked],
+                "against IDUE opt0": [f"{errors[name] / errors[ours] - 1:+.1%}" for name in ranked],
+            }
+        )
+    if best == ours:
+        st.markdown(f"**{best}** has the smallest error; it uses each level's own budget.")
+    else:
+        st.markdown(
+            f"**{best}** has the smallest error here, although it protects every answer like the "
+            "most sensitive one. With so few items or so similar budgets, levels do not pay: "
+            "consider the simpler mechanism."
+        )
+    if len(errors) < len(LABELS):
+        st.caption("Not every mechanism applies to this many items or to budgets this large.")
+
+
+def _levels(plan: QuestionPlan, users: int) -> None:
+    st.subheader("What a report does, level by level")
+    table = plan.table
+    picture, budgets = st.columns(2)
+    with picture:
+        show.chart(
+            charts.level_error_figure(table, users),
+            "level-errors",
+            "Standard error of a rare item's count, one bar per level.",
+        )
+    with budgets:
+        show.chart(
+            charts.budget_figure(table), "budgets", "Budget per level and the saturation point."
+        )
+    policy = table.policy
+    saturation = table.saturation_epsilon
+    unused = np.zeros(policy.size, dtype=bool)
+    if saturation is not None:
+        unused = policy.epsilons > saturation * (1 + 1e-9)
+    errors = table.standard_errors(users)
+    show.table(
+        {
+            "level": policy.names[:_MOST_ROWS],
+            "items": policy.item_counts[:_MOST_ROWS],
+            "epsilon": policy.epsilons[:_MOST_ROWS].round(6),
+            "reports 1 if it is the answer (a)": table.a[:_MOST_ROWS].round(6),
+            "reports 1 if not (b)": table.b[:_MOST_ROWS].round(6),
+            "standard error, people": errors[:_MOST_ROWS].round(1),
+            "standard error, % of people": (100 * errors / users)[:_MOST_ROWS].round(3),
+            "more budget": np.where(unused, "buys nothing", "helps")[:_MOST_ROWS],
+        }
+    )
+    st.caption(
+        "A report has one bit per item. The standard error is that of one rare item's estimated "
+        "count: about two thirds of estimates fall within it."
+    )
+
+
+def _prices(plan: QuestionPlan) -> None:
+    st.subheader("What a little more budget would buy")
+    if not plan.relaxations:
+        st.markdown("No single level's budget would lower the error by itself.")
+    for relaxation in plan.relaxations:
+        st.markdown(
+            f"- Raising the budget of **{show.plain(relaxation.level)}** by "
+            f"{relaxation.amount:g} lowers the error measure by **{relaxation.saving:.1%}**."
+        )
+    certificate = plan.table.certificate
+    if certificate is not None:
+        st.success(
+            f"Proven: no table of this form that keeps these budgets has an error measure below "
+            f"{certificate.lower_bound:,.6f} per person; this one has "
+            f"{plan.table.objective_value:,.6f}. Every pair of levels was checked again."
+        )
+
+
+def _scale(question: Question, users: int) -> None:
+    st.subheader("If all budgets were larger or smaller")
+    curve = error_curve(question, users)
+    policy = question.policy
+    picture, numbers = st.columns([3, 2])
+    with picture:
+        show.chart(
+            charts.frontier_figure(curve, policy.names, users),
+            "frontier",
+            "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
+        )
+    with numbers:
+        picked = np.unique(np.linspace(0, curve.scale.size - 1, 9).round().astype(int))
+        show.table(
+            {
+                "factor": curve.scale[picked].round(3),
+                "largest epsilon": (curve.scale[picked] * policy.epsilons.max()).round(3),
+                "total error, people": (users * curve.total_error[picked]).round(1),
+            }
+        )
+
+
+def _inverse(question: Question, users: int) -> None:
+    st.subheader("The other way round: from an error to budgets")
+    names = question.policy.names
+    kind, value, level = st.columns(3)
+    with kind:
+        goal = kept(
+            st.selectbox,
+            "I need",
+            "goal",
+            "total",
+            options=["total", "level", "detect"],
+            format_func={
+                "total": "a total error of at most",
+                "level": "a standard error of a level's rare item of at most",
+                "detect": "to detect items that have at least",
+            }.__getitem__,
+        )
+    with value:
+        typed = kept(
+            st.text_input,
+            "this share of all people",
+            "goal-value",
+            "1 %",
+            help="Such as 1 % or 0.01. Detecting: told apart from an item that nobody has, by a "
+            "test at 95 % with a chance of 80 %.",
+        )
+    with level:
+        options = [None, *names[:1000]] if goal != "level" else list(names[:1000])
+        chosen = kept(
+            st.selectbox,
+            "for the level",
+            f"goal-level-{goal}-{hash(names)}",
+            options[0],
+            options=options,
+            format_func=lambda name: "all levels" if name is None else name,
+            disabled=goal == "total",
+        )
+    fixed = st.toggle(
+        "Only some budgets may change",
+        key="goal-some",
+        help="The other levels keep the budget in the table.",
+        disabled=question.policy.rule_name == "matrix",
+    )
+    adjustable = None
+    if fixed and question.policy.rule_name != "matrix":
+        adjustable = tuple(st.multiselect("Budgets that may change", names, default=names[-1:]))
+    try:
+        share = cells.probability(typed, "share of all people")
+        target = Target(
+            error=None if goal == "detect" else share,
+            detect=share if goal == "detect" else None,
+            level=None if goal == "total" else chosen,
+        )
+        answer = target_answer(question, users, target, adjustable)
+    except PlannerError as error:
+        st.warning(show.plain(error))
+        return
+    if not answer.possible:
+        st.warning(show.plain(answer.reason))
+        return
+    st.markdown(show.plain(answer.reason))
+    now, then = question.policy.epsilons, answer.table.policy.epsilons
+    show.table(
+        {
+            "level": names,
+            "epsilon now": now.round(6),
+            "epsilon needed": then.round(6),
+            "change": [f"{b / a - 1:+.1%}" for a, b in zip(now, then, strict=True)],
+        }
+    )
+    if question.policy.rule_name != "matrix":
+        st.button(
+            "Put these budgets into the table",
+            on_click=_use_budgets,
+            args=(question, then.tolist()),
+        )
+
+
+def _use_budgets(question: Question, epsilons: list[float]) -> None:
+    import copy
+
+    from planner.ui.draft_categorical import CategoricalDraft
+
+    here = session()
+    changed = copy.deepcopy(here.draft)
+    needed = dict(zip(question.policy.names, epsilons, strict=True))
+    for draft in changed.questions:
+        if isinstance(draft, CategoricalDraft) and draft.name == question.name:
+            for row in draft.rows:
+                if row["level"].strip() in needed:
+                    row["epsilon"] = cells.budget_text(needed[row["level"].strip()])
+    replace_draft(changed, "taking the budgets for a target")
