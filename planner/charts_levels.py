@@ -44,13 +44,14 @@ def mechanism_figure(errors: Mapping[str, float], chosen: str, unit: str = "peop
             "color": [palette.BLUE if name == chosen else palette.GREY for name in names],
         },
         text=[_number(finite[name]) for name in names],
-        textposition="auto",
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate="%{y}: %{x:,.4g} " + unit + "<extra></extra>",
     )
     figure = Figure(bars)
     figure.update_layout(
         height=60 + 34 * max(len(names), 2),
-        margin={"l": 8, "r": 24, "t": 8, "b": 40},
+        margin={"l": 8, "r": 48, "t": 8, "b": 40},
         xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
         yaxis={"automargin": True},
     )
@@ -74,12 +75,14 @@ def level_error_figure(table: UnaryTable, users: int) -> Figure:
         y=errors,
         marker={"color": palette.BLUE, "pattern": {"shape": ["/" if s else "" for s in saturated]}},
         text=[_number(error) for error in errors],
+        textposition="outside",
+        cliponaxis=False,
         hovertemplate="%{x}: %{y:,.4g} people<extra></extra>",
     )
     figure = Figure(bars)
     figure.update_layout(
         height=280,
-        margin={"l": 8, "r": 8, "t": 8, "b": 40},
+        margin={"l": 8, "r": 8, "t": 24, "b": 40},
         yaxis={"title": "standard error, people", "rangemode": "tozero"},
         xaxis={"type": "category", "automargin": True},
     )
@@ -113,6 +116,8 @@ def frontier_figure(curve: Frontier, names: Sequence[str], users: int) -> Figure
                 line={"color": colours[i], "dash": dashes[i], "width": 2},
             )
         )
+    lowest = min(float(curve.total_error.min()), float(curve.level_errors.min()))
+    highest = max(float(curve.total_error.max()), float(curve.level_errors.max()))
     now = float(np.interp(0.0, np.log(curve.scale), np.log(users * curve.total_error)))
     figure.add_trace(
         Scatter(
@@ -131,7 +136,7 @@ def frontier_figure(curve: Frontier, names: Sequence[str], users: int) -> Figure
             "type": "log",
             "tickvals": [0.125, 0.25, 0.5, 1, 2, 4, 8],
         },
-        yaxis={"title": "error, people", "type": "log", "dtick": "D2"},
+        yaxis={"title": "error, people", "type": "log", "tickvals": _ticks(users * lowest, users * highest)},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
     )
     return figure
@@ -147,7 +152,6 @@ def budget_figure(table: UnaryTable) -> Figure:
         x=list(policy.names[shown]),
         y=policy.epsilons[shown],
         marker={"color": palette.SKY},
-        text=[f"{e:.3g}" for e in policy.epsilons[shown]],
         hovertemplate="%{x}: epsilon %{y:.4f}<extra></extra>",
     )
     figure = Figure(bars)
@@ -156,17 +160,24 @@ def budget_figure(table: UnaryTable) -> Figure:
         figure.add_hline(
             limit,
             line={"color": palette.VERMILION, "dash": "dash"},
-            annotation_text=f"saturation at {limit:.3f}: budget above buys nothing",
+            annotation_text=f"saturation at {limit:.3f}",
             annotation_position="top left",
         )
     top = max(float(policy.epsilons[shown].max()), limit or 0.0)
     figure.update_layout(
         height=280,
         margin={"l": 8, "r": 8, "t": 8, "b": 40},
-        yaxis={"title": "epsilon (less private upwards)", "range": [0, 1.2 * top]},
+        yaxis={"title": "epsilon (less private upwards)", "range": [0, 1.15 * top]},
         xaxis={"type": "category", "automargin": True},
     )
     return figure
+
+
+def _ticks(lowest: float, highest: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between two numbers above 0."""
+    powers = range(int(np.floor(np.log10(lowest))), int(np.ceil(np.log10(highest))) + 1)
+    every = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    return [value for value in every if lowest * 0.9 <= value <= highest * 1.1]
 
 
 def _number(value: float) -> str:

@@ -42,8 +42,8 @@ def _headline(plan: QuestionPlan, users: int) -> None:
                 "Root of the summed squared errors of all estimated counts, for the least "
                 "favourable answers. Not an interval.",
             ),
-            "Holds for any two answers": (
-                f"epsilon {show.rounded_up(policy.ldp_epsilon)}",
+            "LDP epsilon": (
+                show.rounded_up(policy.ldp_epsilon),
                 "Plain local differential privacy that follows from the levels: no report "
                 "tells any two answers apart by more than this, rounded up.",
             ),
@@ -52,7 +52,7 @@ def _headline(plan: QuestionPlan, users: int) -> None:
                 "Budget of a level above this point buys no accuracy while the others stay as "
                 "they are. Known for the usual rule only.",
             ),
-            "Proven distance from the best": (
+            "Gap to the best": (
                 f"{max(gap, 1e-9):.0e}",
                 "No other choice of probabilities of this form has an error smaller by more "
                 "than this share: proven by linear programming, not taken on trust.",
@@ -118,15 +118,16 @@ def _levels(plan: QuestionPlan, users: int) -> None:
             "level": policy.names[:_MOST_ROWS],
             "items": policy.item_counts[:_MOST_ROWS],
             "epsilon": policy.epsilons[:_MOST_ROWS].round(6),
-            "reports 1 if it is the answer (a)": table.a[:_MOST_ROWS].round(6),
-            "reports 1 if not (b)": table.b[:_MOST_ROWS].round(6),
-            "standard error, people": errors[:_MOST_ROWS].round(1),
-            "standard error, % of people": (100 * errors / users)[:_MOST_ROWS].round(3),
+            "a: 1 if true": table.a[:_MOST_ROWS].round(6),
+            "b: 1 if not": table.b[:_MOST_ROWS].round(6),
+            "std. error, people": errors[:_MOST_ROWS].round(1),
+            "std. error, %": (100 * errors / users)[:_MOST_ROWS].round(3),
             "more budget": np.where(unused, "buys nothing", "helps")[:_MOST_ROWS],
         }
     )
     st.caption(
-        "A report has one bit per item. The standard error is that of one rare item's estimated "
+        "A report has one bit per item: 1 with probability a if the item is the person's answer, "
+        "else with probability b. The standard error is that of one rare item's estimated "
         "count: about two thirds of estimates fall within it."
     )
 

@@ -14,19 +14,19 @@ from planner.ui import show, uploads
 from planner.ui.budget_results import show_results
 from planner.ui.draft import SurveyDraft
 from planner.ui.draft_categorical import (
-    COLUMNS,
     MOST_PAIR_LEVELS,
     CategoricalDraft,
     PairChoice,
-    Row,
     follow_renames,
     names_of,
 )
+from planner.ui.rows import edit_rows
 from planner.ui.state import (
     EXAMPLES,
-    categorical_question,
+    chosen_place,
     example_survey,
     kept,
+    question_of,
     replace_draft,
     session,
     undo,
@@ -56,7 +56,7 @@ def page() -> None:
         "the odds between two answers by a factor of 3 at most.",
     )
     _open()
-    draft = categorical_question("budgets")
+    draft = question_of(CategoricalDraft, "budgets")
     if draft is None:
         st.info("This survey has no categorical question. Add one on the page Survey.")
         return
@@ -133,7 +133,7 @@ def _take_items(draft: SurveyDraft, name: str, data: bytes) -> None:
     if not found:
         found = [CategoricalDraft("question")]
         changed.questions += found
-    chosen = found[min(st.session_state.get("question", 0), len(found) - 1)]
+    chosen = found[min(chosen_place(CategoricalDraft), len(found) - 1)]
     chosen.rows = uploads.rows_from_items(name, data, chosen.rows)
     replace_draft(changed, f"opening {name}")
 
@@ -178,22 +178,11 @@ def _survey_fields(draft: CategoricalDraft) -> None:
 
 
 def _level_table(draft: CategoricalDraft) -> None:
-    here = session()
-    key = f"levels-{here.revision}-{here.draft.questions.index(draft)}"
-    if key not in st.session_state:  # the editor keeps its own edits; seed it once a visit
-        frame = pd.DataFrame(draft.rows, columns=list(COLUMNS)).fillna("")
-        st.session_state[f"{key}-seed"] = frame.astype(str)
-    order = [name for name in COLUMNS if name != "share" or draft.objective == "expected"]
-    edited = st.data_editor(
-        st.session_state[f"{key}-seed"],
-        key=key,
-        num_rows="dynamic",
-        hide_index=True,
-        column_order=order,
-        column_config=_level_columns(),
-    )
+    place = session().draft.questions.index(draft)
+    hidden = () if draft.objective == "expected" else ("share",)
+    typed = edit_rows(f"levels-{place}", draft.rows, _level_columns(), hidden)
     before = names_of(draft.rows)
-    draft.rows = rows_of(edited)
+    draft.rows = typed
     draft.pairs = follow_renames(draft.pairs, before, names_of(draft.rows))
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "
@@ -230,12 +219,6 @@ def _level_columns() -> dict[str, Any]:
             help="Share of people whose answer is in this level, such as 0.2 or 20 %.",
         ),
     }
-
-
-def rows_of(frame: pd.DataFrame) -> list[Row]:
-    """What is typed in an edited table, blank where nothing is."""
-    filled = frame.astype(object).where(frame.notna(), "")
-    return [{str(k): str(v) for k, v in row.items()} for row in filled.to_dict("records")]
 
 
 def _pair_table(draft: CategoricalDraft) -> None:

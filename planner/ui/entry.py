@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.ui import budgets
+from planner.ui import answer_rates, budgets, sampling, trial
 
 __all__ = ["main"]
 
@@ -12,7 +12,13 @@ __all__ = ["main"]
 def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
-    st.navigation([st.Page(budgets.page, title="Budgets", url_path="budgets", default=True)]).run()
+    pages = [
+        st.Page(budgets.page, title="Budgets", url_path="budgets", default=True),
+        st.Page(answer_rates.page, title="Answer rates", url_path="answer-rates"),
+        st.Page(sampling.page, title="Sampling Privacy", url_path="sampling"),
+        st.Page(trial.page, title="Try it on data", url_path="try"),
+    ]
+    st.navigation(pages).run()
 
 
 if __name__ == "__main__":

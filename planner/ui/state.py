@@ -10,20 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from planner.survey import Survey
 from planner.survey_file import survey_from_text
-from planner.ui.draft import Built, CategoricalDraft, SurveyDraft
+from planner.ui.draft import Built, QuestionDraft, SurveyDraft
 
 __all__ = [
     "EXAMPLES",
     "Session",
-    "categorical_question",
+    "chosen_place",
     "example_survey",
     "kept",
+    "part_of_survey",
+    "question_of",
+    "question_or_new",
     "replace_draft",
     "session",
     "undo",
@@ -32,8 +35,11 @@ __all__ = [
 EXAMPLES = {
     "health": "Health survey, five diagnoses",
     "browsing": "Browsing, a hundred pages",
+    "answer-rate": "Hospital bills, many do not answer",
+    "sampled-ages": "Registry, age groups of a rare illness",
 }
 _MOST_UNDO = 20
+D = TypeVar("D", bound=QuestionDraft)
 
 
 @dataclass
@@ -112,20 +118,47 @@ def kept(widget: Callable[..., Any], label: str, name: str, value: Any, **settin
     return widget(label, key=key, **settings)
 
 
-def categorical_question(where: str) -> CategoricalDraft | None:
-    """The categorical question to look at; a choice is offered if there are several."""
-    here = session()
-    drafts = [one for one in here.draft.questions if isinstance(one, CategoricalDraft)]
+def question_of(kind: type[D], where: str) -> D | None:
+    """The question of a kind to look at; a choice is offered if there are several."""
+    drafts = [one for one in session().draft.questions if isinstance(one, kind)]
     if len(drafts) <= 1:
         return drafts[0] if drafts else None
-    chosen = st.session_state.get("question", 0)
+    remembered = f"question of {kind.__name__}"
+    before = st.session_state.get(remembered, 0)
     place = kept(
         st.selectbox,
-        "Question",
+        "Which question",
         f"question-{where}",
-        chosen if chosen < len(drafts) else 0,
+        before if before < len(drafts) else 0,
         options=range(len(drafts)),
         format_func=lambda i: drafts[i].name,
     )
-    st.session_state["question"] = place
+    st.session_state[remembered] = place
     return drafts[place]
+
+
+def chosen_place(kind: type[QuestionDraft]) -> int:
+    """Which question of a kind was looked at last."""
+    place: int = st.session_state.get(f"question of {kind.__name__}", 0)
+    return place
+
+
+def question_or_new(kind: type[D], where: str, make: Callable[[], D]) -> D:
+    """As :func:`question_of`; without one, a new one that is not part of the survey yet."""
+    found = question_of(kind, where)
+    if found is None:
+        found = make()
+        found.included = False
+        session().draft.questions.append(found)
+    return found
+
+
+def part_of_survey(draft: QuestionDraft, where: str) -> None:
+    """A switch that takes a question into the survey or out of it."""
+    draft.included = kept(
+        st.toggle,
+        "Part of the survey",
+        f"included-{where}-{session().draft.questions.index(draft)}",
+        draft.included,
+        help="Only questions that are part of the survey are planned together and exported.",
+    )
