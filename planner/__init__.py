@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.audit import audit_levels, audit_samples, audit_sets
     from planner.errors import (
         ConvergenceError,
         FileError,
@@ -33,13 +34,22 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
+    from planner.estimates import Estimates
+    from planner.mechanisms.aggregate import Aggregate
     from planner.mechanisms.coins import TwoCoinResponse
+    from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    from planner.mechanisms.hashing import OptimizedLocalHashing
+    from planner.mechanisms.itemsets import ItemSets
+    from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
     from planner.mechanisms.sampling_privacy import SamplingPrivacy
+    from planner.mechanisms.subset import SubsetSelection
+    from planner.mechanisms.unary import UnaryMechanism
     from planner.objective import Objective
     from planner.planning.sampling_plan import SamplingPlan, plan_sampling
     from planner.planning.sampling_question import SamplingQuestion
     from planner.planning.sampling_views import GuaranteeViews, guarantee_views
     from planner.policy import PrivacyPolicy
+    from planner.prediction import Prediction, predict, verdict
     from planner.solvers import baseline, solve
     from planner.survey import Level, Question, Survey
     from planner.survey_file import load_survey
@@ -47,6 +57,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use: a client that only randomises must not pay for the solvers.
 _HOMES = {
+    "audit": ("audit_levels", "audit_samples", "audit_sets"),
     "errors": (
         "ConvergenceError",
         "FileError",
@@ -57,13 +68,22 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
+    "estimates": ("Estimates",),
+    "mechanisms.aggregate": ("Aggregate",),
     "mechanisms.coins": ("TwoCoinResponse",),
+    "mechanisms.direct": ("GeneralizedRandomizedResponse",),
+    "mechanisms.hashing": ("OptimizedLocalHashing",),
+    "mechanisms.itemsets": ("ItemSets",),
+    "mechanisms.padding": ("PaddedUnaryMechanism", "set_budgets"),
     "mechanisms.sampling_privacy": ("SamplingPrivacy",),
+    "mechanisms.subset": ("SubsetSelection",),
+    "mechanisms.unary": ("UnaryMechanism",),
     "objective": ("Objective",),
     "planning.sampling_plan": ("SamplingPlan", "plan_sampling"),
     "planning.sampling_question": ("SamplingQuestion",),
     "planning.sampling_views": ("GuaranteeViews", "guarantee_views"),
     "policy": ("PrivacyPolicy",),
+    "prediction": ("Prediction", "predict", "verdict"),
     "solvers": ("baseline", "solve"),
     "survey": ("Level", "Question", "Survey"),
     "survey_file": ("load_survey",),
