@@ -10,7 +10,7 @@ bounded interval keeps its promise, and the range reported is the whole domain.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 from planner.errors import InputError
@@ -180,6 +180,6 @@ def normal_quantile(confidence: float) -> float:
     """
     from scipy.special import ndtri
 
-    if not (isinstance(confidence, float) and 0 < confidence < 1 and isfinite(confidence)):
+    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise InputError("confidence", confidence, "a share strictly between 0 and 1, such as 0.95")
     return float(-ndtri((1 - confidence) / 2))

@@ -1,6 +1,6 @@
 """BiSample and BiSample-MD: means from two bits, with or without missing answers.
 
-Source: BiSample paper (Sun, Ye, Zhou and co-authors), algorithms 2 to 4, equations
+Source: BiSample paper (Sun, Ye, Zhao, Lu and Yang), algorithms 2 to 4, equations
 9 to 20. Where it errs, this module uses the right form: the sum ``s`` is over
 users *with* ``eps_u >= eps`` (the paper prints ``<``), equation 14 is per user, and
 for a domain ``[L, U]`` the report stays two bits and the estimate is rescaled.
@@ -80,7 +80,7 @@ class BiSample(ForcedAnswerMechanism):
         pair = _directions(self._histogram(aggregate), self._coin)
         mean = pair.signed_sum(self._coin)
         variance = pair.variance / self._coin.theta**2
-        estimate = large_sample(mean, variance, float(confidence))
+        estimate = large_sample(mean, variance, confidence)
         return summarise(self.domain, aggregate.users, estimate)
 
     def _draw_answer(self, unit: Array, rng: np.random.Generator) -> NDArray[Any]:
@@ -187,7 +187,6 @@ class BiSampleMD(NumericMechanism):
         InputError
             No reports, or so few that one of the two sampling directions is missing.
         """
-        level = float(confidence)
         n, theta = aggregate.users, self._coin.theta
         pair = _directions(self._histogram(aggregate), self._coin)
         signed, rate = pair.signed_sum(self._coin), pair.answer_rate(self._coin)
@@ -199,9 +198,9 @@ class BiSampleMD(NumericMechanism):
         return summarise(
             self.domain,
             n,
-            ratio.estimate(level, (-1.0, 1.0)),
-            large_sample(total, n**2 * spread, level),
-            large_sample(1 - rate, variance, level),
+            ratio.estimate(confidence, (-1.0, 1.0)),
+            large_sample(total, n**2 * spread, confidence),
+            large_sample(1 - rate, variance, confidence),
         )
 
     def variance(self, values: ArrayLike) -> NumericVariance:

@@ -103,9 +103,7 @@ class ForcedAnswerMechanism(NumericMechanism):
         spread = float(counts @ np.square(values)) / n - mean * mean
         extremes = np.array([-1.0, 0.0, 1.0])
         least = float(np.min(self._second_moment(extremes) - extremes**2))
-        return summarise(
-            self.domain, n, large_sample(mean, max(spread, least) / n, float(confidence))
-        )
+        return summarise(self.domain, n, large_sample(mean, max(spread, least) / n, confidence))
 
     def variance(self, values: ArrayLike) -> NumericVariance:
         """Exact variance of the estimates for these people, ``(n,)`` answers, NaN allowed."""

@@ -91,19 +91,19 @@ class PrivKVM(NumericMechanism):
 
     def estimate(self, aggregate: Aggregate, confidence: float = 0.95) -> NumericEstimates:
         """Mean of those who answered, their total, and the missing rate."""
-        counts, n, level = self._histogram(aggregate), aggregate.users, float(confidence)
+        counts, n = self._histogram(aggregate), aggregate.users
         key, signed = 1 - int(counts[0]) / n, int(counts[2] - counts[1]) / n
         point = _Point(key, signed, self._coin.theta)
-        missing = large_sample(1 - point.rate, point.variance(point.rate_slope) / n, level)
+        missing = large_sample(1 - point.rate, point.variance(point.rate_slope) / n, confidence)
         total = n * self._total(point)
         spread = n * point.variance(self._total_slope(point))
         if missing.upper >= 1:
             error = sqrt(self._mean_variance(point) / n) if point.rate > 0 else None
             value = self._mean(point) if point.rate > 0 else None
-            mean = unlimited(value, error, point.rate, level, (-1.0, 1.0))
+            mean = unlimited(value, error, point.rate, confidence, (-1.0, 1.0))
         else:
-            mean = large_sample(self._mean(point), self._mean_variance(point) / n, level)
-        return summarise(self.domain, n, mean, large_sample(total, spread, level), missing)
+            mean = large_sample(self._mean(point), self._mean_variance(point) / n, confidence)
+        return summarise(self.domain, n, mean, large_sample(total, spread, confidence), missing)
 
     def variance(self, values: ArrayLike) -> NumericVariance:
         """First-order variance of the estimates, for people drawn like these, ``(n,)``.

@@ -61,11 +61,12 @@ def answering_moments(rate: ArrayLike, mean: float, variance: float, correlation
     answers = ndtr((correlation * score + ndtri(shares[..., None])) / steep) * weight
     total = answers.sum(axis=-1)
     some = total > 1e-280
-    moments = (
-        np.divide(answers @ power, total, out=fallback, where=some)
-        for power, fallback in zip((value, value * value), same, strict=True)
+    sums = answers @ value, answers @ (value * value)
+    first, second = (
+        np.divide(sum_, total, out=fallback, where=some)
+        for sum_, fallback in zip(sums, same, strict=True)
     )
-    return Moments(*moments)
+    return Moments(np.clip(first, -1, 1), np.clip(second, 0, 1))  # rounding may step outside
 
 
 @lru_cache(maxsize=64)

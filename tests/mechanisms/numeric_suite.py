@@ -115,7 +115,7 @@ class NumericSuite(FiniteLawSuite):
             with pytest.raises(InputError, match="must be"):
                 mechanism.estimate(Aggregate(users, np.array(counts, dtype=int)))
 
-    @pytest.mark.parametrize("confidence", [0, 1, -0.1, np.nan, 95])
+    @pytest.mark.parametrize("confidence", [0, 1, -0.1, np.nan, 95, "0.95", None])
     def test_bad_confidence(self, confidence):
         mechanism = self.mechanism()
         reports = mechanism.perturb(np.full(1000, 20.0), np.random.default_rng(1))

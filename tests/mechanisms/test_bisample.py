@@ -154,10 +154,8 @@ class TestBiSampleMD(MissingSuite):
 
 
 class TestPrivKVM(MissingSuite):
-    virtual_iterations = 5
-
     def build(self, epsilon, domain):
-        return PrivKVM(epsilon, domain, self.virtual_iterations)
+        return PrivKVM(epsilon, domain)
 
     def epsilon(self):
         """It spends less than it is given: eps/2 + ln(2p)."""
@@ -173,7 +171,11 @@ class TestPrivKVM(MissingSuite):
 
     def test_mean_of_those_who_answered(self):
         """Of people drawn anew each time, as its variance is stated."""
-        mechanism, rng = self.mechanism(), np.random.default_rng(23)
+        for rounds in (0, 5):
+            self.check_mean(PrivKVM(self.budget, self.domain, rounds))
+
+    def check_mean(self, mechanism):
+        rng = np.random.default_rng(23)
         population = self.values(rng)
         runs = np.array(
             [
@@ -213,10 +215,6 @@ class TestPrivKVM(MissingSuite):
     def test_bad_iterations(self, bad):
         with pytest.raises(InputError, match="virtual_iterations"):
             PrivKVM(1.0, virtual_iterations=bad)
-
-
-class TestPrivKVMWithoutVirtualIterations(TestPrivKVM):
-    virtual_iterations = 0
 
 
 def test_first_order_is_the_law_of_drawn_people():
