@@ -19,11 +19,11 @@ from planner.ui.state import kept, part_of_survey, question_or_new, session
 __all__ = ["page"]
 
 _MODELS = {
-    "normal": "spread evenly around a typical value (normal)",
-    "lognormal": "most small, a few large (lognormal)",
+    "normal": "bell-shaped (normal)",
+    "lognormal": "skewed (lognormal)",
     "gamma": "gamma",
-    "histogram": "known in bins (histogram)",
-    "sample": "a sample that I upload",
+    "histogram": "in bins (histogram)",
+    "sample": "an uploaded sample",
 }
 
 
@@ -135,14 +135,17 @@ def _preferences(draft: NumericDraft) -> None:
             _sample(draft)
     draft.correlation = kept(
         st.slider,
-        "Do people with large values accept more or less? "
-        "(-0.95: large values, most private people; 0.95: large values, least private people)",
+        "How value and accepted budget are related (correlation)",
         f"n-correlation-{place}",
         draft.correlation,
         min_value=-0.95,
         max_value=0.95,
         step=0.05,
-        help="Correlation between a person's value and the largest epsilon the person accepts.",
+        help="0: not at all, the usual assumption. Try other values to see what would happen.",
+    )
+    show.ends(
+        "-0.95: people with large values want more privacy",
+        "0.95: people with large values want less privacy",
     )
 
 

@@ -14,7 +14,7 @@ from planner.ui.state import session
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["chart", "figures", "header", "plain", "problems", "rounded_up", "table"]
+__all__ = ["chart", "ends", "figures", "header", "plain", "problems", "rounded_up", "table"]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:])")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
@@ -69,6 +69,13 @@ def figures(values: Mapping[str, tuple[str, str]]) -> None:
         st.columns(len(values)), values.items(), strict=True
     ):
         column.metric(label, value, help=meaning)
+
+
+def ends(left: str, right: str) -> None:
+    """Captions under a slider: what its two ends mean."""
+    first, second = st.columns(2)
+    first.caption(left)
+    second.caption(right, text_alignment="right")
 
 
 def rounded_up(epsilon: float, digits: int = 3) -> str:
