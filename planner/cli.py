@@ -38,7 +38,8 @@ def plan(
     json: Json = False,
 ) -> None:
     """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.parameters import parameters_from_plan, write_parameters
+    from planner.deployment.building import parameters_from_plan
+    from planner.deployment.parameters import write_parameters
     from planner.planning.frequency import plan_survey
     from planner.survey_file import load_survey
     from planner.text import plan_document, show_plan
@@ -62,8 +63,7 @@ def verify(params: ParameterFile, json: Json = False) -> None:
     from planner.deployment.parameters import read_parameters
     from planner.text import show_verification, verification_document
 
-    parameters = read_parameters(params)
-    parameters.verify()
+    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
