@@ -79,7 +79,8 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     --------
     >>> from planner import Level, Question, Survey
     >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
-    >>> parameters = parameters_from_mechanisms(survey, {"q": GeneralizedRandomizedResponse(1.0, 3)})
+    >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.0, items=3)}
+    >>> parameters = parameters_from_mechanisms(survey, mechanisms)
     >>> parameters.questions[0].mechanism, parameters.questions[0].pairs[0].realised <= 1
     ('grr', True)
     """
@@ -137,7 +138,7 @@ def _(table: UnaryTable, question: Question) -> dict[str, Any]:
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     levels = _levels(question)
     for i, level in enumerate(levels):
-        level |= {"a": a[i], "b": b[i]}  # noqa: PLW2901 - filled in place
+        level |= {"a": a[i], "b": b[i]}
     return {
         "kind": "categorical",
         "mechanism": "idue",

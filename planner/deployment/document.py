@@ -127,8 +127,8 @@ def canonical(value: Any) -> bytes:
 
     Examples
     --------
-    >>> canonical({"b": [1e21, 0.000001, -0.0], "a": "\\u00e9\\n"}).decode()
-    '{"a":"é\\\\n","b":[1e+21,0.000001,0]}'
+    >>> canonical({"b": [1e21, 0.000001, -0.0], "a": "é"}).decode()
+    '{"a":"é","b":[1e+21,0.000001,0]}'
     """
     parts: list[str] = []
     try:

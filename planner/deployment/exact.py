@@ -226,4 +226,3 @@ def _check_avg(ones: list[Fraction], zeros: list[Fraction], epsilons: Sequence[f
 def _check_pair(ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float) -> None:
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), budget)
-

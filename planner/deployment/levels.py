@@ -77,7 +77,8 @@ class Levels:
 
     def numbers(self) -> dict[str, int]:
         """Item number of each named item."""
-        found, start = {}, 0
+        found: dict[str, int] = {}
+        start = 0
         for count, items in zip(self.item_counts, self.items, strict=True):
             found.update(zip(items, range(start, start + len(items)), strict=True))
             start += count

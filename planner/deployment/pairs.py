@@ -113,8 +113,8 @@ def _tightest(
     found = []
     for own, partner in ((s, w), (w, s)):
         if not isinstance(rule, str):
-            for i in levels:
-                found.append((i, min(levels, key=lambda j: rule[i][j] - partner[j])))
+            rooms = [[rule[i][j] - partner[j] for j in levels] for i in levels]
+            found += [(i, room.index(min(room))) for i, room in enumerate(rooms)]
             continue
         if rule == "avg":
             best = min(levels, key=lambda j: epsilons[j] / 2 - partner[j])

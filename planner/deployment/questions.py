@@ -102,7 +102,7 @@ class SignEstimator(Strict):
     """With f1, f0 the shares of 1 among reports by positive and by negative sampling:
 
     answer rate (f1 + f0 - 2 noise) / theta, mean (f1 - f0) / (f1 + f0 - 2 noise) on [-1, 1].
-    """  # noqa: D400, D415 - reads on
+    """  # noqa: D400 - reads on
 
     noise: Annotated[float, Field(gt=0, lt=0.5)]
     theta: Annotated[float, Field(gt=0, lt=1)]
