@@ -104,6 +104,8 @@ def solve(
         from planner.solvers.reduced import solve_reduced
 
         v, proof = solve_reduced(program)
+        if not _settled(program, v, proof):
+            proof = prove(program, v)  # the reduction's proof misses some ties of the maximum
     else:
         if method == "slsqp":
             from planner.solvers.slsqp import solve_slsqp as solve_by
@@ -157,23 +159,25 @@ def _pick(policy: PrivacyPolicy) -> str:
     return "slsqp" if policy.size <= _SMALL else "conic"
 
 
+def _settled(program: Program, v: Array, proof: Proof) -> bool:
+    """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
+    gap = program.value(v) - proof.lower_bound
+    return program.policy.size > _LARGE or gap <= _TIGHT * abs(proof.lower_bound)
+
+
 def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
     """The same answer, made and proven tighter by a few Newton steps if it is not tight yet."""
     best = v, proof
-
-    def gap(pair: tuple[Array, Proof]) -> float:
-        return program.value(pair[0]) - pair[1].lower_bound
-
-    for step in range(4):
-        if program.policy.size > _LARGE or gap(best) <= _TIGHT * abs(best[1].lower_bound):
+    for _ in range(3):
+        if _settled(program, *best):
             break
         try:
-            if step > 0:
-                v = program.model.repair(program.policy, newton_step(program, v, best[1].weights))
-            # At step 0: the reduction's proof does not cover every tie of the maximum.
-            best = min(best, (v, prove(program, v)), key=gap)
+            v = program.model.repair(program.policy, newton_step(program, v, best[1].weights))
+            proof = prove(program, v)
         except ConvergenceError:
             break  # the proof so far stands; solve() judges whether it is good enough
+        gaps = [program.value(point) - p.lower_bound for point, p in (best, (v, proof))]
+        best = best if gaps[0] <= gaps[1] else (v, proof)
     return best
 
 
