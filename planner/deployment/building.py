@@ -175,7 +175,7 @@ def _(mechanism: PaddedUnaryMechanism, question: Question) -> dict[str, Any]:
     document = _describe(mechanism.unary, question)
     if document["rule"] != "min":
         raise InputError("rule", question.policy.rule_name, '"min": eq. 16 defines set budgets')
-    padded = {"kind": "set", "mechanism": "idue-ps", "padding_length": mechanism.padding_length}
+    padded = {"kind": "item-set", "mechanism": "idue-ps", "padding_length": mechanism.padding_length}
     return document | padded
 
 

@@ -165,7 +165,7 @@ class UnaryQuestion(_Question):
 class ItemSetQuestion(_Question):
     """Item sets by padding and sampling, then unary encoding; dummy bits follow the items'."""
 
-    kind: Literal["set"]
+    kind: Literal["item-set"]
     mechanism: Literal["idue-ps"]
     model: Literal["opt0", "opt1", "opt2", "rappor", "oue"]
     rule: Literal["min"]
