@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
+from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
 
@@ -25,6 +26,10 @@ app = typer.Typer(
 
 app.command()(answer_rate)
 app.command()(sampling)
+app.command()(schema)
+app.command()(vectors)
+app.command()(perturb)
+app.command()(aggregate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]

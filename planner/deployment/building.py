@@ -18,13 +18,16 @@ from planner.deployment.laws import read_law
 from planner.deployment.parameters import Parameters
 from planner.deployment.questions import listed
 from planner.errors import InputError
+from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.frequency import Plan
+from planner.planning.sampling_plan import SamplingPlan
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
 
@@ -65,8 +68,9 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     survey:
         The questions with their levels, items and rule.
     mechanisms:
-        For each question's name a :class:`UnaryTable` or a frequency mechanism (levels and
-        items are the question's, in its order).
+        For each question's name a :class:`UnaryTable`, a frequency mechanism, a
+        :class:`BiSampleMD` or an acknowledged :class:`SamplingPlan`. Levels and items are the
+        question's, in its order.
 
     Raises
     ------
@@ -175,7 +179,11 @@ def _(mechanism: PaddedUnaryMechanism, question: Question) -> dict[str, Any]:
     document = _describe(mechanism.unary, question)
     if document["rule"] != "min":
         raise InputError("rule", question.policy.rule_name, '"min": eq. 16 defines set budgets')
-    padded = {"kind": "item-set", "mechanism": "idue-ps", "padding_length": mechanism.padding_length}
+    padded = {
+        "kind": "item-set",
+        "mechanism": "idue-ps",
+        "padding_length": mechanism.padding_length,
+    }
     return document | padded
 
 
@@ -196,6 +204,38 @@ def _(mechanism: SubsetSelection, question: Question) -> dict[str, Any]:
     held = round(float(mechanism.a[0]) * DENOMINATOR)
     numbers = {"size": mechanism.size, "held": held}
     return _one_ratio("subset-selection", mechanism, question) | numbers
+
+
+@_describe.register
+def _(mechanism: BiSampleMD, question: Question) -> dict[str, Any]:
+    domain = mechanism.domain
+    if question.numeric is None or question.numeric.domain != domain:
+        raise InputError(f"domain for {question.name!r}", domain, "that of a numeric question")
+    promised = question.numeric.epsilon
+    if promised is not None and mechanism.epsilon > promised:
+        raise InputError("epsilon", mechanism.epsilon, f"at most {promised}, as promised")
+    return {
+        "kind": "numeric",
+        "mechanism": "bisample-md",
+        "epsilon": float(mechanism.epsilon),
+        "lower": domain.lower,
+        "upper": domain.upper,
+        "yes_no": domain.yes_no,
+        "low": SignCoin(mechanism.epsilon).low,
+    }
+
+
+@_describe.register
+def _(plan: SamplingPlan, question: Question) -> dict[str, Any]:
+    made = plan.to_document()  # refuses while the weak point is not acknowledged
+    keys = ("kind", "sampling", "zero", "decoys", "everyone_has_value", "guarantee")
+    added = {
+        "mechanism": "sampling-privacy",
+        "rule": "min",
+        "none_epsilon": plan.design.question.none_epsilon,
+        "levels": _levels(question),
+    }
+    return {key: made[key] for key in keys} | added
 
 
 def _truth(mechanism: GeneralizedRandomizedResponse) -> int:

@@ -89,7 +89,7 @@ def collect(
     saved = None if checkpoint is None else Checkpoint(checkpoint, parameters.hash)
     try:
         return _Run(parameters, saved, save_seconds).count(
-            files, engine or local_engine, progress or (lambda done, total: None)
+            files, engine or local_engine, progress or _silent
         )
     finally:
         if saved is not None:
@@ -185,6 +185,11 @@ class _Run:
         if self._saved is not None and self._unsaved < len(self._new):
             self._saved.save(self._new[self._unsaved :], self._sums)
             self._unsaved = len(self._new)
+
+
+def _silent(done: int, total: int) -> None:
+    """Shows no progress."""
+    del done, total
 
 
 def _holds_reports(path: Path) -> bool:

@@ -85,6 +85,8 @@ def count_file(path: Path, expected: Expected) -> FileCount:
         return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
+    if not tallies:
+        return FileCount(path, stamp, refused="holds no reports")
     signs = tuple(
         f"{name}{'' if number is None else f', round {number}'}: {sign}"
         for (name, number), tally in tallies.items()

@@ -100,5 +100,3 @@ def _cells(numbers: NDArray[Any], cells: int) -> Tally:
 
 def _no_weights() -> NDArray[np.int64]:
     return np.zeros(0, dtype=np.int64)
-
-
