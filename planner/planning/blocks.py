@@ -155,7 +155,7 @@ class MeanBlock:
     Examples
     --------
     >>> round(MeanBlock("income", 2.0).at(0.5).error, 6)
-    4.682692
+    4.682694
     """
 
     name: str
