@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from planner import ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.datasets import read_transactions
 from planner.planning.padding import plan_padding
-from planner.planning.set_model import AssumedSets, PilotSets, SetModel
+from planner.set_model import AssumedSets, PilotSets, SetModel
 
 SCALES = (1.0, 2.0, 4.0)
 

@@ -12,7 +12,8 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
 from planner.survey import KINDS, Level, Question, Sampling, Survey
-from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
+from planner.survey_sets import SetsTable
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table, TargetTable
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -95,6 +96,7 @@ class _LevelTable(Table):
     items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
+    prior: float | None = None
 
 
 class _SamplingTable(Table):
@@ -111,9 +113,12 @@ class _QuestionTable(Table):
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    sets: SetsTable | None = None
+    weight: float = 1.0
+    target: list[TargetTable] = Field(default=[])
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self, _folder: Path) -> Question:
+    def to_question(self, folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         levels = tuple(
             Level(
@@ -122,12 +127,22 @@ class _QuestionTable(Table):
                 tuple(level.items),
                 level.item_count,
                 tuple(level.yes_counts),
+                level.prior,
             )
             for level in self.level
         )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
-            return Question(self.name, levels, rule, self.kind, sampling)
+            return Question(
+                self.name,
+                levels,
+                rule,
+                self.kind,
+                sampling,
+                sets=None if self.sets is None else self.sets.read(folder, levels),
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
 
@@ -135,6 +150,9 @@ class _QuestionTable(Table):
 class _SurveyTable(Table):
     name: str
     users: int
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
 
 
 def _kind_of_table(question: Any) -> str:
@@ -156,7 +174,9 @@ class _SurveyFile(Table):
 
     def to_survey(self, folder: Path) -> Survey:
         questions = tuple(question.to_question(folder) for question in self.question)
-        return Survey(self.survey.name, self.survey.users, questions)
+        about = self.survey
+        ledger = None if about.ledger is None else str(folder / about.ledger)
+        return Survey(about.name, about.users, questions, about.design, about.objective, ledger)
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
@@ -201,6 +221,8 @@ def _known_keys(parents: list[Any]) -> list[str]:
         _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
+        "sets": SetsTable,
+        "target": TargetTable,
     }
     names = [part for part in parents if isinstance(part, str)]
     owner: type[Table] = table[names[-1]] if names else _SurveyFile

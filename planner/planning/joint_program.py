@@ -49,10 +49,12 @@ def solve_shares(blocks: Sequence[Block], targets: Array | None) -> Array:
     k = len(blocks)
     share = cp.Variable(k)
     parts: list[tuple[list[int], Any, list[Any]]] = []
-    for kind, build in ((ChoiceBlock, _choices), (MeanBlock, _means)):
-        chosen = [j for j in range(k) if isinstance(blocks[j], kind)]
-        if chosen:
-            parts.append((chosen, *build([blocks[j] for j in chosen], share, chosen)))
+    choices = {j: block for j, block in enumerate(blocks) if isinstance(block, ChoiceBlock)}
+    means = {j: block for j, block in enumerate(blocks) if isinstance(block, MeanBlock)}
+    if choices:
+        parts.append((list(choices), *_choices(list(choices.values()), share, list(choices))))
+    if means:
+        parts.append((list(means), *_means(list(means.values()), share, list(means))))
     order = np.argsort(np.concatenate([chosen for chosen, _, _ in parts]))
     errors = cp.hstack([error for _, error, _ in parts])[order]
     constraints = [row for _, _, rows in parts for row in rows]

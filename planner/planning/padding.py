@@ -7,7 +7,7 @@ smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.planning.set_model`). It grows with the budgets
+for what is known of the sets (:mod:`planner.set_model`). It grows with the budgets
 and with the number of people, and the whole curve is returned.
 """
 
@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.planning.relax import scaled
-from planner.planning.set_model import SetModel
 from planner.policy import PrivacyPolicy
+from planner.set_model import SetModel
 from planner.solvers import solve
 from planner.table import UnaryTable
 
@@ -58,10 +58,17 @@ class PaddingPlan:
         """Expected total squared error per user at each length, shape ``(k,)``."""
         return self.bias2 + self.variance
 
-    @property
-    def best_mse(self) -> float:
-        """Expected total squared error per user at the best length."""
-        return float(self.mse.min())
+    def mse_at(self, length: int) -> float:
+        """Expected total squared error per user at ``length``.
+
+        Raises
+        ------
+        InputError
+            A length that was not compared.
+        """
+        if not 1 <= length <= self.lengths.size:
+            raise InputError("padding_length", length, f"from 1 to {self.lengths.size}")
+        return float(self.mse[length - 1])
 
 
 def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
@@ -83,7 +90,7 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
 
     Examples
     --------
-    >>> from planner.planning.set_model import AssumedSets
+    >>> from planner.set_model import AssumedSets
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
@@ -117,7 +124,7 @@ def padding_by_scale(
 
     Examples
     --------
-    >>> from planner.planning.set_model import AssumedSets
+    >>> from planner.set_model import AssumedSets
     >>> policy, sets = PrivacyPolicy([1, 2], [5, 95]), AssumedSets([0, 40, 30, 20, 10])
     >>> [at.length for at in padding_by_scale(policy, 100_000, sets, [0.5, 1, 2])]
     [2, 2, 3]

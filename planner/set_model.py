@@ -50,7 +50,7 @@ class SetModel(Protocol):
         """The moments at padding length ``length`` for levels of so many items."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class AssumedSets:
     """A histogram of set sizes, given or assumed, and how popular items are.
 
@@ -78,9 +78,9 @@ class AssumedSets:
     (3, 1.7)
     """
 
-    sizes: ArrayLike
+    sizes: Sequence[float] | Array
     popularity: str | Sequence[float] | Array = "zipf"
-    _shares: Array = field(init=False, repr=False)
+    _shares: Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         shares = _masses("set sizes", self.sizes)
@@ -96,7 +96,9 @@ class AssumedSets:
                 allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
                 raise InputError("popularity", self.popularity, allowed)
         else:
-            _masses("popularity", self.popularity)
+            weights = _masses("popularity", self.popularity)
+            object.__setattr__(self, "popularity", tuple(weights.tolist()))
+        object.__setattr__(self, "sizes", tuple(shares.tolist()))
         shares /= shares.sum()
         shares.setflags(write=False)
         object.__setattr__(self, "_shares", shares)
