@@ -5,17 +5,24 @@ Every front end builds a :class:`Survey`; :mod:`planner.survey_file` reads one f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
 
 from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
 from planner.objective import Objective
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.preferences import Preferences
+from planner.set_model import AssumedSets, PilotSets
+from planner.target import Target, check_targets
 
-__all__ = ["KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
+__all__ = ["DESIGNS", "KINDS", "ItemSetInput", "Level", "Numeric", "Question", "Sampling", "Survey"]
 
-KINDS = ("categorical", "sampled-choice", "numeric")
+KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
+DESIGNS = ("split", "one-each")
+OBJECTIVES = ("sum", "minimax")
+CRITERIA = ("total", "minimax")
 _MAX_USERS = 10**12
 Rule = str | tuple[tuple[float, ...], ...]
 
@@ -37,6 +44,12 @@ class Level:
         Number of answers, at least 1; taken from ``items`` when those are given.
     yes_counts:
         For ``"sampled-choice"``: how many people are expected to have each item.
+    prior:
+        How many of a person's answers are expected in this level, 0 to the number of
+        items: a share of the people where everybody has one answer. For all levels of a
+        question or none; with it the expected error is minimised, without it the worst case.
+    importance:
+        How much this level's error matters beside the other levels', at least 0.
     """
 
     name: str
@@ -44,6 +57,8 @@ class Level:
     items: tuple[str, ...] = ()
     item_count: int = 0
     yes_counts: tuple[int, ...] = ()
+    prior: float | None = None
+    importance: float = 1.0
 
     def __post_init__(self) -> None:
         if self.items and self.item_count not in (0, len(self.items)):
@@ -68,6 +83,28 @@ class Sampling:
     floor: float = 0.0
     none_epsilon: float | None = None
     everyone_has_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ItemSetInput:
+    """What is known of the sets of an ``"item-set"`` question.
+
+    Parameters
+    ----------
+    model:
+        A histogram of sizes, or a pilot.
+    padding_length:
+        A padding length that is settled; the best one is planned when omitted.
+    """
+
+    model: AssumedSets | PilotSets
+    padding_length: int | None = None
+
+    def __post_init__(self) -> None:
+        length = self.padding_length
+        if length is not None and not 1 <= length <= self.model.largest:
+            allowed = f"from 1 to the size of the largest set, {self.model.largest}"
+            raise InputError("padding_length", length, allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +147,22 @@ class Question:
         ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
     kind:
         ``"categorical"``: every person holds exactly one answer.
+        ``"item-set"``: any number of answers (padding and sampling).
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
         ``"numeric"``: a number or no answer.
     sampling:
         For ``"sampled-choice"``, and only for it.
     numeric:
         For ``"numeric"``, and only for it.
-    objective:
-        What a ``"categorical"`` question's plan minimises; the worst case unless chosen.
+    sets:
+        For ``"item-set"``, and only for it.
+    weight:
+        Importance of this question's error among the survey's, above 0.
+    targets:
+        Errors that are small enough. For ``"numeric"`` shares of half the range, without levels.
+    criterion:
+        ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
+        the worst single item.
 
     Raises
     ------
@@ -137,19 +182,18 @@ class Question:
     kind: str = "categorical"
     sampling: Sampling | None = None
     numeric: Numeric | None = None
-    objective: Objective = field(default_factory=Objective)
+    sets: ItemSetInput | None = None
+    weight: float = 1.0
+    targets: tuple[Target, ...] = ()
+    criterion: str = "total"
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
-        if self.kind not in KINDS:
-            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
-        if (self.kind == "numeric") != (self.numeric is not None):
-            allowed = "given" if self.kind == "numeric" else "left out"
-            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
+        self._check_kind()
+        if not (isfinite(self.weight) and self.weight >= 0):
+            raise InputError("weight", self.weight, "a finite number of at least 0")
+        check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
-        if self.kind != "categorical" and self.objective != Objective():
-            remedy = "Only a categorical question has an objective to choose."
-            raise InputError("objective", self.objective.kind, "left out", remedy)
         if self.kind == "numeric":
             if self.levels or self.rule != "min":
                 raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
@@ -163,8 +207,20 @@ class Question:
                     raise InputError(f"item of level {level.name!r}", item, allowed)
                 home[item] = level.name
         policy = self.policy  # validates names, budgets, counts and rule, once
-        if self.objective != Objective():
-            _ = self.objective.coefficients(policy)
+        _ = self.objective.coefficients(policy)  # and the priors
+        if self.kind == "item-set" and policy.rule_name != "min":
+            remedy = "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone."
+            raise InputError("rule", policy.rule_name, "\"min\" for 'item-set'", remedy)
+
+    def _check_kind(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if (self.kind == "numeric") != (self.numeric is not None):
+            allowed = "given" if self.kind == "numeric" else "left out"
+            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
+        if (self.kind == "item-set") != (self.sets is not None):
+            allowed = "given" if self.kind == "item-set" else "left out"
+            raise InputError("sets", self.sets, f"{allowed} for {self.kind!r}")
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"
@@ -180,6 +236,26 @@ class Question:
                 name = f"yes_counts of level {level.name!r}"
                 allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
                 raise InputError(name, level.yes_counts, allowed)
+
+    @property
+    def objective(self) -> Objective:
+        """Worst-case error, the expected one where levels have priors, or the worst item's."""
+        if self.criterion not in CRITERIA:
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
+        importance = [level.importance for level in self.levels]
+        weights = None if set(importance) <= {1.0} else importance
+        priors = [level.prior for level in self.levels if level.prior is not None]
+        if self.criterion == "minimax" and priors:
+            remedy = "The error of the worst item does not depend on shares."
+            raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
+        if not priors:
+            return Objective("minimax" if self.criterion == "minimax" else "worst-case", weights)
+        if len(priors) < len(self.levels):
+            raise InputError("prior", priors, "given for all levels of the question, or for none")
+        if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
+            remedy = "Everybody has exactly one answer."
+            raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
+        return Objective("expected", weights, priors)
 
     @property
     def policy(self) -> PrivacyPolicy:
@@ -198,15 +274,32 @@ class Question:
 class Survey:
     """A named set of questions asked of ``users`` people.
 
+    Parameters
+    ----------
+    name, users, questions:
+        At least one question and one user.
+    design:
+        ``"split"`` (everybody answers everything and each question gets a share of the budgets)
+        or ``"one-each"`` (everybody answers one question at its full budget).
+    objective:
+        ``"sum"``: the sum of the questions' errors by their weights. ``"minimax"``: the largest
+        ratio of a question's error to its target.
+    ledger:
+        File of earlier collections from the same people, or None.
+
     Raises
     ------
     InputError
-        No question, a repeated question name, or a number of users below 1.
+        No question, a repeated question name, a number of users below 1, only weights of 0, an
+        unknown design or objective, or a minimax without targets.
     """
 
     name: str
     users: int
     questions: tuple[Question, ...]
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
 
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
@@ -219,6 +312,31 @@ class Survey:
             if question.name in seen:
                 raise InputError("question name", question.name, "different from every other's")
             seen.add(question.name)
+        self._check_aims()
+
+    def _check_aims(self) -> None:
+        for name, value, known in (
+            ("design", self.design, DESIGNS),
+            ("objective", self.objective, OBJECTIVES),
+        ):
+            if value not in known:
+                raise InputError(name, value, f"one of {', '.join(known)}")
+        weights = [question.weight for question in self.questions]
+        if not any(weights):
+            remedy = "Say which questions matter, or leave all weights out."
+            raise InputError("weights", weights, "above 0 for the questions that are asked", remedy)
+        for question in self.questions:
+            if question.weight == 0:
+                remedy = "Leave a question that does not matter out of the survey."
+                raise InputError(f"weight of question {question.name!r}", 0, "above 0", remedy)
+            if self.objective == "minimax" and _total_target(question.targets) is None:
+                remedy = "Give it a [[question.target]] with an error and no level."
+                what = f"targets of question {question.name!r}"
+                raise InputError(what, None, 'given for the objective "minimax"', remedy)
+
+
+def _total_target(targets: Sequence[Target]) -> Target | None:
+    return next((t for t in targets if t.kind == "error" and t.level is None), None)
 
 
 def _require_text(argument: str, value: object) -> None:

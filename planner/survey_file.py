@@ -11,9 +11,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
-from planner.objective import Objective
 from planner.survey import KINDS, Level, Question, Sampling, Survey
-from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
+from planner.survey_sets import SetsTable
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table, TargetTable
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -96,8 +96,8 @@ class _LevelTable(Table):
     items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
-    weight: float | None = None  # importance of the level's error; 1 when omitted
-    share: float | None = None  # for the objective "expected": true bits expected of a user
+    prior: float | None = None
+    importance: float = 1.0
 
 
 class _SamplingTable(Table):
@@ -113,11 +113,14 @@ class _QuestionTable(Table):
     name: str
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
-    objective: str = "worst-case"
     sampling: _SamplingTable | None = None
+    sets: SetsTable | None = None
+    weight: float = 1.0
+    criterion: str = "total"
+    target: list[TargetTable] = Field(default=[])
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self, _folder: Path) -> Question:
+    def to_question(self, folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         levels = tuple(
             Level(
@@ -126,34 +129,34 @@ class _QuestionTable(Table):
                 tuple(level.items),
                 level.item_count,
                 tuple(level.yes_counts),
+                level.prior,
+                level.importance,
             )
             for level in self.level
         )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
             return Question(
-                self.name, levels, rule, self.kind, sampling, objective=self._objective()
+                self.name,
+                levels,
+                rule,
+                self.kind,
+                sampling,
+                sets=None if self.sets is None else self.sets.read(folder, levels),
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+                criterion=self.criterion,
             )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
-
-    def _objective(self) -> Objective:
-        weights = [level.weight for level in self.level]
-        shares = [level.share for level in self.level]
-        return Objective(
-            self.objective,
-            None if _none(weights) else [1.0 if weight is None else weight for weight in weights],
-            None if _none(shares) else [0.0 if share is None else share for share in shares],
-        )
 
 
 class _SurveyTable(Table):
     name: str
     users: int
-
-
-def _none(values: list[float | None]) -> bool:
-    return all(value is None for value in values)
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
 
 
 def _kind_of_table(question: Any) -> str:
@@ -175,7 +178,9 @@ class _SurveyFile(Table):
 
     def to_survey(self, folder: Path) -> Survey:
         questions = tuple(question.to_question(folder) for question in self.question)
-        return Survey(self.survey.name, self.survey.users, questions)
+        about = self.survey
+        ledger = None if about.ledger is None else str(folder / about.ledger)
+        return Survey(about.name, about.users, questions, about.design, about.objective, ledger)
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
@@ -220,6 +225,8 @@ def _known_keys(parents: list[Any]) -> list[str]:
         _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
+        "sets": SetsTable,
+        "target": TargetTable,
     }
     names = [part for part in parents if isinstance(part, str)]
     owner: type[Table] = table[names[-1]] if names else _SurveyFile

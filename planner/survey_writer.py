@@ -15,7 +15,9 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey import Level, Numeric, Question, Survey
+from planner.set_model import AssumedSets
+from planner.survey import ItemSetInput, Level, Numeric, Question, Sampling, Survey
+from planner.target import Target
 
 __all__ = ["survey_to_text"]
 
@@ -26,7 +28,8 @@ def survey_to_text(survey: Survey) -> str:
     Raises
     ------
     InputError
-        The survey holds a preference model that survey files cannot express.
+        The survey holds what survey files cannot express: a preference model of one's
+        own, or the transactions of a pilot.
 
     Examples
     --------
@@ -48,52 +51,79 @@ def survey_to_text(survey: Survey) -> str:
     <BLANKLINE>
     """
     document = {
-        "survey": {"name": survey.name, "users": survey.users},
+        "survey": _given(
+            name=survey.name,
+            users=survey.users,
+            design=_unless(survey.design, "split"),
+            objective=_unless(survey.objective, "sum"),
+            ledger=survey.ledger,
+        ),
         "question": [_question(question) for question in survey.questions],
     }
     return tomli_w.dumps(document)
 
 
 def _question(question: Question) -> dict[str, Any]:
-    table: dict[str, Any] = {"name": question.name}
-    if question.kind != "categorical":
-        table["kind"] = question.kind
-    if question.numeric is not None:
-        return table | _numeric(question.numeric)
-    if question.rule != "min":
-        rule = question.rule
-        table["rule"] = rule if isinstance(rule, str) else [list(row) for row in rule]
-    if question.objective.kind != "worst-case":
-        table["objective"] = question.objective.kind
-    if question.sampling is not None:
-        about = question.sampling
-        table["sampling"] = _given(
-            relies_on=about.relies_on,
-            acknowledged=about.acknowledged,
-            cap=about.cap,
-            floor=about.floor,
-            none_epsilon=about.none_epsilon,
-            everyone_has_value=about.everyone_has_value or None,
-        )
-    weights, shares = question.objective.weights, question.objective.prior
-    table["level"] = [
-        _level(level)
-        | ({} if weights is None else {"weight": weights[i]})
-        | ({} if shares is None else {"share": shares[i]})
-        for i, level in enumerate(question.levels)
-    ]
-    return table
+    rule = question.rule
+    about = {} if question.numeric is None else _numeric(question.numeric)
+    return {
+        **_given(
+            name=question.name,
+            kind=_unless(question.kind, "categorical"),
+            rule=_unless(rule, "min") if isinstance(rule, str) else [list(row) for row in rule],
+            criterion=_unless(question.criterion, "total"),
+            weight=_unless(question.weight, 1.0),
+        ),
+        **about,
+        **_given(
+            sampling=None if question.sampling is None else _sampling(question.sampling),
+            sets=None if question.sets is None else _sets(question.sets),
+            target=[_target(target) for target in question.targets] or None,
+            level=[_level(level) for level in question.levels] or None,
+        ),
+    }
 
 
 def _level(level: Level) -> dict[str, Any]:
-    table: dict[str, Any] = {"name": level.name, "epsilon": float(level.epsilon)}
-    if level.items:
-        table["items"] = list(level.items)
-    else:
-        table["item_count"] = level.item_count
-    if level.yes_counts:
-        table["yes_counts"] = list(level.yes_counts)
-    return table
+    return _given(
+        name=level.name,
+        epsilon=float(level.epsilon),
+        items=list(level.items) or None,
+        item_count=None if level.items else level.item_count,
+        yes_counts=list(level.yes_counts) or None,
+        prior=level.prior,
+        importance=_unless(level.importance, 1.0),
+    )
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return _given(error=target.error, detect=target.detect, level=target.level)
+
+
+def _sampling(about: Sampling) -> dict[str, Any]:
+    return _given(
+        relies_on=about.relies_on,
+        acknowledged=about.acknowledged,
+        cap=about.cap,
+        floor=about.floor,
+        none_epsilon=about.none_epsilon,
+        everyone_has_value=about.everyone_has_value or None,
+    )
+
+
+def _sets(about: ItemSetInput) -> dict[str, Any]:
+    model = about.model
+    if not isinstance(model, AssumedSets):
+        remedy = "Keep the file with the pilot beside the survey, and name it there."
+        raise InputError("sets", "a pilot", "a histogram of set sizes", remedy)
+    popularity = model.popularity
+    if not isinstance(popularity, str):
+        popularity = [float(weight) for weight in popularity]
+    return _given(
+        sizes=[float(size) for size in model.sizes],
+        popularity=_unless(popularity, "zipf"),
+        padding_length=about.padding_length,
+    )
 
 
 def _numeric(about: Numeric) -> dict[str, Any]:
@@ -126,6 +156,10 @@ def _preferences(preferences: Preferences) -> dict[str, Any]:
         case _:
             remedy = "Use one of the models that survey files know."
             raise InputError("preferences", preferences, "a model with a name", remedy)
+
+
+def _unless(value: Any, usual: Any) -> Any:
+    return None if value == usual else value
 
 
 def _given(**values: Any) -> dict[str, Any]:

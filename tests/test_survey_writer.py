@@ -1,12 +1,14 @@
 """What is written is read back as an equal survey."""
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.objective import Objective
+from planner.errors import InputError
+from planner.mechanisms.itemsets import ItemSets
 from planner.numeric_domain import NumericDomain
 from planner.preferences import (
     EmpiricalPreferences,
@@ -15,9 +17,11 @@ from planner.preferences import (
     LognormalPreferences,
     NormalPreferences,
 )
-from planner.survey import Level, Numeric, Question, Sampling, Survey
+from planner.set_model import AssumedSets, PilotSets
+from planner.survey import ItemSetInput, Level, Numeric, Question, Sampling, Survey
 from planner.survey_file import survey_from_text
 from planner.survey_writer import survey_to_text
+from planner.target import Target
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=12)
 NAMES = TEXT.filter(lambda text: text.strip())
@@ -46,15 +50,50 @@ def test_items_of_any_name(items):
     read_back(Question("q", (Level("only", 1.0, tuple(items)),)))
 
 
-def test_policy_graph_and_objective():
+def test_policy_graph_and_objectives():
     levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=3))
+    weighed = (levels[0], replace(levels[1], importance=0.25))
+    expected = (replace(levels[0], prior=0.25), replace(levels[1], prior=0.75))
     graph = ((1.0, math.inf), (math.inf, 2.0))
-    read_back(
+    survey = read_back(
         Question("graph", levels, graph),
-        Question("weighed", levels, objective=Objective(weights=(1.0, 0.25))),
-        Question("expected", levels, objective=Objective("expected", prior=(0.25, 0.75))),
-        Question("minimax", levels, objective=Objective("minimax", (2.0, 1.0))),
+        Question("weighed", weighed),
+        Question("expected", expected),
+        Question("minimax", weighed, criterion="minimax"),
     )
+    kinds = [question.objective.kind for question in survey.questions]
+    assert kinds == ["worst-case", "worst-case", "expected", "minimax"]
+
+
+def test_item_sets_targets_and_design():
+    levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=3))
+    sets = (
+        ItemSetInput(AssumedSets([0, 5, 3, 2])),
+        ItemSetInput(AssumedSets([0.5, 0.5], "uniform"), 1),
+        ItemSetInput(AssumedSets([0, 1], [3, 1, 1, 1, 1])),
+    )
+    questions = tuple(
+        Question(
+            f"q{i}",
+            levels,
+            kind="item-set",
+            sets=one,
+            weight=1.5 + i,
+            targets=(Target(error=0.25), Target(detect=0.125, level="a")),
+        )
+        for i, one in enumerate(sets)
+    )
+    survey = Survey("s", 10, questions, "one-each", "minimax", "ledger.json")
+    assert survey_from_text(survey_to_text(survey)) == survey
+
+
+def test_a_pilot_is_not_written():
+    pilot = PilotSets(ItemSets(5, [0, 1, 1], [0, 2, 3]))
+    question = Question(
+        "q", (Level("a", 1.0, item_count=5),), kind="item-set", sets=ItemSetInput(pilot)
+    )
+    with pytest.raises(InputError, match="a pilot"):
+        survey_to_text(Survey("s", 10, (question,)))
 
 
 def test_sampled_choice():

@@ -296,7 +296,9 @@ def _chosen(table: UnaryTable, target: Target) -> NDArray[np.intp]:
     return np.array([table.policy.names.index(target.level)])
 
 
-def _terms(table: UnaryTable, chosen: NDArray[np.intp]) -> tuple[NDArray[np.float64], ...]:
+def _terms(
+    table: UnaryTable, chosen: NDArray[np.intp]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table.noise[chosen], table.signal[chosen]
 
 
