@@ -210,7 +210,7 @@ def _level_columns() -> dict[str, Any]:
         "count": text(
             "Number of items", default="", help="Needed only while the items are not listed."
         ),
-        "weight": text(
+        "importance": text(
             "Importance", default="", help="How much this level's error matters; 1 if empty."
         ),
         "share": text(

@@ -19,12 +19,13 @@ __all__ = [
     "item_list",
     "items_text",
     "number",
+    "number_text",
     "probability",
     "whole_number",
 ]
 
-_GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d+")
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d+", re.ASCII)
+_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _LARGEST = 10**12
 _MOST_LOGARITHM = 100_000
 
@@ -66,7 +67,18 @@ def budget_text(epsilon: float) -> str:
         whole = round(math.exp(epsilon))
         if whole > 1 and math.log(whole) == epsilon:
             return f"ln {whole}"
-    return str(int(epsilon)) if epsilon == int(epsilon) else repr(float(epsilon))
+    return number_text(epsilon)
+
+
+def number_text(value: float) -> str:
+    """A number as text that :func:`number` reads back exactly.
+
+    Examples
+    --------
+    >>> number_text(2.0), number_text(0.1)
+    ('2', '0.1')
+    """
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
 def whole_number(text: str, argument: str, least: int = 1, largest: int = _LARGEST) -> int:

@@ -14,6 +14,7 @@ from planner.errors import InputError
 from planner.survey import Question, Survey
 from planner.ui import cells
 from planner.ui.draft_categorical import CategoricalDraft, read
+from planner.ui.draft_parts import Aim
 from planner.ui.draft_numeric import NumericDraft
 from planner.ui.draft_sampled import SampledDraft
 
@@ -25,6 +26,7 @@ class QuestionDraft(Protocol):
 
     name: str
     included: bool
+    aim: Aim
 
     def build(self) -> tuple[Question | None, list[str]]:
         """The question of all that is right, and a sentence for each thing that is not."""
@@ -58,12 +60,14 @@ class SurveyDraft:
     name: str
     users: str
     questions: list[QuestionDraft]
+    design: str = "split"
+    objective: str = "sum"
 
     @classmethod
     def of(cls, survey: Survey) -> SurveyDraft:
         """The draft that builds this survey."""
         questions = [_draft_of(question) for question in survey.questions]
-        return cls(survey.name, f"{survey.users:,}", questions)
+        return cls(survey.name, f"{survey.users:,}", questions, survey.design, survey.objective)
 
     def build(self) -> Built:
         """All that is right, and one sentence for each thing that is not."""
@@ -83,7 +87,8 @@ class SurveyDraft:
         if not name or users is None or not questions:
             return Built(None, tuple(problems))
         try:
-            return Built(Survey(name, users, tuple(questions)), tuple(problems))
+            survey = Survey(name, users, tuple(questions), self.design, self.objective)
+            return Built(survey, tuple(problems))
         except InputError as error:
             return Built(None, (*problems, str(error)))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError
-from planner.objective import Objective
 from planner.survey import Level, Question
 from planner.ui import cells
+from planner.ui.draft_parts import Aim, SetsDraft
 
 __all__ = [
     "COLUMNS",
@@ -28,7 +28,7 @@ Row = dict[str, str]
 Pair = frozenset[str]
 T = TypeVar("T")
 
-COLUMNS = ("level", "epsilon", "items", "count", "weight", "share")
+COLUMNS = ("level", "epsilon", "items", "count", "importance", "share")
 MOST_PAIR_LEVELS = 30
 
 
@@ -37,12 +37,6 @@ class PairChoice(NamedTuple):
 
     protected: bool
     budget: str
-
-
-class _Typed(NamedTuple):
-    level: Level
-    weight: float
-    share: float
 
 
 @dataclass(slots=True)
@@ -62,6 +56,10 @@ class CategoricalDraft:
         A kind of :class:`~planner.objective.Objective`.
     included:
         Whether the question is part of the survey.
+    sets:
+        If a person may have several answers, what is known of their number.
+    aim:
+        How much the question matters, and what is exact enough.
     """
 
     name: str
@@ -70,6 +68,8 @@ class CategoricalDraft:
     pairs: dict[Pair, PairChoice] = field(default_factory=dict)
     objective: str = "worst-case"
     included: bool = True
+    sets: SetsDraft | None = None
+    aim: Aim = field(default_factory=Aim)
 
     @classmethod
     def of(cls, question: Question) -> CategoricalDraft:
@@ -80,15 +80,23 @@ class CategoricalDraft:
                 "epsilon": cells.budget_text(level.epsilon),
                 "items": cells.items_text(level.items),
                 "count": "" if level.items else str(level.item_count),
-                "weight": _number_at(question.objective.weights, i, usual=1.0),
-                "share": _number_at(question.objective.prior, i, usual=0.0),
+                "importance": _unless(level.importance, 1.0),
+                "share": _unless(level.prior or 0.0, 0.0),
             }
-            for i, level in enumerate(question.levels)
+            for level in question.levels
         ]
-        kind = question.objective.kind
-        if isinstance(question.rule, str):
-            return cls(question.name, rows, question.rule, {}, kind)
-        return cls(question.name, rows, "pairs", _pairs_of(question), kind)
+        graph = not isinstance(question.rule, str)
+        draft = cls(
+            question.name,
+            rows,
+            "pairs" if graph else str(question.rule),
+            _pairs_of(question) if graph else {},
+            question.objective.kind,
+            aim=Aim.of(question),
+        )
+        if question.sets is not None:
+            draft.sets = SetsDraft.of(question.sets)
+        return draft
 
     def build(self) -> tuple[Question | None, list[str]]:
         """The question of all rows that are right, and a sentence for each that is not."""
@@ -98,18 +106,28 @@ class CategoricalDraft:
             if not problems:
                 problems.append("The table has no level yet: add a row with a name and a budget.")
             return None, problems
-        levels = tuple(one.level for one in typed)
-        rule = self.rule if self.rule != "pairs" else self._matrix(levels, problems)
+        rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
         try:
-            objective = self._objective(typed)
-            return Question(self.name, levels, rule, objective=objective), problems
+            sets = None if self.sets is None else self.sets.build()
+            weight, targets = self.aim.build()
+            question = Question(
+                self.name,
+                typed,
+                rule,
+                "categorical" if sets is None else "item-set",
+                sets=sets,
+                weight=weight,
+                targets=targets,
+                criterion="minimax" if self.objective == "minimax" else "total",
+            )
+            return question, problems
         except InputError as error:
             problems.append(str(error))
             return None, problems
 
     def pair_rows(self) -> list[tuple[str, str, bool, str]]:
         """Each pair of levels: the two names, whether it is protected, its own budget."""
-        levels = [typed.level for typed in self._levels([])]
+        levels = self._levels([])
         names = [level.name for level in levels]
         rows = []
         for i, first in enumerate(names):
@@ -120,8 +138,8 @@ class CategoricalDraft:
                 rows.append((first, names[j], *self.pairs.get(pair, PairChoice(True, ""))))
         return rows
 
-    def _levels(self, problems: list[str]) -> list[_Typed]:
-        levels: list[_Typed] = []
+    def _levels(self, problems: list[str]) -> tuple[Level, ...]:
+        levels: list[Level] = []
         seen: set[str] = set()
         home: dict[str, str] = {}
         for place, row in enumerate(self.rows, start=1):
@@ -130,48 +148,53 @@ class CategoricalDraft:
             name = row.get("level", "").strip()
             where = f"Row {place} ({name})" if name else f"Row {place}"
             found: list[str] = []
-            typed = self._level(row, name, found)
+            level = self._level(row, name, found)
             if name in seen:
                 found.append("another row has this name already; give each level its own.")
-            for item in typed.level.items if typed else ():
+            for item in level.items if level else ():
                 if item in home:
                     found.append(f"the item {item!r} is in level {home[item]!r} already.")
-            if typed is not None and not found:
+            if level is not None and not found:
                 seen.add(name)
-                home |= dict.fromkeys(typed.level.items, name)
-                levels.append(typed)
+                home |= dict.fromkeys(level.items, name)
+                levels.append(level)
             problems += [f"{where}: {sentence}" for sentence in found]
-        return levels
+        return tuple(levels)
 
-    def _level(self, row: Row, name: str, found: list[str]) -> _Typed | None:
+    def _level(self, row: Row, name: str, found: list[str]) -> Level | None:
         if not name:
             found.append("the level has no name yet.")
-        budget, weight, share = (row.get(key, "").strip() for key in ("epsilon", "weight", "share"))
-        if not budget:
+        typed = {column: row.get(column, "").strip() for column in COLUMNS}
+        if not typed["epsilon"]:
             found.append("the budget (epsilon) is still empty.")
-        epsilon = read(lambda: cells.budget(budget), found) if budget else None
-        items, count = cells.item_list(row.get("items", "")), row.get("count", "").strip()
-        if not items and not count:
+        epsilon = read(lambda: cells.budget(typed["epsilon"]), found) if typed["epsilon"] else None
+        items, count = cells.item_list(typed["items"]), 0
+        if typed["count"]:
+            number = read(lambda: cells.whole_number(typed["count"], "number of items"), found)
+            count = number or 0
+        elif not items:
             found.append("list its items, or say how many there are.")
-        number = read(lambda: cells.whole_number(count, "the number of items"), found) if count else 0
-        importance = read(lambda: _not_negative(weight, "importance"), found) if weight else 1.0
-        expected = 0.0
-        if share and self.objective == "expected":
-            expected = read(lambda: cells.probability(share, "expected share"), found) or 0.0
-        if found or epsilon is None or number is None or importance is None:
+        importance = _importance(typed["importance"], found)
+        prior = self._prior(typed["share"], found)
+        if found or epsilon is None:
             return None
         try:
-            level = Level(name, epsilon, items, number)
-            _ = Question("question", (level,))  # the level is right by itself
+            level = Level(name, epsilon, items, count, prior=prior, importance=importance)
+            alone = replace(level, prior=None, importance=1.0)
+            _ = Question("question", (alone,))  # the level is right by itself
         except InputError as error:
             found.append(str(error))
             return None
-        return _Typed(level, importance, expected)
+        return level
 
-    def _objective(self, typed: list[_Typed]) -> Objective:
-        weights = [one.weight for one in typed]
-        prior = [one.share for one in typed] if self.objective == "expected" else None
-        return Objective(self.objective, None if set(weights) == {1.0} else weights, prior)
+    def _prior(self, share: str, found: list[str]) -> float | None:
+        if self.objective != "expected":
+            return None
+        if not share:
+            return 0.0
+        if self.sets is None:
+            return read(lambda: cells.probability(share, "expected share"), found)
+        return read(lambda: _not_negative(share, "expected answers"), found)
 
     def _matrix(
         self, levels: tuple[Level, ...], problems: list[str]
@@ -244,8 +267,10 @@ def _not_negative(text: str, argument: str) -> float:
     return value
 
 
-def _number_at(values: Sequence[float] | None, place: int, usual: float) -> str:
-    if values is None or values[place] == usual:
-        return ""
-    value = values[place]
-    return str(int(value)) if value == int(value) else repr(value)
+def _importance(text: str, found: list[str]) -> float:
+    value = read(lambda: _not_negative(text, "importance"), found) if text else 1.0
+    return 1.0 if value is None else value
+
+
+def _unless(value: float, usual: float) -> str:
+    return "" if value == usual else cells.number_text(value)

@@ -17,6 +17,7 @@ from planner.preferences import (
 )
 from planner.survey import Numeric, Question
 from planner.ui import cells
+from planner.ui.draft_parts import Aim, columns_of
 
 __all__ = ["MODELS", "NumericDraft"]
 
@@ -64,6 +65,7 @@ class NumericDraft:
     parameters: dict[str, str] = field(default_factory=dict)
     sample: tuple[float, ...] = ()
     included: bool = True
+    aim: Aim = field(default_factory=Aim)
 
     @classmethod
     def of(cls, question: Question) -> NumericDraft:
@@ -73,13 +75,14 @@ class NumericDraft:
             raise InputError("kind", question.kind, "numeric")
         draft = cls(
             question.name,
-            _text(about.domain.lower),
-            _text(about.domain.upper),
+            cells.number_text(about.domain.lower),
+            cells.number_text(about.domain.upper),
             about.domain.yes_no,
             "" if about.epsilon is None else cells.budget_text(about.epsilon),
-            "" if about.mean is None else _text(about.mean),
-            "" if about.sd is None else _text(about.sd),
+            "" if about.mean is None else cells.number_text(about.mean),
+            "" if about.sd is None else cells.number_text(about.sd),
             about.correlation,
+            aim=Aim.of(question),
         )
         draft._take(about.preferences)
         return draft
@@ -108,9 +111,13 @@ class NumericDraft:
                 cells.number(self.sd, "expected spread") if self.sd.strip() else None,
                 self.correlation,
             )
-            return Question(self.name, (), kind="numeric", numeric=numeric), []
+            weight, targets = self.aim.build()
+            question = Question(
+                self.name, (), kind="numeric", numeric=numeric, weight=weight, targets=targets
+            )
         except InputError as error:
             return None, [str(error)]
+        return question, []
 
     def _preferences(self) -> Preferences:
         if self.model == "sample":
@@ -118,7 +125,7 @@ class NumericDraft:
         typed = [self.parameter(name) for name in MODELS[self.model]]
         if self.model == "histogram":
             edges, shares = typed
-            return HistogramPreferences(_column(edges, "edges"), _column(shares, "shares"))
+            return HistogramPreferences(columns_of(edges, "edges"), columns_of(shares, "shares"))
         pairs = zip(MODELS[self.model], typed, strict=True)
         return _FORMS[self.model](*(cells.number(text, name) for name, text in pairs))
 
@@ -132,8 +139,8 @@ class NumericDraft:
                 self.model, typed = "gamma", (preferences.shape, preferences.scale)
             case HistogramPreferences():
                 self.model = "histogram"
-                self.set_parameter("edges", ", ".join(map(_text, preferences.edges.tolist())))
-                self.set_parameter("shares", ", ".join(map(_text, preferences.shares.tolist())))
+                self.set_parameter("edges", ", ".join(map(cells.number_text, preferences.edges.tolist())))
+                self.set_parameter("shares", ", ".join(map(cells.number_text, preferences.shares.tolist())))
                 return
             case EmpiricalPreferences():
                 self.model, self.sample = "sample", tuple(preferences.sample.tolist())
@@ -141,12 +148,4 @@ class NumericDraft:
             case _:
                 return
         for name, value in zip(MODELS[self.model], typed, strict=True):
-            self.set_parameter(name, _text(value))
-
-
-def _column(text: str, argument: str) -> list[float]:
-    return [cells.number(part, argument) for part in text.replace(";", ",").split(",")]
-
-
-def _text(value: float) -> str:
-    return str(int(value)) if value == int(value) else repr(float(value))
+            self.set_parameter(name, cells.number_text(value))

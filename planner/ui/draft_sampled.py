@@ -8,6 +8,7 @@ from planner.errors import InputError
 from planner.survey import Level, Question, Sampling
 from planner.ui import cells
 from planner.ui.draft_categorical import Row
+from planner.ui.draft_parts import Aim
 
 __all__ = ["VALUE_COLUMNS", "SampledDraft"]
 
@@ -30,6 +31,7 @@ class SampledDraft:
     none_epsilon: str = ""
     everyone_has_value: bool = False
     included: bool = True
+    aim: Aim = field(default_factory=Aim)
 
     @classmethod
     def of(cls, question: Question) -> SampledDraft:
@@ -57,6 +59,7 @@ class SampledDraft:
             repr(about.floor),
             "" if none is None else cells.budget_text(none),
             about.everyone_has_value,
+            aim=Aim.of(question),
         )
 
     def build(self) -> tuple[Question | None, list[str]]:
@@ -76,7 +79,15 @@ class SampledDraft:
                 cells.budget(self.none_epsilon) if self.none_epsilon.strip() else None,
                 self.everyone_has_value,
             )
-            question = Question(self.name, levels, kind="sampled-choice", sampling=sampling)
+            weight, targets = self.aim.build()
+            question = Question(
+                self.name,
+                levels,
+                kind="sampled-choice",
+                sampling=sampling,
+                weight=weight,
+                targets=targets,
+            )
         except InputError as error:
             problems.append(str(error))
             return None, problems

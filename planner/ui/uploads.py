@@ -16,6 +16,12 @@ from planner.survey_file import survey_from_text
 from planner.ui import cells
 from planner.ui.draft_categorical import Row
 
+_INSTEAD = {
+    "file": "Write the numbers as values = [...], or upload the sample on the page Answer rates.",
+    "pilot": "Give the share of people with 0, 1, 2, ... items as sizes = [...].",
+    "ledger": "Remove the key, and upload the ledger on the page Survey.",
+}
+
 __all__ = ["as_file", "rows_from_items", "survey_from_upload", "text_of"]
 
 
@@ -136,8 +142,12 @@ def _refuse_paths(name: str, text: str) -> None:
     except tomllib.TOMLDecodeError:
         return  # the reader says where the mistake is
     questions = document.get("question", [])
+    survey = document.get("survey")
+    tables = [survey] if isinstance(survey, dict) else []
     for question in questions if isinstance(questions, list) else []:
-        preferences = question.get("preferences") if isinstance(question, dict) else None
-        if isinstance(preferences, dict) and "file" in preferences:
-            remedy = "Write the numbers as values = [...], or upload the sample on Answer rates."
-            raise FileError(name, "preferences from another file cannot be read here", remedy)
+        inner = question.values() if isinstance(question, dict) else ()
+        tables += [table for table in inner if isinstance(table, dict)]
+    for key in ("file", "pilot", "ledger"):
+        if any(key in table for table in tables):
+            remedy = _INSTEAD[key]
+            raise FileError(name, f"the key {key!r} names another file, which is not read", remedy)
