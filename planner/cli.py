@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from planner.answer_rate_cli import answer_rate
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
+from planner.simulate_cli import simulate
 
 __all__ = ["app", "main"]
 
@@ -22,7 +24,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(answer_rate)
 app.command()(sampling)
+app.command()(simulate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]

@@ -113,6 +113,7 @@ class _QuestionTable(Table):
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    padding_length: int | None = None
     sets: SetsTable | None = None
     weight: float = 1.0
     target: list[TargetTable] = Field(default=[])
@@ -139,6 +140,7 @@ class _QuestionTable(Table):
                 rule,
                 self.kind,
                 sampling,
+                padding_length=self.padding_length,
                 sets=None if self.sets is None else self.sets.read(folder, levels),
                 weight=self.weight,
                 targets=tuple(target.read() for target in self.target),

@@ -1,6 +1,6 @@
 """BiSample and BiSample-MD: means from two bits, with or without missing answers.
 
-Source: BiSample paper (Sun, Ye, Zhou and co-authors), algorithms 2 to 4, equations
+Source: BiSample paper (Sun, Ye, Zhao, Lu and Yang), algorithms 2 to 4, equations
 9 to 20. Where it errs, this module uses the right form: the sum ``s`` is over
 users *with* ``eps_u >= eps`` (the paper prints ``<``), equation 14 is per user, and
 for a domain ``[L, U]`` the report stays two bits and the estimate is rescaled.

@@ -3,7 +3,7 @@
 The published Piecewise mechanism reports a real number. Floating-point draws of
 real numbers leak through their lowest bits, so this one is its exact counterpart on
 ``CELLS`` equal cells: a finite law that can be written down, audited and kept on a
-grid of 2^-32. Its variance differs from the published one by less than one part in
+grid of 2^-32. Its variance differs from the published one by less than two parts in
 a thousand for budgets up to 6.
 """
 
