@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
+from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
@@ -27,6 +28,10 @@ app = typer.Typer(
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
+app.command()(schema)
+app.command()(vectors)
+app.command()(perturb)
+app.command()(aggregate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]
@@ -45,7 +50,8 @@ def plan(
     json: Json = False,
 ) -> None:
     """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.parameters import parameters_from_plan, write_parameters
+    from planner.deployment.building import parameters_from_plan
+    from planner.deployment.parameters import write_parameters
     from planner.planning.frequency import plan_survey
     from planner.survey_file import load_survey
     from planner.text import plan_document, show_plan
@@ -69,8 +75,7 @@ def verify(params: ParameterFile, json: Json = False) -> None:
     from planner.deployment.parameters import read_parameters
     from planner.text import show_verification, verification_document
 
-    parameters = read_parameters(params)
-    parameters.verify()
+    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
