@@ -206,10 +206,8 @@ def plan_whole_survey(
         goals = [share_of_error(q, survey.users) for q in survey.questions]
     found = allocate(blocks, survey.objective, goals)
     for _ in range(3):  # the best padding length depends on the share, and the share on it
-        again = [
-            block_of(q, survey.users, float(share))
-            for q, share in zip(left, found.shares, strict=True)
-        ]
+        shares = found.shares.tolist()
+        again = [block_of(q, survey.users, g) for q, g in zip(left, shares, strict=True)]
         if len(left) == 1 or again == blocks:
             break
         blocks = again
@@ -240,6 +238,9 @@ def _planned(
         choice = choose_for_sets(tables, users, sets, spending.padding_length, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
+    if left.kind == "categorical":  # the allocation's error is that of opt0
+        apart = (1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
+        error = plan.table.objective_value / fraction + float(apart)
     return PlannedQuestion(
         asked,
         share,
@@ -263,7 +264,7 @@ def _planned_mean(
     everybody = left.numeric is None or left.numeric.preferences is None
     choice = choose_for_mean(model, share * epsilon, everybody_answers=everybody)
     block = block_of(left, users)
-    targets = answer_mean_targets(asked, block, share, error, users, fraction)
+    targets = answer_mean_targets(asked, block, error, users, fraction)
     return PlannedQuestion(
         asked, share, fraction, users, error, None, choice, None, None, targets, ()
     )
@@ -310,5 +311,5 @@ def _spending(asked: Question, left: Question, share: float) -> list[Spending]:
 def _largest(policy: PrivacyPolicy) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """The most that any pair of a level's answers may spend."""
     if isinstance(policy.rule, str):
-        return policy.epsilons  # type: ignore[return-value]
+        return policy.epsilons
     return np.max(np.where(np.isinf(policy.rule), 0.0, policy.rule), axis=1)
