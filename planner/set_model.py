@@ -46,6 +46,10 @@ class SetModel(Protocol):
     def largest(self) -> int:
         """Size of the largest set to expect, at least 1."""
 
+    @property
+    def mean_size(self) -> float:
+        """Expected items per person."""
+
     def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
         """The moments at padding length ``length`` for levels of so many items."""
 
@@ -173,6 +177,11 @@ class PilotSets:
         if self.level_of is not None and np.shape(self.level_of) != (self.sets.items,):
             allowed = f"one level number per item, shape ({self.sets.items},)"
             raise InputError("level_of", np.shape(self.level_of), allowed)
+
+    @property
+    def mean_size(self) -> float:
+        """Items per person in the pilot."""
+        return self.sets.members.size / self.sets.users
 
     @property
     def largest(self) -> int:

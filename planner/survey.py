@@ -17,13 +17,14 @@ from planner.preferences import Preferences
 from planner.set_model import AssumedSets, PilotSets
 from planner.target import Target, check_targets
 
-__all__ = ["DESIGNS", "KINDS", "ItemSetInput", "Level", "Numeric", "Question", "Sampling", "Survey"]
+__all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
 
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
 DESIGNS = ("split", "one-each")
 OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
 _MAX_USERS = 10**12
+_MAX_PADDING = 2**20
 Rule = str | tuple[tuple[float, ...], ...]
 
 
@@ -86,28 +87,6 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemSetInput:
-    """What is known of the sets of an ``"item-set"`` question.
-
-    Parameters
-    ----------
-    model:
-        A histogram of sizes, or a pilot.
-    padding_length:
-        A padding length that is settled; the best one is planned when omitted.
-    """
-
-    model: AssumedSets | PilotSets
-    padding_length: int | None = None
-
-    def __post_init__(self) -> None:
-        length = self.padding_length
-        if length is not None and not 1 <= length <= self.model.largest:
-            allowed = f"from 1 to the size of the largest set, {self.model.largest}"
-            raise InputError("padding_length", length, allowed)
-
-
-@dataclass(frozen=True, slots=True)
 class Numeric:
     """What a ``"numeric"`` question is about, instead of levels.
 
@@ -147,15 +126,19 @@ class Question:
         ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
     kind:
         ``"categorical"``: every person holds exactly one answer.
-        ``"item-set"``: any number of answers (padding and sampling).
+        ``"item-set"``: every person holds a set of answers, which may be empty.
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
         ``"numeric"``: a number or no answer.
     sampling:
         For ``"sampled-choice"``, and only for it.
     numeric:
         For ``"numeric"``, and only for it.
+    padding_length:
+        For ``"item-set"``, and only for it: the size to which sets are padded or cut,
+        1 to 2^20; ``None`` while it is still to be chosen.
     sets:
-        For ``"item-set"``, and only for it.
+        For ``"item-set"``, and only for it: what is known of the sets, a histogram of
+        sizes or a pilot; the padding length is planned from it.
     weight:
         Importance of this question's error among the survey's, above 0.
     targets:
@@ -182,7 +165,8 @@ class Question:
     kind: str = "categorical"
     sampling: Sampling | None = None
     numeric: Numeric | None = None
-    sets: ItemSetInput | None = None
+    padding_length: int | None = None
+    sets: AssumedSets | PilotSets | None = None
     weight: float = 1.0
     targets: tuple[Target, ...] = ()
     criterion: str = "total"
@@ -194,6 +178,7 @@ class Question:
             raise InputError("weight", self.weight, "a finite number of at least 0")
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
+        self._check_padding()
         if self.kind == "numeric":
             if self.levels or self.rule != "min":
                 raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
@@ -218,9 +203,17 @@ class Question:
         if (self.kind == "numeric") != (self.numeric is not None):
             allowed = "given" if self.kind == "numeric" else "left out"
             raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
-        if (self.kind == "item-set") != (self.sets is not None):
-            allowed = "given" if self.kind == "item-set" else "left out"
-            raise InputError("sets", self.sets, f"{allowed} for {self.kind!r}")
+        if self.sets is not None and self.kind != "item-set":
+            raise InputError("sets", self.sets, f"left out for {self.kind!r}")
+
+    def _check_padding(self) -> None:
+        length = self.padding_length
+        if length is None:
+            return
+        if self.kind != "item-set":
+            raise InputError("padding_length", length, f"left out for {self.kind!r}")
+        if not 1 <= length <= _MAX_PADDING:
+            raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"

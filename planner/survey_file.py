@@ -114,6 +114,7 @@ class _QuestionTable(Table):
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    padding_length: int | None = None
     sets: SetsTable | None = None
     weight: float = 1.0
     criterion: str = "total"
@@ -142,6 +143,7 @@ class _QuestionTable(Table):
                 rule,
                 self.kind,
                 sampling,
+                padding_length=self.padding_length,
                 sets=None if self.sets is None else self.sets.read(folder, levels),
                 weight=self.weight,
                 targets=tuple(target.read() for target in self.target),

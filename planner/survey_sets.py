@@ -12,7 +12,7 @@ from planner.datasets import read_transactions
 from planner.errors import FileError, InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.set_model import AssumedSets, PilotSets
-from planner.survey import ItemSetInput, Level
+from planner.survey import Level
 from planner.survey_tables import Table
 
 __all__ = ["SetsTable"]
@@ -24,9 +24,8 @@ class SetsTable(Table):
     sizes: list[float] | None = None
     popularity: str | list[float] = "zipf"
     pilot: str | None = None
-    padding_length: int | None = None
 
-    def read(self, folder: Path, levels: Sequence[Level]) -> ItemSetInput:
+    def read(self, folder: Path, levels: Sequence[Level]) -> AssumedSets | PilotSets:
         """What the table says; a pilot's file is looked for in the survey's ``folder``.
 
         Raises
@@ -42,8 +41,8 @@ class SetsTable(Table):
                 "sets (sizes, pilot)", (self.sizes, self.pilot), "one of the two", remedy
             )
         if self.sizes is not None:
-            return ItemSetInput(AssumedSets(self.sizes, self.popularity), self.padding_length)
-        return ItemSetInput(_pilot(folder / str(self.pilot), levels), self.padding_length)
+            return AssumedSets(self.sizes, self.popularity)
+        return _pilot(folder / str(self.pilot), levels)
 
 
 def _pilot(path: Path, levels: Sequence[Level]) -> PilotSets:

@@ -15,8 +15,8 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.set_model import AssumedSets
-from planner.survey import ItemSetInput, Level, Numeric, Question, Sampling, Survey
+from planner.set_model import AssumedSets, PilotSets
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
 
 __all__ = ["survey_to_text"]
@@ -73,6 +73,7 @@ def _question(question: Question) -> dict[str, Any]:
             rule=_unless(rule, "min") if isinstance(rule, str) else [list(row) for row in rule],
             criterion=_unless(question.criterion, "total"),
             weight=_unless(question.weight, 1.0),
+            padding_length=question.padding_length,
         ),
         **about,
         **_given(
@@ -111,18 +112,15 @@ def _sampling(about: Sampling) -> dict[str, Any]:
     )
 
 
-def _sets(about: ItemSetInput) -> dict[str, Any]:
-    model = about.model
-    if not isinstance(model, AssumedSets):
+def _sets(model: AssumedSets | PilotSets) -> dict[str, Any]:
+    if isinstance(model, PilotSets):
         remedy = "Keep the file with the pilot beside the survey, and name it there."
         raise InputError("sets", "a pilot", "a histogram of set sizes", remedy)
     popularity = model.popularity
     if not isinstance(popularity, str):
         popularity = [float(weight) for weight in popularity]
     return _given(
-        sizes=[float(size) for size in model.sizes],
-        popularity=_unless(popularity, "zipf"),
-        padding_length=about.padding_length,
+        sizes=[float(size) for size in model.sizes], popularity=_unless(popularity, "zipf")
     )
 
 

@@ -18,7 +18,7 @@ from planner.preferences import (
     NormalPreferences,
 )
 from planner.set_model import AssumedSets, PilotSets
-from planner.survey import ItemSetInput, Level, Numeric, Question, Sampling, Survey
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.survey_file import survey_from_text
 from planner.survey_writer import survey_to_text
 from planner.target import Target
@@ -68,20 +68,22 @@ def test_policy_graph_and_objectives():
 def test_item_sets_targets_and_design():
     levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=3))
     sets = (
-        ItemSetInput(AssumedSets([0, 5, 3, 2])),
-        ItemSetInput(AssumedSets([0.5, 0.5], "uniform"), 1),
-        ItemSetInput(AssumedSets([0, 1], [3, 1, 1, 1, 1])),
+        (AssumedSets([0, 5, 3, 2]), None),
+        (AssumedSets([0.5, 0.5], "uniform"), 1),
+        (AssumedSets([0, 1], [3, 1, 1, 1, 1]), None),
+        (None, 3),
     )
     questions = tuple(
         Question(
             f"q{i}",
             levels,
             kind="item-set",
+            padding_length=length,
             sets=one,
             weight=1.5 + i,
             targets=(Target(error=0.25), Target(detect=0.125, level="a")),
         )
-        for i, one in enumerate(sets)
+        for i, (one, length) in enumerate(sets)
     )
     survey = Survey("s", 10, questions, "one-each", "minimax", "ledger.json")
     assert survey_from_text(survey_to_text(survey)) == survey
@@ -89,9 +91,7 @@ def test_item_sets_targets_and_design():
 
 def test_a_pilot_is_not_written():
     pilot = PilotSets(ItemSets(5, [0, 1, 1], [0, 2, 3]))
-    question = Question(
-        "q", (Level("a", 1.0, item_count=5),), kind="item-set", sets=ItemSetInput(pilot)
-    )
+    question = Question("q", (Level("a", 1.0, item_count=5),), kind="item-set", sets=pilot)
     with pytest.raises(InputError, match="a pilot"):
         survey_to_text(Survey("s", 10, (question,)))
 

@@ -36,9 +36,10 @@ class OneEach:
     fractions:
         Share of the people asked each question, sum 1, shape ``(k,)``.
     errors:
-        Error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the perturbation,
-        plus at most ``S_j (1/f_j - 1)`` from not asking everybody, with ``S_j`` the largest
-        variance of the answers. Upper bounds.
+        Error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the perturbation
+        (the fixed part of ``V_j``, a bias, is not divided), plus at most ``S_j (1/f_j - 1)``
+        from not asking everybody, with ``S_j`` the largest variance of the answers.
+        Upper bounds.
     value:
         The objective at these errors.
     noise_value:
@@ -193,31 +194,35 @@ def one_each(blocks: Sequence[Block], targets: Array | None = None) -> OneEach:
     points = [block.at(1.0) for block in blocks]
     error = np.array([p.error for p in points])
     weights = np.array([block.weight for block in blocks])
-    spread = np.array([block.sampling_variance for block in blocks])
-    plain = _fractions(error, np.zeros_like(error), weights, targets)
-    careful = _fractions(error, spread, weights, targets)
-    sampled = error / careful + spread * (1 / careful - 1)
+    fixed = np.array([block.fixed for block in blocks])
+    spread = np.array([block.sampling_variance for block in blocks], dtype=np.float64)
+    plain = _fractions(error - fixed, fixed, weights, targets)
+    careful = _fractions(error - fixed + spread, fixed - spread, weights, targets)
+    sampled = (error - fixed + spread) / careful + fixed - spread
     return OneEach(
         careful,
         sampled,
         _value(sampled, weights, targets),
-        _value(error / plain, weights, targets),
+        _value((error - fixed) / plain + fixed, weights, targets),
         tuple(p.table for p in points),
     )
 
 
-def _fractions(error: Array, spread: Array, weights: Array, targets: Array | None) -> Array:
+def _fractions(growing: Array, rest: Array, weights: Array, targets: Array | None) -> Array:
+    """Fractions for errors ``growing / f + rest``."""
     if targets is None:
-        root = np.sqrt(weights * (error + spread))
+        root = np.sqrt(weights * growing)
         return root / root.sum()
     from scipy.optimize import brentq
 
     def left(ratio: float) -> float:  # fractions that keep this ratio, over what there is
-        return float(np.sum((error + spread) / (ratio * targets + spread))) - 1
+        return float(np.sum(growing / (ratio * targets - rest))) - 1
 
-    top = float(np.sum((error + spread) / targets))
-    ratio = brentq(left, 1e-12 * top, top, xtol=1e-14 * top, rtol=1e-14)
-    found = (error + spread) / (ratio * targets + spread)
+    low = max(0.0, float(np.max(rest / targets)))  # there a fraction is infinite
+    top = low + float(np.sum((growing + np.abs(rest)) / targets))
+    low += 1e-12 * top
+    ratio = brentq(left, low, top, xtol=1e-14 * top, rtol=1e-14) if left(top) < 0 else top
+    found = growing / (ratio * targets - rest)
     return found / found.sum()
 
 

@@ -61,46 +61,36 @@ class ChoiceBlock:
         Importance of its error in a sum, above 0.
     objective:
         What its error is; the worst-case total by default.
-    padding_length:
-        For item sets: ``l``. The error per user is then at most ``l^2 V + l (l - 1)``
-        (theory: noise ``l^2``, and at most ``l`` items of signal ``l (signal + 1) - 1`` each).
+    scale, offset:
+        The error is ``scale * V + offset``; for item sets with padding length ``l`` the scale
+        is ``l^2``.
+    fixed:
+        The part of the offset that does not grow when only some of the people are asked: the
+        squared bias of truncated sets.
+    sampling_variance:
+        Largest variance per user of the answers themselves, all items together, for when only
+        some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
 
     Raises
     ------
     InputError
-        The weight or the padding length is out of range.
+        A number is out of range.
     """
 
     name: str
     policy: PrivacyPolicy
     weight: float = 1.0
     objective: Objective = field(default_factory=Objective)
-    padding_length: int = 1
+    scale: float = 1.0
+    offset: float = 0.0
+    fixed: float = 0.0
+    sampling_variance: float | None = None
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
-        if self.padding_length < 1:
-            raise InputError("padding_length", self.padding_length, "at least 1")
-
-    @property
-    def scale(self) -> float:
-        """Factor of ``V`` in the error."""
-        return float(self.padding_length) ** 2
-
-    @property
-    def offset(self) -> float:
-        """What does not depend on the budget."""
-        return float(self.padding_length * (self.padding_length - 1))
-
-    @property
-    def sampling_variance(self) -> float:
-        """Largest variance per user of asking a random part of the people: all items together.
-
-        ``sum_k f_k (1 - f_k)``, at most ``l (1 - l/m)`` for sets of ``l <= m/2`` items.
-        """
-        items = int(self.policy.item_counts.sum())
-        held = min(float(self.padding_length), items / 2)
-        return held * (1 - held / items)
+        _check_terms(self.scale, self.offset, self.fixed)
+        if self.sampling_variance is None:
+            object.__setattr__(self, "sampling_variance", 1 - 1 / self.policy.item_counts.sum())
 
     @property
     def largest_budget(self) -> float:
@@ -142,10 +132,11 @@ class MeanBlock:
         Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
     weight:
         Importance of its error in a sum, above 0.
-    scale, offset:
-        See above; ``scale`` above 0.
+    scale, offset, fixed:
+        See above and :class:`ChoiceBlock`.
     sampling_variance:
-        Variance of the answers themselves on [-1, 1], at most 1.
+        What asking only some of the people adds; 0 as ``1 / tanh^2`` is already the variance for
+        people drawn at random.
 
     Raises
     ------
@@ -163,14 +154,14 @@ class MeanBlock:
     weight: float = 1.0
     scale: float = 1.0
     offset: float = 0.0
-    sampling_variance: float = 1.0
+    fixed: float = 0.0
+    sampling_variance: float = 0.0
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
         if not 0 < self.epsilon <= MAX_EPSILON:
             raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
-        if not (0 < self.scale < float("inf") and isfinite(self.offset)):
-            raise InputError("scale, offset", (self.scale, self.offset), "finite, scale above 0")
+        _check_terms(self.scale, self.offset, self.fixed)
 
     @property
     def largest_budget(self) -> float:
@@ -192,3 +183,9 @@ def _check_weight(name: str, weight: float) -> None:
     if not (isfinite(weight) and weight > 0):
         remedy = "Leave a question that does not matter out of the survey."
         raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
+
+
+def _check_terms(scale: float, offset: float, fixed: float) -> None:
+    if not (0 < scale < float("inf") and isfinite(offset) and 0 <= fixed < float("inf")):
+        allowed = "finite, the first above 0 and the last not negative"
+        raise InputError("scale, offset, fixed", (scale, offset, fixed), allowed)

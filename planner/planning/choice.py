@@ -103,9 +103,16 @@ def choose_for_choices(policy: PrivacyPolicy, tables: Mapping[str, UnaryTable]) 
 
 
 def choose_for_sets(
-    tables: Mapping[str, UnaryTable], users: int, sets: SetModel, length: int | None = None
+    tables: Mapping[str, UnaryTable],
+    users: int,
+    sets: SetModel | None,
+    length: int | None = None,
+    assumed: int = 1,
 ) -> Choice:
     """Compare mechanisms for item sets, each at its own best padding length, or at ``length``.
+
+    Without a model of the sets all have at most ``assumed`` items, which is the length, and the
+    error is that of the least favourable sets.
 
     Examples
     --------
@@ -118,10 +125,13 @@ def choose_for_sets(
     """
     ranked = []
     for name, table in tables.items():
-        plan = plan_padding(table, users, sets)
-        at = plan.length if length is None else length
-        label = f"{NAMES[name]} with padding, l = {at}"
-        ranked.append(Candidate(name, label, plan.mse_at(at)))
+        if sets is None:
+            at, error = assumed, assumed**2 * table.worst_case_mse + assumed * (assumed - 1)
+        else:
+            plan = plan_padding(table, users, sets)
+            at = plan.length if length is None else length
+            error = plan.mse_at(at)
+        ranked.append(Candidate(name, f"{NAMES[name]} with padding, l = {at}", error))
     ranked.sort(key=lambda c: c.error)
     policy = next(iter(tables.values())).policy
     return Choice(tuple(ranked), _reason(ranked, policy, int(policy.item_counts.sum())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import InputError
+from planner.objective import Objective
 from planner.planning.relax import Relaxation, relaxations
 from planner.solvers import BASELINES, baseline, solve
 from planner.survey import Question, Survey
@@ -57,17 +58,24 @@ def plan_survey(survey: Survey, model: str = "opt0", relax_by: float = 0.1) -> P
     return Plan(survey, tuple(plan_question(q, model, relax_by) for q in survey.questions))
 
 
-def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1) -> QuestionPlan:
+def plan_question(
+    question: Question,
+    model: str = "opt0",
+    relax_by: float = 0.1,
+    objective: Objective | None = None,
+) -> QuestionPlan:
     """Solve every model for ``question``, choose ``model``, and price its budgets.
 
     Parameters
     ----------
     question:
-        A categorical question.
+        A question of the kind ``"categorical"`` or ``"item-set"``.
     model:
         ``"opt0"``, ``"opt1"`` or ``"opt2"``.
     relax_by:
         Extra budget in nats that a relaxation gives to one level, above 0.
+    objective:
+        What to minimise; the question's own when omitted.
 
     Raises
     ------
@@ -76,15 +84,16 @@ def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1
     SolverError
         No certified table could be produced.
     """
-    if question.kind != "categorical":
+    if question.kind not in ("categorical", "item-set"):
         remedy = "Plan a 'sampled-choice' question with: ldp-planner sampling SURVEY.toml"
         raise InputError(
-            f"kind of question {question.name!r}", question.kind, "categorical", remedy
+            f"kind of question {question.name!r}", question.kind, "categorical or item-set", remedy
         )
     if model not in MODELS:
         raise InputError("model", model, f"one of {', '.join(MODELS)}")
     policy = question.policy
-    tables = {name: solve(policy, name, objective=question.objective) for name in MODELS}
+    aim = objective or question.objective
+    tables = {name: solve(policy, name, objective=aim) for name in MODELS}
     tables |= {name: baseline(policy, name) for name in BASELINES}
     chosen = tables[model]
     return QuestionPlan(question, chosen, tables, relaxations(chosen, relax_by))

@@ -94,8 +94,8 @@ class CategoricalDraft:
             question.objective.kind,
             aim=Aim.of(question),
         )
-        if question.sets is not None:
-            draft.sets = SetsDraft.of(question.sets)
+        if question.kind == "item-set":
+            draft.sets = SetsDraft.of(question)
         return draft
 
     def build(self) -> tuple[Question | None, list[str]]:
@@ -108,13 +108,14 @@ class CategoricalDraft:
             return None, problems
         rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
         try:
-            sets = None if self.sets is None else self.sets.build()
+            sets, length = (None, None) if self.sets is None else self.sets.build()
             weight, targets = self.aim.build()
             question = Question(
                 self.name,
                 typed,
                 rule,
-                "categorical" if sets is None else "item-set",
+                "categorical" if self.sets is None else "item-set",
+                padding_length=length,
                 sets=sets,
                 weight=weight,
                 targets=targets,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 from planner.set_model import AssumedSets, PilotSets
-from planner.survey import ItemSetInput, Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells
 
@@ -58,7 +58,10 @@ class Aim:
 
 @dataclass(slots=True)
 class SetsDraft:
-    """What is known of people's sets of answers; a pilot from a file is kept as it is."""
+    """What is known of people's sets of answers.
+
+    A pilot from a file is kept, and used while no sizes are typed.
+    """
 
     sizes: str = "0, 40, 30, 20, 10"
     popularity: str = "zipf"
@@ -67,19 +70,20 @@ class SetsDraft:
     weights: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, about: ItemSetInput) -> SetsDraft:
-        """The draft that builds these."""
-        padding = "" if about.padding_length is None else str(about.padding_length)
-        if isinstance(about.model, PilotSets):
-            return cls(padding=padding, pilot=about.model)
-        sizes = ", ".join(cells.number_text(float(size)) for size in about.model.sizes)
-        popularity = about.model.popularity
+    def of(cls, question: Question) -> SetsDraft:
+        """The draft that builds what an item-set question says of its sets."""
+        model, length = question.sets, question.padding_length
+        padding = "" if length is None else str(length)
+        if not isinstance(model, AssumedSets):
+            return cls("", padding=padding, pilot=model)
+        sizes = ", ".join(cells.number_text(float(size)) for size in model.sizes)
+        popularity = model.popularity
         if isinstance(popularity, str):
             return cls(sizes, popularity, padding)
         return cls(sizes, "given", padding, weights=tuple(float(w) for w in popularity))
 
-    def build(self) -> ItemSetInput:
-        """What is known of the sets.
+    def build(self) -> tuple[AssumedSets | PilotSets | None, int | None]:
+        """What is known of the sets, and a padding length that is settled.
 
         Raises
         ------
@@ -88,10 +92,10 @@ class SetsDraft:
         """
         padding = self.padding.strip()
         length = cells.whole_number(padding, "padding length") if padding else None
-        if self.pilot is not None:
-            return ItemSetInput(self.pilot, length)
+        if not self.sizes.strip():
+            return self.pilot, length
         popularity = self.weights if self.popularity == "given" else self.popularity
-        return ItemSetInput(AssumedSets(columns_of(self.sizes, "set sizes"), popularity), length)
+        return AssumedSets(columns_of(self.sizes, "set sizes"), popularity), length
 
 
 def columns_of(text: str, argument: str) -> list[float]:

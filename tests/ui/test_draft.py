@@ -8,7 +8,7 @@ import pytest
 from planner.numeric_domain import NumericDomain
 from planner.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.set_model import AssumedSets
-from planner.survey import ItemSetInput, Level, Numeric, Question, Sampling, Survey
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
 from planner.ui.draft import SurveyDraft
 from planner.ui.draft_categorical import CategoricalDraft, PairChoice, follow_renames
@@ -41,7 +41,8 @@ SURVEYS = {
                 "q",
                 LEVELS,
                 kind="item-set",
-                sets=ItemSetInput(AssumedSets([0, 3, 2], "uniform"), 2),
+                sets=AssumedSets([0, 3, 2], "uniform"),
+                padding_length=2,
                 weight=2.0,
                 targets=(Target(error=0.125), Target(detect=0.5)),
             ),
