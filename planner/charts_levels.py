@@ -9,12 +9,13 @@ import numpy as np
 
 from planner import palette
 from planner.planning.frontier import Frontier
+from planner.planning.padding import PaddingPlan
 from planner.table import UnaryTable
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["budget_figure", "frontier_figure", "level_error_figure", "mechanism_figure"]
+__all__ = ["budget_figure", "frontier_figure", "level_error_figure", "mechanism_figure", "padding_figure"]
 
 _MOST_LINES = 6
 _MOST_BARS = 40
@@ -169,6 +170,38 @@ def budget_figure(table: UnaryTable) -> Figure:
         margin={"l": 8, "r": 8, "t": 8, "b": 40},
         yaxis={"title": "epsilon (less private upwards)", "range": [0, 1.15 * top]},
         xaxis={"type": "category", "automargin": True},
+    )
+    return figure
+
+
+def padding_figure(plan: PaddingPlan, length: int, users: int) -> Figure:
+    """Expected error against the padding length: in all, and what of it is bias and noise."""
+    from plotly.graph_objects import Figure, Scatter
+
+    shown = slice(0, max(2 * length, 4 * plan.length, 12))
+    lines = (
+        ("in all", plan.mse, palette.BLUE, "solid"),
+        ("noise", plan.variance, palette.ORANGE, "dash"),
+        ("bias: items cut off", plan.bias2, palette.GREEN, "dot"),
+    )
+    figure = Figure()
+    for name, error, colour, dash in lines:
+        figure.add_trace(
+            Scatter(
+                x=plan.lengths[shown],
+                y=np.sqrt(users * error[shown]),
+                name=name,
+                mode="lines+markers",
+                line={"color": colour, "dash": dash, "width": 2},
+            )
+        )
+    figure.add_vline(length, line={"color": palette.VERMILION, "dash": "dot"})
+    figure.update_layout(
+        height=320,
+        margin={"l": 8, "r": 8, "t": 8, "b": 40},
+        xaxis_title="padding length",
+        yaxis={"title": "expected error, people", "rangemode": "tozero"},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
     )
     return figure
 

@@ -8,10 +8,11 @@ import streamlit as st
 from planner import charts_levels as charts
 from planner.errors import PlannerError
 from planner.planning.frequency import QuestionPlan
+from planner.planning.padding import PaddingPlan
 from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells, show
-from planner.ui.results import LABELS, error_curve, plan_of, root, target_answer, total_errors
+from planner.ui.results import Answer, answer, error_curve, root, target_answer
 from planner.ui.state import kept, replace_draft, session
 
 __all__ = ["show_results"]
@@ -21,29 +22,32 @@ _MOST_ROWS = 10_000
 
 def show_results(question: Question, users: int) -> None:
     """The plan of ``question`` for ``users`` people, from the headline to the fine print."""
-    plan = plan_of(question)
-    _headline(plan, users)
-    _mechanisms(question, users)
-    _levels(plan, users)
-    _prices(plan)
-    _scale(question, users)
-    _inverse(question, users)
+    found = answer(question, users)
+    _headline(found, users)
+    _mechanisms(found, users)
+    if found.padding is not None:
+        _padding(found.padding, found.padding_length or 1, users)
+    _levels(found.plan, users)
+    _prices(found.plan)
+    if question.kind == "categorical":
+        _scale(question, users)
+        _inverse(question, users)
 
 
-def _headline(plan: QuestionPlan, users: int) -> None:
-    table = plan.table
-    policy = table.policy
+def _headline(found: Answer, users: int) -> None:
+    table = found.plan.table
     saturation = table.saturation_epsilon
     gap = table.certificate.relative_gap if table.certificate else float("nan")
     show.figures(
         {
             "Total error": (
-                f"{root(table.worst_case_mse, users):,.0f} people",
-                "Root of the summed squared errors of all estimated counts, for the least "
-                "favourable answers. Not an interval.",
+                f"{root(found.choice.error(table.model), users):,.0f} people",
+                "Root of the summed squared errors of all estimated counts with IDUE opt0: for the "
+                "least favourable answers, or for the expected ones if you state them. Not an "
+                "interval.",
             ),
             "LDP epsilon": (
-                show.rounded_up(policy.ldp_epsilon),
+                show.rounded_up(table.policy.ldp_epsilon),
                 "Plain local differential privacy that follows from the levels: no report "
                 "tells any two answers apart by more than this, rounded up.",
             ),
@@ -61,36 +65,51 @@ def _headline(plan: QuestionPlan, users: int) -> None:
     )
 
 
-def _mechanisms(question: Question, users: int) -> None:
+def _mechanisms(found: Answer, users: int) -> None:
     st.subheader("Total error of each mechanism")
-    errors = {name: root(error, users) for name, error in total_errors(question).items()}
-    ours, best = LABELS["opt0"], min(errors, key=lambda name: errors[name])
+    ranked = found.choice.candidates
+    ours = next(one for one in ranked if one.name == found.plan.table.model)
+    errors = {one.label: root(one.error, users) for one in ranked}
     picture, numbers = st.columns([3, 2])
     with picture:
         show.chart(
-            charts.mechanism_figure(errors, ours),
+            charts.mechanism_figure(errors, ours.label),
             "mechanisms",
-            f"Total error per mechanism; the smallest is {best}.",
+            f"Total error per mechanism; the smallest is {ranked[0].label}.",
         )
     with numbers:
-        ranked = sorted(errors, key=lambda name: errors[name])
         show.table(
             {
-                "mechanism": ranked,
-                "error, people": [round(errors[name], 1) for name in ranked],
-                "against IDUE opt0": [f"{errors[name] / errors[ours] - 1:+.1%}" for name in ranked],
+                "mechanism": list(errors),
+                "error, people": [round(error, 1) for error in errors.values()],
+                "against opt0": [f"{e / errors[ours.label] - 1:+.1%}" for e in errors.values()],
             }
         )
-    if best == ours:
-        st.markdown(f"**{best}** has the smallest error; it uses each level's own budget.")
-    else:
-        st.markdown(
-            f"**{best}** has the smallest error here, although it protects every answer like the "
-            "most sensitive one. With so few items or so similar budgets, levels do not pay: "
-            "consider the simpler mechanism."
+    st.markdown(f"**{show.plain(found.choice.best.label)}.** {show.plain(found.choice.reason)}")
+
+
+def _padding(plan: PaddingPlan, length: int, users: int) -> None:
+    st.subheader("To how many items sets are padded or cut")
+    picture, numbers = st.columns([3, 2])
+    with picture:
+        show.chart(
+            charts.padding_figure(plan, length, users),
+            "padding",
+            "Expected error against the padding length.",
         )
-    if len(errors) < len(LABELS):
-        st.caption("Not every mechanism applies to this many items or to budgets this large.")
+    with numbers:
+        shown = slice(0, 12)
+        show.table(
+            {
+                "length": plan.lengths[shown],
+                "error, people": np.sqrt(users * plan.mse[shown]).round(1),
+                "of which bias": np.sqrt(users * plan.bias2[shown]).round(1),
+            }
+        )
+    st.markdown(
+        f"Best length **{plan.length}**; any from {plan.flat_lower} to {plan.flat_upper} is within "
+        f"5 % of it. In use: {length}."
+    )
 
 
 def _levels(plan: QuestionPlan, users: int) -> None:
@@ -225,15 +244,15 @@ def _inverse(question: Question, users: int) -> None:
             detect=share if goal == "detect" else None,
             level=None if goal == "total" else chosen,
         )
-        answer = target_answer(question, users, target, adjustable)
+        found = target_answer(question, users, target, adjustable)
     except PlannerError as error:
         st.warning(show.plain(error))
         return
-    if not answer.possible:
-        st.warning(show.plain(answer.reason))
+    if not found.possible:
+        st.warning(show.plain(found.reason))
         return
-    st.markdown(show.plain(answer.reason))
-    now, then = question.policy.epsilons, answer.table.policy.epsilons
+    st.markdown(show.plain(found.reason))
+    now, then = question.policy.epsilons, found.table.policy.epsilons
     show.table(
         {
             "level": names,

@@ -20,6 +20,7 @@ from planner.ui.draft_categorical import (
     follow_renames,
     names_of,
 )
+from planner.ui.draft_parts import SetsDraft
 from planner.ui.rows import edit_rows
 from planner.ui.state import (
     EXAMPLES,
@@ -61,6 +62,7 @@ def page() -> None:
         st.info("This survey has no categorical question. Add one on the page Survey.")
         return
     _survey_fields(draft)
+    _set_fields(draft)
     _level_table(draft)
     sentences = st.container()
     if draft.rule == "pairs":
@@ -174,6 +176,56 @@ def _survey_fields(draft: CategoricalDraft) -> None:
             draft.objective,
             options=list(_OBJECTIVES),
             format_func=_OBJECTIVES.__getitem__,
+        )
+
+
+def _set_fields(draft: CategoricalDraft) -> None:
+    place = session().draft.questions.index(draft)
+    several = kept(
+        st.toggle,
+        "A person may have several of these answers, or none",
+        f"several-{place}",
+        draft.sets is not None,
+        help="Then everybody's set is padded or cut to one length, and one item of it is reported.",
+    )
+    if several and draft.sets is None:
+        draft.sets = st.session_state.pop(f"sets-{place}", None) or SetsDraft()
+    elif not several and draft.sets is not None:
+        st.session_state[f"sets-{place}"], draft.sets = draft.sets, None
+    if draft.sets is None:
+        return
+    sizes, popularity, padding = st.columns([3, 2, 1])
+    with sizes:
+        draft.sets.sizes = kept(
+            st.text_input,
+            "Share or number of people with 0, 1, 2, ... answers",
+            f"sizes-{place}",
+            draft.sets.sizes,
+            help="Empty: only the padding length is known.",
+        )
+    with popularity:
+        options = {
+            "zipf": "few popular, many rare",
+            "uniform": "all equally popular",
+            "given": "as in the file",
+        }
+        if not draft.sets.weights:
+            del options["given"]
+        draft.sets.popularity = kept(
+            st.selectbox,
+            "Answers are",
+            f"popularity-{place}",
+            draft.sets.popularity,
+            options=list(options),
+            format_func=options.__getitem__,
+        )
+    with padding:
+        draft.sets.padding = kept(
+            st.text_input,
+            "Padding length",
+            f"padding-{place}",
+            draft.sets.padding,
+            help="Empty: the best one is found.",
         )
 
 

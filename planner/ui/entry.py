@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.ui import answer_rates, budgets, sampling, trial
+from planner.ui import answer_rates, budgets, meaning, sampling, trial
 
 __all__ = ["main"]
 
@@ -14,6 +14,7 @@ def main() -> None:
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     pages = [
         st.Page(budgets.page, title="Budgets", url_path="budgets", default=True),
+        st.Page(meaning.page, title="What a report says", url_path="meaning"),
         st.Page(answer_rates.page, title="Answer rates", url_path="answer-rates"),
         st.Page(sampling.page, title="Sampling Privacy", url_path="sampling"),
         st.Page(trial.page, title="Try it on data", url_path="try"),

@@ -15,10 +15,10 @@ from planner.objective import Objective
 from planner.planning.explain import belief_bounds, explain_level
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable
-from planner.ui import show
+from planner.ui import cells, show
 from planner.ui.draft_categorical import CategoricalDraft
-from planner.ui.results import plan_of
-from planner.ui.state import kept, question_of
+from planner.ui.results import answer
+from planner.ui.state import kept, question_of, session
 
 __all__ = ["page"]
 
@@ -41,12 +41,13 @@ def page() -> None:
         st.info("Describe a categorical question on the page Budgets first.")
         return
     try:
-        table = plan_of(question).table
+        users = cells.whole_number(session().draft.users, "users")
+        table = answer(question, users).plan.table
         _odds(table, question.name)
         _beliefs(table)
         _pairs(table)
     except PlannerError as error:
-        st.error(show.plain(error))
+        st.warning(show.plain(error))
 
 
 def _odds(table: UnaryTable, question: str) -> None:

@@ -6,65 +6,67 @@ already holds the very same question.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from planner.planning.frequency import MODELS, QuestionPlan, plan_question
+from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
+from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier, usual_scales
+from planner.planning.padding import PaddingPlan
+from planner.planning.question_blocks import padding_of
 from planner.planning.targets import BudgetAnswer, smallest_budgets
-from planner.prediction import plain_rivals
 from planner.survey import Question
 from planner.target import Target
 
-__all__ = ["LABELS", "error_curve", "plan_of", "target_answer", "total_errors"]
+__all__ = ["Answer", "answer", "error_curve", "root", "target_answer"]
 
-LABELS = {
-    "opt0": "IDUE opt0",
-    "opt1": "IDUE opt1",
-    "opt2": "IDUE opt2",
-    "rappor": "RAPPOR",
-    "oue": "OUE",
-    "grr": "Randomised response (GRR)",
-    "subset": "Subset selection",
-    "olh": "Local hashing (OLH)",
-}
-_MOST_RIVAL_ITEMS = 10**6
 _ENTRIES = 64
 
 
-@lru_cache(maxsize=_ENTRIES)
-def plan_of(question: Question, model: str = "opt0") -> QuestionPlan:
-    """The certified plan of a categorical question."""
-    return plan_question(question, model)
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A choice or set question at its full budgets.
 
-
-@lru_cache(maxsize=_ENTRIES)
-def total_errors(question: Question) -> dict[str, float]:
-    """Worst-case total squared error per user of every mechanism, by label.
-
-    Above a million items only the unary mechanisms are compared.
+    ``padding`` and ``padding_length`` are for item sets: the curve over lengths, and the
+    length in use.
     """
-    plan = plan_of(question)
-    found = {LABELS[name]: table.worst_case_mse for name, table in plan.alternatives.items()}
-    policy = question.policy
-    if policy.item_counts.sum() <= _MOST_RIVAL_ITEMS and policy.item_counts.sum() > 1:
-        for name, rival in plain_rivals(policy).items():
-            if LABELS[name] not in found:
-                noise, signal = rival.variance_terms()
-                found[LABELS[name]] = float(noise.sum() + signal.max())
-    return found
+
+    plan: QuestionPlan
+    choice: Choice
+    padding: PaddingPlan | None
+    padding_length: int | None
 
 
 @lru_cache(maxsize=_ENTRIES)
-def error_curve(question: Question, users: int, model: str = "opt0") -> Frontier:
+def answer(question: Question, users: int) -> Answer:
+    """The certified plan of a question, and all mechanisms on one scale.
+
+    Raises
+    ------
+    PlannerError
+        The question cannot be planned; nothing is remembered then.
+    """
+    padding, length, objective = padding_of(question, users)
+    plan = plan_question(question, objective=objective)
+    if question.kind == "item-set":
+        choice = choose_for_sets(
+            plan.alternatives, users, question.sets, question.padding_length, length
+        )
+        return Answer(plan, choice, padding, length)
+    return Answer(plan, choose_for_choices(question.policy, plan.alternatives), None, None)
+
+
+@lru_cache(maxsize=_ENTRIES)
+def error_curve(question: Question, users: int) -> Frontier:
     """Error against a common scale of the budgets; fewer points where each is costly."""
     policy = question.policy
     if policy.rule_name == "matrix":
-        points = 13
+        points = 9 if policy.size <= 4 else 5
     else:
         points = 41 if policy.size <= 1000 else 9
-    return frontier(policy, users, usual_scales(policy, points), model)
+    return frontier(policy, users, usual_scales(policy, points))
 
 
 @lru_cache(maxsize=_ENTRIES)

@@ -14,11 +14,11 @@ import streamlit as st
 from planner.charts_simulation import simulation_figure
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError, PlannerError
+from planner.planning.choice import NAMES
 from planner.simulate import Simulated, assign_levels, build_mechanisms, simulate
 from planner.survey import Question
 from planner.ui import cells, show, uploads
 from planner.ui.draft_categorical import CategoricalDraft
-from planner.ui.results import LABELS
 from planner.ui.state import kept, question_of, session
 
 __all__ = ["page"]
@@ -28,7 +28,7 @@ _MOST_USERS = 10_000_000
 _MOST_RUNS = 100
 _SOURCES = {"generate": "generate answers", "upload": "use a file"}
 _SHAPES = {"power": "few frequent, many rare (power law)", "even": "all equally frequent"}
-_NAMES = {f"idue-{name}": LABELS[name] for name in ("opt0", "opt1", "opt2")} | LABELS
+_NAMES = NAMES | {f"idue-{name}": NAMES[name] for name in ("opt0", "opt1", "opt2")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
                 st.text_input,
                 "Padding length",
                 "t-padding",
-                usual,
+                str(question.padding_length or usual),
                 help="Every set is padded or cut to this many items before one is sampled.",
             )
         length = cells.whole_number(typed, "padding length", largest=10_000)
