@@ -107,7 +107,7 @@ def frontier_figure(curve: Frontier, names: Sequence[str], users: int) -> Figure
         )
     )
     dashes = ("dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
-    colours = (*palette.SEQUENCE[1:], palette.GREY)
+    colours = (*palette.CYCLE[1:], palette.GREY)
     for i, name in enumerate(names[:_MOST_LINES]):
         figure.add_trace(
             Scatter(
@@ -125,7 +125,7 @@ def frontier_figure(curve: Frontier, names: Sequence[str], users: int) -> Figure
             x=[1.0],
             y=[float(np.exp(now))],
             mode="markers",
-            marker={"color": palette.VERMILION, "size": 12, "symbol": "diamond"},
+            marker={"color": palette.RED, "size": 12, "symbol": "diamond"},
             name="the budgets in the table",
         )
     )
@@ -160,7 +160,7 @@ def budget_figure(table: UnaryTable) -> Figure:
     if limit is not None:
         figure.add_hline(
             limit,
-            line={"color": palette.VERMILION, "dash": "dash"},
+            line={"color": palette.RED, "dash": "dash"},
             annotation_text=f"saturation at {limit:.3f}",
             annotation_position="top left",
         )
@@ -195,7 +195,7 @@ def padding_figure(plan: PaddingPlan, length: int, users: int) -> Figure:
                 line={"color": colour, "dash": dash, "width": 2},
             )
         )
-    figure.add_vline(length, line={"color": palette.VERMILION, "dash": "dot"})
+    figure.add_vline(length, line={"color": palette.RED, "dash": "dot"})
     figure.update_layout(
         height=320,
         margin={"l": 8, "r": 8, "t": 8, "b": 40},

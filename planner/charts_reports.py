@@ -86,11 +86,11 @@ def posterior_figure(
     figure = Figure()
     unmoved = {"color": palette.GREY, "dash": "dot", "width": 1}
     figure.add_trace(Scatter(x=priors, y=priors, name="nothing learned", line=unmoved))
-    for name, one, zero, colour in zip(names, after_one, after_zero, palette.SEQUENCE, strict=False):
+    for name, one, zero, colour in zip(names, after_one, after_zero, palette.CYCLE, strict=False):
         for said, belief, dash in (("1", one, "solid"), ("0", zero, "dash")):
             line = {"color": colour, "dash": dash, "width": 2}
             figure.add_trace(Scatter(x=priors, y=belief, name=f"{name}, after a {said}", line=line))
-    figure.add_vline(prior, line={"color": palette.VERMILION, "dash": "dot"})
+    figure.add_vline(prior, line={"color": palette.RED, "dash": "dot"})
     percent = {"tickformat": ".0%", "range": [0, 1]}
     figure.update_layout(
         height=380,
@@ -107,19 +107,14 @@ def pair_figure(
 ) -> Figure:
     """Heat map of how much of each pair's budget is used; both numbers are in the cells.
 
-    ``realised`` and ``demanded`` have shape ``(t, t)``, in nats; ``inf`` where nothing is
-    demanded.
+    ``realised`` and ``demanded`` have shape ``(t, t)``, in nats; ``realised`` is NaN where there
+    is no pair, ``demanded`` is ``inf`` where nothing is demanded.
     """
     from plotly.graph_objects import Figure, Heatmap
 
     used = np.where(np.isinf(demanded), np.nan, realised / demanded)
-    cells = [
-        [
-            f"{realised[i, j]:.3f}<br>of {'none demanded' if np.isinf(demanded[i, j]) else format(demanded[i, j], '.3f')}"
-            for j in range(len(names))
-        ]
-        for i in range(len(names))
-    ]
+    size = range(len(names))
+    cells = [[_cell(realised[i, j], demanded[i, j]) for j in size] for i in size]
     show_text = len(names) <= 12
     figure = Figure(
         Heatmap(
@@ -142,3 +137,10 @@ def pair_figure(
         yaxis={"type": "category", "autorange": "reversed", "automargin": True},
     )
     return figure
+
+
+def _cell(realised: float, demanded: float) -> str:
+    if np.isnan(realised):
+        return "one item,<br>no pair"
+    allowed = "no limit" if np.isinf(demanded) else f"{demanded:.3f}"
+    return f"{realised:.3f}<br>of {allowed}"

@@ -26,7 +26,7 @@ def budget_error_figure(grid: ErrorGrid, names: Sequence[str]) -> Figure:
     from plotly.graph_objects import Figure, Scatter
 
     figure = Figure()
-    for v, (name, colour, dash) in enumerate(zip(names, palette.SEQUENCE, _DASHES, strict=False)):
+    for v, (name, colour, dash) in enumerate(zip(names, palette.CYCLE, _DASHES, strict=False)):
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_trace(Scatter(x=grid.epsilons, y=grid.errors[:, v], name=name, line=line))
     figure.update_layout(
@@ -75,7 +75,7 @@ def delta_figure(
     figure = Figure()
     lines = (
         ("estimates alone released", difference, palette.BLUE, "solid"),
-        ("totals of both rounds released", totals, palette.VERMILION, "dash"),
+        ("totals of both rounds released", totals, palette.RED, "dash"),
     )
     for name, delta, colour, dash in lines:
         shown = np.where(delta > 0, delta, np.nan)

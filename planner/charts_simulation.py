@@ -55,7 +55,7 @@ def simulation_figure(
             y=names,
             mode="markers",
             name="predicted",
-            marker={"color": palette.VERMILION, "symbol": "diamond", "size": 11},
+            marker={"color": palette.RED, "symbol": "diamond", "size": 11},
         )
     )
     figure.update_layout(

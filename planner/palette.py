@@ -1,15 +1,9 @@
-"""Colours of all charts: Okabe and Ito's, told apart by colour-blind readers on light and dark."""
+"""The colours of all charts: Okabe and Ito's, told apart by colour-blind readers."""
 
 from __future__ import annotations
 
-__all__ = ["BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "SEQUENCE", "SKY", "VERMILION"]
+__all__ = ["BLUE", "CYCLE", "GREEN", "GREY", "ORANGE", "PURPLE", "RED", "SKY"]
 
-BLUE = "#0072B2"
-ORANGE = "#E69F00"
-GREEN = "#009E73"
-PURPLE = "#CC79A7"
-SKY = "#56B4E9"
-VERMILION = "#D55E00"
-GREY = "#8C8C8C"
-
-SEQUENCE = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION)
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)

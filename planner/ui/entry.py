@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.ui import answer_rates, budgets, meaning, sampling, trial
+from planner.ui import answer_rates, budgets, export, meaning, sampling, survey_page, trial
 
 __all__ = ["main"]
 
@@ -18,6 +18,8 @@ def main() -> None:
         st.Page(answer_rates.page, title="Answer rates", url_path="answer-rates"),
         st.Page(sampling.page, title="Sampling Privacy", url_path="sampling"),
         st.Page(trial.page, title="Try it on data", url_path="try"),
+        st.Page(survey_page.page, title="Survey", url_path="survey"),
+        st.Page(export.page, title="Export", url_path="export"),
     ]
     st.navigation(pages).run()
 

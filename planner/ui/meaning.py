@@ -137,10 +137,8 @@ def _pairs(table: UnaryTable) -> None:
         st.info(f"Pairs are drawn for up to {_MOST_PAIRS} levels; export lists and checks them all.")
         return
     realised = _pair_losses(table)
-    demanded = np.where(np.isnan(realised), np.inf, policy.bounds())
-    shown = np.where(np.isnan(realised), 0.0, realised)
     show.chart(
-        charts.pair_figure(policy.names, shown, demanded),
+        charts.pair_figure(policy.names, realised, policy.bounds()),
         "pairs",
         "Realised against demanded budget of every pair of levels.",
     )
@@ -151,8 +149,8 @@ def _pairs(table: UnaryTable) -> None:
         {
             "level": [policy.names[i] for i in first],
             "against": [policy.names[j] for j in second],
-            "realised epsilon": [show.rounded_up(realised[i, j], 6) for i, j in _zip(first, second)],
-            "demanded epsilon": [_demand(policy.bounds()[i, j]) for i, j in _zip(first, second)],
+            "realised epsilon": [show.rounded_up(realised[i, j], 9) for i, j in _zip(first, second)],
+            "allowed epsilon": [_demand(policy.bounds()[i, j]) for i, j in _zip(first, second)],
         }
     )
     st.caption(
@@ -179,7 +177,7 @@ def _share(belief: NDArray[np.float64]) -> str:
 
 
 def _demand(budget: float) -> str:
-    return "none" if np.isinf(budget) else f"{np.floor(budget * 1e6) / 1e6:.6f}"
+    return "none" if np.isinf(budget) else f"{budget:.9f}"
 
 
 def _zip(first: NDArray[np.int64], second: NDArray[np.int64]) -> list[tuple[int, int]]:

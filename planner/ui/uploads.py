@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from planner.deployment.parameters import read_parameters
 from planner.errors import FileError, InputError
@@ -16,13 +17,14 @@ from planner.survey_file import survey_from_text
 from planner.ui import cells
 from planner.ui.draft_categorical import Row
 
+T = TypeVar("T")
 _INSTEAD = {
     "file": "Write the numbers as values = [...], or upload the sample on the page Answer rates.",
     "pilot": "Give the share of people with 0, 1, 2, ... items as sizes = [...].",
     "ledger": "Remove the key, and upload the ledger on the page Survey.",
 }
 
-__all__ = ["as_file", "rows_from_items", "survey_from_upload", "text_of"]
+__all__ = ["as_file", "bytes_of", "rows_from_items", "survey_from_upload", "text_of"]
 
 
 def survey_from_upload(name: str, data: bytes) -> Survey:
@@ -118,6 +120,14 @@ def as_file(name: str, data: bytes) -> Iterator[Path]:
             yield path
         except FileError as error:
             raise FileError(plain, error.reason.replace(f"{path}", plain), error.remedy) from None
+
+
+def bytes_of(write: Callable[[Path, T], None], content: T) -> bytes:
+    """What a function that writes a file would write."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "download"
+        write(path, content)
+        return path.read_bytes()
 
 
 def _check(
