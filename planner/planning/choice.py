@@ -234,4 +234,6 @@ def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
 
 def _more(error: float, best: float) -> str:
     ratio = error / best
+    if ratio < 1.0005:
+        return "the same error"
     return f"{100 * (ratio - 1):.1f} % more error" if ratio < 2 else f"{ratio:.1f} times the error"

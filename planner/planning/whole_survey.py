@@ -8,6 +8,7 @@ same people the budgets are split, or everybody answers one question, as the sur
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from planner.planning.choice import (
 )
 from planner.planning.explain import LevelExplanation, explain
 from planner.planning.frequency import Plan, QuestionPlan, plan_question
-from planner.planning.ledger import Ledger
+from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
 from planner.planning.question_blocks import block_of, mean_model, padding_of, share_of_error
 from planner.planning.relax import scaled
@@ -118,6 +119,13 @@ class WholePlan:
         return len(self.questions) > 1
 
     @property
+    def objective_value(self) -> float:
+        """The survey's objective in its design."""
+        found = self.allocation
+        split = self.survey.design == "split" or not self.several
+        return found.value if split else found.one_each.value
+
+    @property
     def most_spent(self) -> float:
         """What a person spends at most, in nats: the largest level of every question they answer.
 
@@ -154,6 +162,29 @@ class WholePlan:
         """
         return self._deployable(
             [q.plan for q in self.questions if q.plan and q.question.name == name], name
+        )
+
+    def collection(self, day: datetime.date) -> Collection:
+        """What this survey adds to a ledger, per level by its name; see :mod:`ledger`.
+
+        Of one question each a person spends one question's budget: the largest per level.
+        """
+        rules = {q.plan.table.policy.rule_name for q in self.questions if q.plan is not None}
+        if len(rules) > 1:
+            remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
+            raise InputError("rule", sorted(rules), "the same for all questions", remedy)
+        spent: dict[str, float] = {}
+        for row in self.spending:
+            before = spent.get(row.level, 0.0)
+            both = before + row.spent if self.survey.design == "split" else max(before, row.spent)
+            spent[row.level] = both
+        return Collection.model_validate(
+            {
+                "survey": self.survey.name,
+                "day": day.isoformat(),
+                "rule": rules.pop() if rules else "min",
+                "spent": spent,
+            }
         )
 
     def _deployable(self, plans: list[QuestionPlan], name: str | None = None) -> Plan:
@@ -250,7 +281,7 @@ def _planned(
         plan,
         choice,
         padding,
-        length,
+        length if left.kind == "item-set" else None,
         answer_targets(asked, plan, users, fraction, error if padding else None),
         explain(plan.table, asked.name),
     )
