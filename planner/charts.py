@@ -5,12 +5,13 @@ Shared by the report, the app and notebooks; nothing here computes what planning
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.palette import BLUE, CYCLE, GREEN, GREY, ORANGE
-from planner.planning.explain import PRIORS, belief_bounds
+from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
@@ -47,7 +48,7 @@ def mechanism_figure(question: PlannedQuestion) -> Figure:
         y=[c.label for c in candidates],
         orientation="h",
         marker_color=colours,
-        text=[f"{error:,.4g}" for error in errors],
+        text=[f"{error:,.0f}" if error >= 1000 else f"{error:.4g}" for error in errors],
         textposition="auto",
     )
     unit = "people" if planned else "half ranges"
@@ -85,20 +86,26 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
             "type": "log",
             "tickvals": [0.125, 0.25, 0.5, 1, 2, 4],
         },
-        yaxis={"title": "error, share of the people", "type": "log", "tickformat": ".2~%"},
+        yaxis={
+            "title": "error, share of the people",
+            "type": "log",
+            "tickformat": ".2~%",
+            "dtick": "D2",
+        },
         legend=_LEGEND,
     )
     return figure
 
 
-def belief_figure(policy: PrivacyPolicy) -> Figure:
+def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
     """How far a report can move an observer's belief, from three priors, per level."""
     from plotly.graph_objects import Scatter
 
-    names = list(policy.names[:_MOST_LEVELS])
+    shown = explanations[:_MOST_LEVELS]
+    names = [level.level for level in shown]
     figure = _figure()
-    for prior, colour in zip(PRIORS, (GREEN, BLUE, ORANGE), strict=True):
-        low, high = belief_bounds(policy, prior)
+    for k, (prior, colour) in enumerate(zip(PRIORS, (GREEN, BLUE, ORANGE), strict=True)):
+        low, high = np.array([level.bounds[k] for level in shown]).T
         middle = np.full(len(names), prior)
         figure.add_trace(
             Scatter(
@@ -110,8 +117,8 @@ def belief_figure(policy: PrivacyPolicy) -> Figure:
                 error_x={
                     "type": "data",
                     "symmetric": False,
-                    "array": high[: len(names)] - middle,
-                    "arrayminus": middle - low[: len(names)],
+                    "array": high - middle,
+                    "arrayminus": middle - low,
                     "thickness": 3,
                     "width": 6,
                 },
@@ -181,7 +188,7 @@ def allocation_figure(plan: WholePlan) -> Figure:
     )
     figure.update_layout(
         barmode="group",
-        yaxis={"title": "mean squared error per user", "type": "log"},
+        yaxis={"title": "mean squared error per user", "type": "log", "dtick": 1},
         legend=_LEGEND,
     )
     return figure

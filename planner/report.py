@@ -14,14 +14,13 @@ from planner.charts import (
 )
 from planner.planning.frontier import frontier
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
-from planner.table import UnaryTable
 from planner.text_survey import design_sentence, misplaced_sentence, spending_sentence
 
 __all__ = ["report_html"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_LEVELS = 40
-_CHART = {"displaylogo": False, "responsive": True}
+_CHART = {"displayModeBar": False, "responsive": True}
 
 
 def report_html(plan: WholePlan) -> str:
@@ -70,20 +69,25 @@ def _question(question: PlannedQuestion) -> dict[str, Any]:
         if question.padding_length is None:
             curve = frontier(policy, question.users, model=table.model)
             charts.append(("Error against budget", _chart(frontier_figure(curve, policy))))
-        charts.append(("What an observer can come to believe", _chart(belief_figure(policy))))
+        charts.append(
+            ("What an observer can come to believe", _chart(belief_figure(question.explanations)))
+        )
     return {
         "planned": question,
         "table": None if question.plan is None else question.plan.table,
-        "levels": [] if question.plan is None else _levels(question.plan.table, question.users),
+        "levels": [] if question.plan is None else _levels(question),
         "charts": charts,
         "relaxations": () if question.plan is None else question.plan.relaxations,
         "misplaced": misplaced_sentence(question),
     }
 
 
-def _levels(table: UnaryTable, users: int) -> list[dict[str, Any]]:
+def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
+    if question.plan is None:
+        return []
+    table = question.plan.table
     policy, prices = table.policy, table.shadow_prices
-    errors = table.standard_errors(users)
+    errors = table.standard_errors(question.users) * (question.padding_length or 1)
     return [
         {
             "name": policy.names[i],

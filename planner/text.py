@@ -32,7 +32,8 @@ def show_levels(console: Console, plan: QuestionPlan, users: int) -> None:
     for heading in ("items", "epsilon", "a", "b", "std. error"):
         view.add_column(heading, justify="right")
     view.add_column("", no_wrap=True)
-    errors = table.standard_errors(users)
+    length = plan.question.padding_length
+    errors = table.standard_errors(users) * (length or 1)
     saturation = table.saturation_epsilon
     for i in range(min(policy.size, _MOST_ROWS)):
         unused = saturation is not None and policy.epsilons[i] > saturation * (1 + 1e-9)
@@ -48,9 +49,12 @@ def show_levels(console: Console, plan: QuestionPlan, users: int) -> None:
     console.print(view)
     if policy.size > _MOST_ROWS:
         say(console, f"... and {policy.size - _MOST_ROWS:,} more levels (see --json).")
+    whose = "it is the person's answer"
+    if length is not None:
+        whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
     say(
         console,
-        "A report has one bit per item: 1 with probability a if it is the person's answer, "
+        f"A report has one bit per item: 1 with probability a if {whose}, "
         "else b. The standard error is that of one rare item's estimated count, in people.",
     )
 
@@ -60,10 +64,11 @@ def show_reasons(console: Console, plan: QuestionPlan) -> None:
     table = plan.table
     if table.certificate is not None:
         gap = max(table.certificate.relative_gap, 1e-9)  # the digits below are rounding noise
+        before = "" if plan.question.padding_length is None else ", before padding,"
         say(
             console,
-            f"Certificate: no {table.model} table that keeps these budgets has an error below "
-            f"{table.certificate.lower_bound:,.7g} per user; the plan is within a factor of "
+            f"Certificate: no {table.model} table that keeps these budgets has an error{before} "
+            f"below {table.certificate.lower_bound:,.7g} per user; the plan is within a factor of "
             f"1 + {gap:.0e} of it. Found by the method {table.method!r}.",
         )
     saturation = table.saturation_epsilon

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from planner.planning.compare import Comparison
@@ -16,19 +17,20 @@ _MOST_ROWS = 100
 
 def show_comparison(console: Console, found: Comparison, names: tuple[str, str]) -> None:
     """Print both scenarios side by side."""
-    view = Table(title=f"A: {names[0]}   B: {names[1]}", title_justify="left")
-    view.add_column("question")
-    view.add_column("figure")
+    view = Table(title=escape(f"A: {names[0]}   B: {names[1]}"), title_justify="left")
+    for heading in ("question", "level", "figure"):
+        view.add_column(heading)
     for heading in ("A", "B", "B against A"):
         view.add_column(heading, justify="right")
-    before = None
+    before = ("", "")
     for row in found.rows[:_MOST_ROWS]:
-        if before is not None and row.question != before:
+        if row.question != before[0]:
             view.add_section()
+        question = "" if row.question == before[0] else escape(row.question)
+        level = "" if (row.question, row.level) == before else escape(row.level)
         change = "" if row.change is None else f"{row.change:+.1%}"
-        name = "" if row.question == before else row.question
-        view.add_row(name, row.what, _figure(row.first), _figure(row.second), change)
-        before = row.question
+        view.add_row(question, level, row.what, _figure(row.first), _figure(row.second), change)
+        before = (row.question, row.level)
     console.print(view)
     if len(found.rows) > _MOST_ROWS:
         console.print(f"... and {len(found.rows) - _MOST_ROWS} more figures (see --json).")
@@ -43,6 +45,7 @@ def comparison_document(found: Comparison) -> list[dict[str, Any]]:
     return [
         {
             "question": row.question,
+            "level": row.level,
             "figure": row.what,
             "first": row.first,
             "second": row.second,

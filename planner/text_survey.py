@@ -253,10 +253,10 @@ def _show_targets(console: Console, question: PlannedQuestion) -> None:
         reached = f"{100 * answer.reached:.4g} %" if answer.reached < 1e6 else "nothing"
         say(console, f"Target, {answer.target.text}: {verdict}, reached {reached}.")
         if not answer.met:
-            say(
-                console,
-                f"  For this question alone: {answer.budgets} Or ask {answer.users:,} people.",
-            )
+            more = "no number of people would do, as truncated or missing answers bias the result"
+            if answer.users is not None:
+                more = f"ask {answer.users:,} people"
+            say(console, f"  For this question alone: {answer.budgets} Or {more}.")
 
 
 def _shares(names: tuple[str, ...], shares: np.ndarray[Any, Any]) -> str:

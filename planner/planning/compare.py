@@ -13,10 +13,11 @@ __all__ = ["ComparedRow", "Comparison", "compare_plans"]
 class ComparedRow:
     """One figure of both scenarios; None where a scenario does not have it.
 
-    ``better`` is 0 or 1 for the scenario with the smaller figure, None if equal or alone.
+    ``question`` and ``level`` are empty where it is about all of them.
     """
 
     question: str
+    level: str
     what: str
     first: float | None
     second: float | None
@@ -48,14 +49,14 @@ def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
     ...     question = Question("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_whole_survey(Survey("s", 1000, (question,)))
     >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
-    >>> row.what, round(row.change, 3)
-    ("'low': spent, nats", 1.0)
+    >>> row.level, row.what, round(row.change, 3)
+    ('low', 'spent, nats', 1.0)
     """
     plans = (first, second)
-    rows = [ComparedRow("survey", "a person spends at most, nats", *(p.most_spent for p in plans))]
+    rows = [ComparedRow("", "", "spent at most, nats", *(p.most_spent for p in plans))]
     if first.several or second.several:
         values = [plan.objective_value for plan in plans]
-        rows.append(ComparedRow("survey", "objective", *values))
+        rows.append(ComparedRow("", "", "objective", *values))
     names = dict.fromkeys(q.question.name for plan in plans for q in plan.questions)
     for name in names:
         rows += _question_rows(name, *(_find(plan, name) for plan in plans))
@@ -74,12 +75,10 @@ def _question_rows(
     levels = dict.fromkeys([*budgets[0], *budgets[1]])
     rows = []
     for level in levels:
-        rows.append(ComparedRow(name, f"{level!r}: spent, nats", *(b.get(level) for b in budgets)))
-        rows.append(
-            ComparedRow(name, f"{level!r}: std. error, share", *(e.get(level) for e in errors))
-        )
+        rows.append(ComparedRow(name, level, "spent, nats", *(b.get(level) for b in budgets)))
+        rows.append(ComparedRow(name, level, "error of an item", *(e.get(level) for e in errors)))
     totals = [None if q is None else (q.error / (q.users / q.fraction)) ** 0.5 for q in pair]
-    rows.append(ComparedRow(name, "total error, share", *totals))
+    rows.append(ComparedRow(name, "", "total error", *totals))
     return rows
 
 
@@ -88,6 +87,7 @@ def _levels(question: PlannedQuestion | None, what: int) -> dict[str, float]:
     if question is None or question.plan is None:
         return {}
     table = question.plan.table
-    errors = table.standard_errors(question.users) / question.users * (question.padding_length or 1)
+    errors = table.standard_errors(question.users) / question.users
+    errors = errors * (question.padding_length or 1)
     column = table.policy.epsilons if what == 0 else errors
     return dict(zip(table.policy.names, column.tolist(), strict=True))

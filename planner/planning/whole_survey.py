@@ -27,7 +27,13 @@ from planner.planning.explain import LevelExplanation, explain
 from planner.planning.frequency import Plan, QuestionPlan, plan_question
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
-from planner.planning.question_blocks import block_of, mean_model, padding_of, share_of_error
+from planner.planning.question_blocks import (
+    answering,
+    block_of,
+    mean_model,
+    padding_of,
+    share_of_error,
+)
 from planner.planning.relax import scaled
 from planner.policy import PrivacyPolicy
 from planner.survey import Question, Survey
@@ -263,15 +269,19 @@ def _planned(
         return _planned_mean(asked, left, numbers)
     spending = _at_share(left, share)
     padding, length, objective = padding_of(spending, users)
+    if left.kind == "item-set":
+        settled, spending = spending.padding_length, replace(spending, padding_length=length)
     plan = plan_question(spending, model, objective=objective)
     if left.kind == "item-set":
         sets, tables = spending.sets, plan.alternatives
-        choice = choose_for_sets(tables, users, sets, spending.padding_length, length)
+        choice = choose_for_sets(tables, users, sets, settled, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
     if left.kind == "categorical":  # the allocation's error is that of opt0
         apart = (1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
         error = plan.table.objective_value / fraction + float(apart)
+    fixed = block_of(spending, users).fixed
+    set_error = (error, fixed) if left.kind == "item-set" else None
     return PlannedQuestion(
         asked,
         share,
@@ -281,9 +291,9 @@ def _planned(
         plan,
         choice,
         padding,
-        length if left.kind == "item-set" else None,
-        answer_targets(asked, plan, users, fraction, error if padding else None),
-        explain(plan.table, asked.name),
+        spending.padding_length,
+        answer_targets(asked, plan, users, fraction, set_error),
+        explain(plan.table, asked.name, spending.padding_length),
     )
 
 
@@ -292,8 +302,8 @@ def _planned_mean(
 ) -> PlannedQuestion:
     share, fraction, users, error = numbers
     epsilon, model = mean_model(left, users)
-    everybody = left.numeric is None or left.numeric.preferences is None
-    choice = choose_for_mean(model, share * epsilon, everybody_answers=everybody)
+    rate = answering(left, users)
+    choice = choose_for_mean(model, share * epsilon, everybody_answers=rate is None, rate=rate)
     block = block_of(left, users)
     targets = answer_mean_targets(asked, block, error, users, fraction)
     return PlannedQuestion(
