@@ -31,23 +31,28 @@ class TargetAnswer:
     budgets:
         The smallest budgets that would be enough for these users, or why there are none.
     users:
-        How many people the whole survey would have to ask with the budgets as they are.
+        How many people the whole survey would have to ask with the budgets as they are; None if
+        no number is enough, because a bias is larger than the target.
     """
 
     target: Target
     reached: float
     met: bool
     budgets: str
-    users: int
+    users: int | None
 
 
 def answer_targets(
-    question: Question, plan: QuestionPlan, users: int, fraction: float, error: float | None
+    question: Question,
+    plan: QuestionPlan,
+    users: int,
+    fraction: float,
+    error: tuple[float, float] | None = None,
 ) -> tuple[TargetAnswer, ...]:
     """Answers for a choice or set question; ``users`` people answer it.
 
-    ``error`` is the error per user of item sets, whose tables alone do not tell it. Their
-    budgets are not searched for.
+    ``error`` is, for item sets, the error per user, which the table alone does not tell, and
+    the part of it that is a squared bias. Their budgets are not searched for.
     """
     found = []
     for target in question.targets:
@@ -70,8 +75,9 @@ def answer_mean_targets(
         if target.kind != "error":
             remedy = "A mean has an error and no items to detect."
             raise InputError(f"target of question {question.name!r}", "detect", "error", remedy)
-        reached = sqrt(error / (users / fraction))
-        people = ceil(error / target.value**2 * (1 - 1e-12))
+        asked = users / fraction
+        reached = sqrt(error / asked)
+        people = _people((error, block.fixed), asked, target)
         found.append(
             TargetAnswer(
                 target, reached, reached <= target.value, _mean_budget(block, target, users), people
@@ -91,16 +97,25 @@ def _mean_budget(block: Block, target: Target, users: int) -> str:
     return f"The smallest budget that meets the target: {epsilon:.4g}."
 
 
-def _of_sets(target: Target, error: float, users: int, fraction: float) -> TargetAnswer:
+def _of_sets(
+    target: Target, error: tuple[float, float], users: int, fraction: float
+) -> TargetAnswer:
     if target.kind != "error" or target.level is not None:
         remedy = "For item sets give the total error alone."
         raise InputError("target", target.text, "a total error", remedy)
     asked = users / fraction
-    reached = sqrt(error / asked)
+    reached = sqrt(error[0] / asked)
     return TargetAnswer(
         target,
         reached,
         reached <= target.value,
         "Not searched for item sets: the padding length changes with the budgets.",
-        ceil(asked * (reached / target.value) ** 2),
+        _people(error, asked, target),
     )
+
+
+def _people(error: tuple[float, float], asked: float, target: Target) -> int | None:
+    """Users for whom ``(error - fixed) / users + fixed / asked`` is the target squared."""
+    total, fixed = error
+    room = target.value**2 - fixed / asked
+    return ceil((total - fixed) / room * (1 - 1e-12)) if room > 0 else None

@@ -9,7 +9,7 @@ the strictest; it is recommended where it wins.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.planning.answer_rate import AnswerRateModel
 from planner.planning.padding import plan_padding
-from planner.policy import PrivacyPolicy
+from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.prediction import plain_rivals, predict
+from planner.preferences import HistogramPreferences
 from planner.set_model import SetModel
 from planner.table import UnaryTable
 
@@ -121,7 +122,7 @@ def choose_for_sets(
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> tables = {"opt0": solve(policy), "oue": baseline(policy, "oue")}
     >>> choose_for_sets(tables, 1000, AssumedSets([0, 1, 1])).best.label
-    'IDUE opt0 with padding, l = 1'
+    'IDUE opt0, l = 1'
     """
     ranked = []
     for name, table in tables.items():
@@ -131,17 +132,21 @@ def choose_for_sets(
             plan = plan_padding(table, users, sets)
             at = plan.length if length is None else length
             error = plan.mse_at(at)
-        ranked.append(Candidate(name, f"{NAMES[name]} with padding, l = {at}", error))
+        ranked.append(Candidate(name, f"{NAMES[name]}, l = {at}", error))
     ranked.sort(key=lambda c: c.error)
     policy = next(iter(tables.values())).policy
     return Choice(tuple(ranked), _reason(ranked, policy, int(policy.item_counts.sum())))
 
 
-def choose_for_mean(model: AnswerRateModel, epsilon: float, *, everybody_answers: bool) -> Choice:
+def choose_for_mean(
+    model: AnswerRateModel, epsilon: float, *, everybody_answers: bool, rate: float | None = None
+) -> Choice:
     """Compare mechanisms for a mean at budget ``epsilon``, per user on the question's own scale.
 
-    With missing answers the errors include the bias of forced answers, so they
-    depend on the number of users; fake answers at the top are assumed for the forced ones.
+    With missing answers, a share ``rate`` of the people answer (by ``model``'s preferences at
+    ``epsilon`` when omitted, else as they decided by a larger budget). The errors include
+    the bias of forced answers, so they depend on the number of users; fake answers at the top
+    are assumed for the forced ones.
 
     Examples
     --------
@@ -155,6 +160,8 @@ def choose_for_mean(model: AnswerRateModel, epsilon: float, *, everybody_answers
     if everybody_answers:
         found = _answered(epsilon)
     else:
+        if rate is not None:
+            model = replace(model, preferences=_constant(rate))
         found = [
             Candidate(
                 "bisample-md",
@@ -181,6 +188,11 @@ def choose_for_mean(model: AnswerRateModel, epsilon: float, *, everybody_answers
     if not everybody_answers and best.name == "bisample-md":
         reason += " Forcing an answer biases the mean by people who would rather not give one."
     return Choice(tuple(ranked), reason)
+
+
+def _constant(rate: float) -> HistogramPreferences:
+    """Preferences of people of whom a share ``rate`` answers at any usual budget."""
+    return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])
 
 
 def _answered(epsilon: float) -> list[Candidate]:
@@ -234,4 +246,6 @@ def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
 
 def _more(error: float, best: float) -> str:
     ratio = error / best
+    if ratio < 1.0005:
+        return "the same error"
     return f"{100 * (ratio - 1):.1f} % more error" if ratio < 2 else f"{ratio:.1f} times the error"

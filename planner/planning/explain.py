@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner import logodds
 from planner.errors import InputError
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable
@@ -68,15 +69,16 @@ def belief_bounds(policy: PrivacyPolicy, prior: float) -> tuple[Array, Array]:
     """
     if not 0 < prior < 1:
         raise InputError("prior", prior, "a probability above 0 and below 1")
-    leakage = policy.leakage_epsilons
-    with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
-        high = prior / (prior + (1 - prior) * np.exp(-leakage))
-        low = prior / (prior + (1 - prior) * np.exp(leakage))
-    return low, high
+    return _beliefs(policy.leakage_epsilons, prior)
 
 
-def explain(table: UnaryTable, question: str, most: int = 40) -> tuple[LevelExplanation, ...]:
+def explain(
+    table: UnaryTable, question: str, padding_length: int | None = None, most: int = 40
+) -> tuple[LevelExplanation, ...]:
     """Every level of a question explained, the first ``most`` of them.
+
+    With a padding length the question is about item sets: a person has up to that many answers
+    or more, and one of them is drawn.
 
     Examples
     --------
@@ -90,10 +92,15 @@ def explain(table: UnaryTable, question: str, most: int = 40) -> tuple[LevelExpl
     A report moves the belief in such an answer from 1 % to at most 3.9 % (at least 0.25 %), from
     10 % to at most 30.8 % (at least 2.7 %), from 50 % to at most 80.0 % (at least 20.0 %).
     """
-    return tuple(explain_level(table, question, i) for i in range(min(most, table.policy.size)))
+    return tuple(
+        explain_level(table, question, i, padding_length)
+        for i in range(min(most, table.policy.size))
+    )
 
 
-def explain_level(table: UnaryTable, question: str, level: int) -> LevelExplanation:
+def explain_level(
+    table: UnaryTable, question: str, level: int, padding_length: int | None = None
+) -> LevelExplanation:
     """One level, by its number, explained.
 
     Raises
@@ -105,16 +112,33 @@ def explain_level(table: UnaryTable, question: str, level: int) -> LevelExplanat
     if not 0 <= level < policy.size:
         raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
     name = policy.names[level]
+    a, b = float(table.a[level]), float(table.b[level])
     odds = (
         f"Of 100 people whose answer about {question} is one of {name!r}, "
-        f"{_people(table.a[level])} send a 1 for it; of 100 with another answer, "
-        f"{_people(table.b[level])} do."
+        f"{_people(a)} send a 1 for it; of 100 with another answer, "
+        f"{_people(b)} do."
     )
+    leakage = policy.leakage_epsilons
+    if padding_length is not None:
+        odds = (
+            f"Of 100 people with a certain one of {name!r} among up to {padding_length} answers "
+            f"about {question}, {_people(b + (a - b) / padding_length)} send a 1 for it; of 100 "
+            f"without it, {_people(b)} do."
+        )
+        s, w = logodds.to_log_odds(table.a, table.b)
+        leakage = np.full(policy.size, s.max() + w.max())  # between any two sets
     bounds = tuple(
         (float(low[level]), float(high[level]))
-        for low, high in (belief_bounds(policy, prior) for prior in PRIORS)
+        for low, high in (_beliefs(leakage, prior) for prior in PRIORS)
     )
     return LevelExplanation(name, odds, _belief(bounds), bounds)
+
+
+def _beliefs(leakage: Array, prior: float) -> tuple[Array, Array]:
+    with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
+        high = prior / (prior + (1 - prior) * np.exp(-leakage))
+        low = prior / (prior + (1 - prior) * np.exp(leakage))
+    return low, high
 
 
 def _belief(bounds: tuple[tuple[float, float], ...]) -> str:

@@ -7,20 +7,17 @@ new survey of the same people plans with what is left of each level's budget.
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
 from planner.files import replace_file
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 
-__all__ = ["Collection", "Ledger", "collection", "read_ledger", "write_ledger"]
+__all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
 
 _MAX_BYTES = 16 * 2**20
 
@@ -141,47 +138,6 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
         The path cannot be written; an existing file is left as it was.
     """
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
-
-
-def collection(
-    survey: str, policies: Iterable[tuple[PrivacyPolicy, float]], day: datetime.date
-) -> Collection:
-    """What a collection spends per level: over its questions, share times budget, added up.
-
-    Parameters
-    ----------
-    survey:
-        Name of the survey.
-    policies:
-        For each question that a person answers, its policy and the share of its budgets.
-    day:
-        When it was collected.
-
-    Raises
-    ------
-    InputError
-        The questions have different pair rules.
-    """
-    spent: dict[str, float] = {}
-    rules: set[str] = set()
-    for policy, share in policies:
-        rules.add(policy.rule_name)
-        for name, epsilon in zip(policy.names, _largest(policy).tolist(), strict=True):
-            spent[name] = spent.get(name, 0.0) + share * epsilon
-    if len(rules) != 1:
-        remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
-        raise InputError("rule", sorted(rules), "the same for all questions", remedy)
-    rule = rules.pop()
-    return Collection.model_validate(
-        {"survey": survey, "day": day.isoformat(), "rule": rule, "spent": spent}
-    )
-
-
-def _largest(policy: PrivacyPolicy) -> NDArray[np.float64]:
-    """The most that any pair of a level's answers may spend, per level."""
-    if isinstance(policy.rule, str):
-        return policy.epsilons
-    return np.max(np.where(np.isinf(policy.rule), 0.0, policy.rule), axis=1)
 
 
 def _nothing_left(name: str, budget: float, spent: float) -> InputError:

@@ -15,7 +15,7 @@ from planner.preferences import EmpiricalPreferences
 from planner.solvers import solve
 from planner.survey import Question
 
-__all__ = ["block_of", "mean_model", "padding_of", "share_of_error"]
+__all__ = ["answering", "block_of", "mean_model", "padding_of", "share_of_error"]
 
 
 def block_of(question: Question, users: int, share: float = 1.0) -> Block:
@@ -113,6 +113,28 @@ def mean_model(question: Question, users: int) -> tuple[float, AnswerRateModel]:
     return model.best().epsilon, model
 
 
+def answering(question: Question, users: int) -> float | None:
+    """Share of the people who answer a numeric question at the budget of the whole survey.
+
+    None where everybody answers. People decide by that budget, whatever share the question
+    gets of it.
+
+    Raises
+    ------
+    InputError
+        Nobody answers.
+    """
+    about = question.numeric
+    if about is None or about.preferences is None:
+        return None
+    epsilon, _ = mean_model(question, users)
+    rate = float(about.preferences.answer_rate(np.array([epsilon]))[0])
+    if rate <= 0:
+        remedy = "Nobody answers at this budget: lower it."
+        raise InputError(f"epsilon of question {question.name!r}", epsilon, "tolerated", remedy)
+    return rate
+
+
 def share_of_error(question: Question, users: int) -> float:
     """The question's total error target as an error per user, for the minimax.
 
@@ -125,21 +147,15 @@ def share_of_error(question: Question, users: int) -> float:
 
 
 def _mean_block(question: Question, users: int) -> MeanBlock:
-    """With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate offered.
-
-    People decide by the budget of the whole survey, so the rate does not depend on the share.
-    """
+    """With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate."""
     epsilon, model = mean_model(question, users)
     about = question.numeric
     mean = 0.0
     if about is not None and about.mean is not None:
         mean = float(about.domain.to_unit(np.array([about.mean]))[0])
-    if about is None or about.preferences is None:
+    rate = answering(question, users)
+    if rate is None:
         return MeanBlock(question.name, epsilon, question.weight, 1.0, -(mean**2))
-    rate = float(about.preferences.answer_rate(np.array([epsilon]))[0])
-    if rate <= 0:
-        remedy = "Nobody answers at this budget: lower it."
-        raise InputError(f"epsilon of question {question.name!r}", epsilon, "tolerated", remedy)
     curve = model.curve([epsilon])
     bias = float(curve.mean_bias[0]) / model.domain.radius
     # The variance is affine in 1/theta^2: two values give both terms.

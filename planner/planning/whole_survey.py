@@ -8,6 +8,7 @@ same people the budgets are split, or everybody answers one question, as the sur
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,9 +25,15 @@ from planner.planning.choice import (
 )
 from planner.planning.explain import LevelExplanation, explain
 from planner.planning.frequency import Plan, QuestionPlan, plan_question
-from planner.planning.ledger import Ledger
+from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
-from planner.planning.question_blocks import block_of, mean_model, padding_of, share_of_error
+from planner.planning.question_blocks import (
+    answering,
+    block_of,
+    mean_model,
+    padding_of,
+    share_of_error,
+)
 from planner.planning.relax import scaled
 from planner.policy import PrivacyPolicy
 from planner.survey import Question, Survey
@@ -118,6 +125,13 @@ class WholePlan:
         return len(self.questions) > 1
 
     @property
+    def objective_value(self) -> float:
+        """The survey's objective in its design."""
+        found = self.allocation
+        split = self.survey.design == "split" or not self.several
+        return found.value if split else found.one_each.value
+
+    @property
     def most_spent(self) -> float:
         """What a person spends at most, in nats: the largest level of every question they answer.
 
@@ -154,6 +168,29 @@ class WholePlan:
         """
         return self._deployable(
             [q.plan for q in self.questions if q.plan and q.question.name == name], name
+        )
+
+    def collection(self, day: datetime.date) -> Collection:
+        """What this survey adds to a ledger, per level by its name; see :mod:`ledger`.
+
+        Of one question each a person spends one question's budget: the largest per level.
+        """
+        rules = {q.plan.table.policy.rule_name for q in self.questions if q.plan is not None}
+        if len(rules) > 1:
+            remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
+            raise InputError("rule", sorted(rules), "the same for all questions", remedy)
+        spent: dict[str, float] = {}
+        for row in self.spending:
+            before = spent.get(row.level, 0.0)
+            both = before + row.spent if self.survey.design == "split" else max(before, row.spent)
+            spent[row.level] = both
+        return Collection.model_validate(
+            {
+                "survey": self.survey.name,
+                "day": day.isoformat(),
+                "rule": rules.pop() if rules else "min",
+                "spent": spent,
+            }
         )
 
     def _deployable(self, plans: list[QuestionPlan], name: str | None = None) -> Plan:
@@ -232,15 +269,19 @@ def _planned(
         return _planned_mean(asked, left, numbers)
     spending = _at_share(left, share)
     padding, length, objective = padding_of(spending, users)
+    if left.kind == "item-set":
+        settled, spending = spending.padding_length, replace(spending, padding_length=length)
     plan = plan_question(spending, model, objective=objective)
     if left.kind == "item-set":
         sets, tables = spending.sets, plan.alternatives
-        choice = choose_for_sets(tables, users, sets, spending.padding_length, length)
+        choice = choose_for_sets(tables, users, sets, settled, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
     if left.kind == "categorical":  # the allocation's error is that of opt0
         apart = (1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
         error = plan.table.objective_value / fraction + float(apart)
+    fixed = block_of(spending, users).fixed
+    set_error = (error, fixed) if left.kind == "item-set" else None
     return PlannedQuestion(
         asked,
         share,
@@ -250,9 +291,9 @@ def _planned(
         plan,
         choice,
         padding,
-        length,
-        answer_targets(asked, plan, users, fraction, error if padding else None),
-        explain(plan.table, asked.name),
+        spending.padding_length,
+        answer_targets(asked, plan, users, fraction, set_error),
+        explain(plan.table, asked.name, spending.padding_length),
     )
 
 
@@ -261,8 +302,8 @@ def _planned_mean(
 ) -> PlannedQuestion:
     share, fraction, users, error = numbers
     epsilon, model = mean_model(left, users)
-    everybody = left.numeric is None or left.numeric.preferences is None
-    choice = choose_for_mean(model, share * epsilon, everybody_answers=everybody)
+    rate = answering(left, users)
+    choice = choose_for_mean(model, share * epsilon, everybody_answers=rate is None, rate=rate)
     block = block_of(left, users)
     targets = answer_mean_targets(asked, block, error, users, fraction)
     return PlannedQuestion(
