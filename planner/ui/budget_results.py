@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner import charts_levels as charts
+from planner.charts import frontier_figure, mechanism_figure, padding_figure
+from planner.charts_levels import budget_figure, level_error_figure
 from planner.errors import PlannerError
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
@@ -70,10 +71,10 @@ def _mechanisms(found: Answer, users: int) -> None:
     ranked = found.choice.candidates
     ours = next(one for one in ranked if one.name == found.plan.table.model)
     errors = {one.label: root(one.error, users) for one in ranked}
-    picture, numbers = st.columns([3, 2])
+    picture, numbers = st.columns([5, 4])
     with picture:
         show.chart(
-            charts.mechanism_figure(errors, ours.label),
+            mechanism_figure(found.choice, users, ours.name),
             "mechanisms",
             f"Total error per mechanism; the smallest is {ranked[0].label}.",
         )
@@ -90,10 +91,10 @@ def _mechanisms(found: Answer, users: int) -> None:
 
 def _padding(plan: PaddingPlan, length: int, users: int) -> None:
     st.subheader("To how many items sets are padded or cut")
-    picture, numbers = st.columns([3, 2])
+    picture, numbers = st.columns([5, 4])
     with picture:
         show.chart(
-            charts.padding_figure(plan, length, users),
+            padding_figure(plan),
             "padding",
             "Expected error against the padding length.",
         )
@@ -118,13 +119,13 @@ def _levels(plan: QuestionPlan, users: int) -> None:
     picture, budgets = st.columns(2)
     with picture:
         show.chart(
-            charts.level_error_figure(table, users),
+            level_error_figure(table, users),
             "level-errors",
             "Standard error of a rare item's count, one bar per level.",
         )
     with budgets:
         show.chart(
-            charts.budget_figure(table), "budgets", "Budget per level and the saturation point."
+            budget_figure(table), "budgets", "Budget per level and the saturation point."
         )
     policy = table.policy
     saturation = table.saturation_epsilon
@@ -173,10 +174,10 @@ def _scale(question: Question, users: int) -> None:
     st.subheader("If all budgets were larger or smaller")
     curve = error_curve(question, users)
     policy = question.policy
-    picture, numbers = st.columns([3, 2])
+    picture, numbers = st.columns([5, 4])
     with picture:
         show.chart(
-            charts.frontier_figure(curve, policy.names, users),
+            frontier_figure(curve, policy),
             "frontier",
             "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
         )

@@ -11,7 +11,7 @@ import streamlit as st
 
 from planner.deployment.parameters import Parameters, write_parameters
 from planner.errors import PlannerError
-from planner.planning.ledger import Ledger, collection
+from planner.planning.ledger import Ledger
 from planner.survey import Survey
 from planner.survey_writer import survey_to_text
 from planner.ui import show
@@ -224,6 +224,5 @@ def _ledger(plan: SurveyPlan, earlier: str | None) -> str:
     if whole is None:
         return Ledger().model_dump_json(indent=2)
     before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
-    policies = [(q.plan.table.policy, 1.0) for q in whole.questions if q.plan is not None]
     today = datetime.datetime.now(datetime.UTC).date()
-    return before.after(collection(plan.survey.name, policies, today)).model_dump_json(indent=2)
+    return before.after(whole.collection(today)).model_dump_json(indent=2)

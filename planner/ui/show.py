@@ -54,6 +54,7 @@ def problems(sentences: Sequence[str], rest: str) -> None:
 
 def chart(figure: Figure, key: str, alt: str) -> None:
     """A chart that follows the theme; ``alt`` says in words what it shows."""
+    figure.layout.template = figure.layout.font = None  # the app's theme has both
     st.plotly_chart(figure, key=key, config=_CHART, alt=alt)
 
 

@@ -61,7 +61,7 @@ def page() -> None:
 
 def _questions() -> None:
     here = session().draft
-    widths = [3, 2, 2, 1, 2, 1]
+    widths = [3, 2, 2, 1.3, 2, 1.6]
     titles = ("Question", "Asks for", "Part of the survey", "Importance", "Exact enough at", "")
     for column, title in zip(st.columns(widths), titles, strict=True):
         column.caption(title)
