@@ -83,6 +83,7 @@ def _compare(built: Built, names: list[str]) -> None:
     show.table(
         {
             "question": [row.question for row in rows],
+            "level": [row.level for row in rows],
             "what": [row.what for row in rows],
             first: [_number(row.first) for row in rows],
             f"{second} " if first == second else second: [_number(row.second) for row in rows],

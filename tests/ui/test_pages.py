@@ -269,7 +269,7 @@ def test_scenarios_are_kept_compared_and_edited(budgets):
     after = open_page("export", budgets)
     assert list(session(after).scenarios) == ["cautious"]
     compared = after.dataframe[-1].value
-    assert compared.columns.tolist()[2:] == ["cautious", "(the current survey)", "change"]
+    assert compared.columns.tolist()[3:] == ["cautious", "(the current survey)", "change"]
     assert any(change.startswith("-") for change in compared["change"])
     by_label(after.button, "Edit it").click().run()
     assert session(after).draft.questions[0].rows[0]["epsilon"] == "ln 4"
