@@ -93,8 +93,8 @@ def posterior_figure(
     figure.add_vline(prior, line={"color": palette.RED, "dash": "dot"})
     percent = {"tickformat": ".0%", "range": [0, 1]}
     figure.update_layout(
-        height=380,
-        margin={"l": 8, "r": 8, "t": 8, "b": 40},
+        height=400,
+        margin={"l": 8, "r": 8, "t": 60, "b": 40},
         xaxis=percent | {"title": "belief before the report"},
         yaxis=percent | {"title": "belief after the report"},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
@@ -123,9 +123,12 @@ def pair_figure(
             z=used,
             zmin=0,
             zmax=1,
-            colorscale="Cividis",
+            colorscale=[[0, "#FFFFFF"], [1, palette.SKY]],
             text=cells,
             texttemplate="%{text}" if show_text else None,
+            textfont={"color": "#111111"},  # on light cells in either theme
+            xgap=2,
+            ygap=2,
             hovertemplate="%{y} against %{x}: %{text}<extra></extra>",
             colorbar={"title": "share of<br>budget used", "tickformat": ".0%"},
         )

@@ -18,7 +18,7 @@ __all__ = ["budget_error_figure", "delta_figure", "population_figure"]
 
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02}
-_MARGIN = {"l": 8, "r": 8, "t": 8, "b": 40}
+_MARGIN = {"l": 8, "r": 8, "t": 56, "b": 40}
 
 
 def budget_error_figure(grid: ErrorGrid, names: Sequence[str]) -> Figure:
@@ -30,9 +30,9 @@ def budget_error_figure(grid: ErrorGrid, names: Sequence[str]) -> Figure:
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_trace(Scatter(x=grid.epsilons, y=grid.errors[:, v], name=name, line=line))
     figure.update_layout(
-        height=340,
+        height=370,
         margin=_MARGIN,
-        xaxis_title="epsilon of all answers, round two alone (more private to the left)",
+        xaxis_title="epsilon of all answers (more private to the left)",
         yaxis={"title": "error at 95 %, people", "rangemode": "tozero"},
         legend=_LEGEND,
     )
@@ -57,9 +57,9 @@ def population_figure(
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_trace(Scatter(x=populations, y=error, name=name, line=line))
     figure.update_layout(
-        height=340,
+        height=370,
         margin=_MARGIN,
-        xaxis={"title": "people asked, with the same number of Yes", "type": "log"},
+        xaxis={"title": "people asked", "type": "log"},
         yaxis={"title": "error at 95 %, people", "rangemode": "tozero"},
         legend=_LEGEND,
     )
@@ -82,7 +82,7 @@ def delta_figure(
         line = {"color": colour, "dash": dash, "width": 2}
         figure.add_trace(Scatter(x=epsilons, y=shown, name=name, line=line))
     figure.update_layout(
-        height=340,
+        height=370,
         margin=_MARGIN,
         xaxis_title="epsilon (more private to the left)",
         yaxis={"title": "delta (more private downwards)", "type": "log", "exponentformat": "power"},

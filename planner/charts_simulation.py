@@ -60,7 +60,7 @@ def simulation_figure(
     )
     figure.update_layout(
         height=90 + 36 * max(len(names), 2),
-        margin={"l": 8, "r": 16, "t": 8, "b": 40},
+        margin={"l": 8, "r": 16, "t": 32, "b": 40},
         xaxis={"title": "total error, people (shorter is better)", "rangemode": "tozero"},
         yaxis={"automargin": True},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},

@@ -85,7 +85,7 @@ def _fields(draft: NumericDraft) -> None:
             draft.yes_no,
             help="The only answers are the smallest (no) and the largest (yes).",
         )
-    mean, sd, offered = st.columns(3)
+    mean, sd, offered = st.columns(3, vertical_alignment="bottom")
     with mean:
         draft.mean = kept(
             st.text_input,
@@ -114,7 +114,7 @@ def _fields(draft: NumericDraft) -> None:
 
 def _preferences(draft: NumericDraft) -> None:
     place = session().draft.questions.index(draft)
-    model, *columns = st.columns(3)
+    model, *columns = st.columns(3, vertical_alignment="bottom")
     with model:
         draft.model = kept(
             st.selectbox,

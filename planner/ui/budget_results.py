@@ -195,7 +195,7 @@ def _scale(question: Question, users: int) -> None:
 def _inverse(question: Question, users: int) -> None:
     st.subheader("The other way round: from an error to budgets")
     names = question.policy.names
-    kind, value, level = st.columns(3)
+    kind, value, level = st.columns(3, vertical_alignment="bottom")
     with kind:
         goal = kept(
             st.selectbox,

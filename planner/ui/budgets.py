@@ -143,7 +143,7 @@ def _take_items(draft: SurveyDraft, name: str, data: bytes) -> None:
 def _survey_fields(draft: CategoricalDraft) -> None:
     survey = session().draft
     place = survey.questions.index(draft)
-    name, users, asked = st.columns([2, 1, 2])
+    name, users, asked = st.columns([2, 1, 2], vertical_alignment="bottom")
     with name:
         survey.name = kept(st.text_input, "Survey", "survey-name", survey.name)
     with users:
@@ -194,7 +194,7 @@ def _set_fields(draft: CategoricalDraft) -> None:
         st.session_state[f"sets-{place}"], draft.sets = draft.sets, None
     if draft.sets is None:
         return
-    sizes, popularity, padding = st.columns([3, 2, 1])
+    sizes, popularity, padding = st.columns([3, 2, 1], vertical_alignment="bottom")
     with sizes:
         draft.sets.sizes = kept(
             st.text_input,

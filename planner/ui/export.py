@@ -144,7 +144,7 @@ def _verified(files: dict[str, Parameters]) -> None:
         for question in parameters.questions:
             pairs = question.pairs[:_MOST_PAIRS]
             label = _labels(question)
-            with st.expander(f"{question.name}: {len(question.pairs):,} pairs, all kept"):
+            with st.expander(f"{question.name}: every pair, {len(question.pairs):,} in all"):
                 show.table(
                     {
                         "answer": [label(pair.first) for pair in pairs],

@@ -26,7 +26,7 @@ _DESIGNS = {
     "one-each": "everybody answers one question (drawn at random)",
 }
 _OBJECTIVES = {
-    "sum": "the errors, added up by importance",
+    "sum": "the errors, added up by weight",
     "minimax": "the largest error relative to its target",
 }
 _KINDS: dict[type, str] = {
@@ -43,7 +43,8 @@ def page() -> None:
         "Whoever answers several questions reveals something with each of them. The levels state "
         "what a person tolerates for the whole survey; here the questions share it.",
     )
-    _questions()
+    with st.container(key="questions"):
+        _questions()
     _add()
     _aims()
     spent = _ledger()
@@ -61,8 +62,8 @@ def page() -> None:
 
 def _questions() -> None:
     here = session().draft
-    widths = [3, 2, 2, 1.3, 2, 1.6]
-    titles = ("Question", "Asks for", "Part of the survey", "Importance", "Exact enough at", "")
+    widths = [3, 2, 1.6, 1.4, 1.8, 1.8]
+    titles = ("Question", "Asks for", "In the survey", "Weight", "Exact enough at", "")
     for column, title in zip(st.columns(widths), titles, strict=True):
         column.caption(title)
     for place, draft in enumerate(here.questions):
@@ -76,7 +77,7 @@ def _questions() -> None:
             )
         with columns[3]:
             draft.aim.weight = kept(
-                st.text_input, "Importance", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
+                st.text_input, "Weight", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
             )
         with columns[4]:
             draft.aim.error = kept(

@@ -176,7 +176,7 @@ def _read(name: str, data: bytes, column: str) -> tuple[Answers, str]:
 
 def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
     present = int(np.count_nonzero(answers.counts))
-    repeats, top, seed, padding = st.columns(4)
+    repeats, top, seed, padding = st.columns(4, vertical_alignment="bottom")
     with repeats:
         runs = kept(st.text_input, "Runs per mechanism", "t-repeats", "10")
     with top:

@@ -225,9 +225,9 @@ def test_survey_adds_shares_and_removes_with_undo():
     assert "Recommended: one question each" in words(app)
     names = [draft.name for draft in session(app).draft.questions]
     assert names == ["diagnosis", "question 1", "question 2"]
-    by_label(app.text_input, "Importance").set_value("0").run()
+    by_label(app.text_input, "Weight").set_value("0").run()
     assert "weight of the question is '0'" in words(app)
-    by_label(app.text_input, "Importance").set_value("2").run()
+    by_label(app.text_input, "Weight").set_value("2").run()
     by_label(app.button, "Remove").click().run()
     assert [draft.name for draft in session(app).draft.questions] == names[1:]
     by_label(app.button, "Undo: removing 'diagnosis'").click().run()
