@@ -51,7 +51,7 @@ def mechanism_figure(question: PlannedQuestion) -> Figure:
         text=[f"{error:,.0f}" if error >= 1000 else f"{error:.4g}" for error in errors],
         textposition="auto",
     )
-    unit = "people" if planned else "half ranges"
+    unit = "people" if planned else "the question's unit"
     figure = _figure(bars)
     figure.update_layout(
         xaxis_title=f"root mean squared error, {unit}",
