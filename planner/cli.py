@@ -44,13 +44,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for 
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, verification_document
+    from planner.text import show_verification, terminal, verification_document
 
     parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
-        show_verification(Console(highlight=False), parameters)
+        show_verification(terminal(), parameters)
 
 
 def main() -> None:

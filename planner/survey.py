@@ -14,7 +14,7 @@ from planner.numeric_domain import NumericDomain
 from planner.objective import Objective
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.preferences import Preferences
-from planner.set_model import AssumedSets, PilotSets
+from planner.set_model import AssumedSets, PilotFile
 from planner.target import Target, check_targets
 
 __all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
@@ -159,7 +159,7 @@ class Question:
     sampling: Sampling | None = None
     numeric: Numeric | None = None
     padding_length: int | None = None
-    sets: AssumedSets | PilotSets | None = None
+    sets: AssumedSets | PilotFile | None = None
     weight: float = 1.0
     targets: tuple[Target, ...] = ()
 

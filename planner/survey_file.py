@@ -141,7 +141,7 @@ class _QuestionTable(Table):
                 self.kind,
                 sampling,
                 padding_length=self.padding_length,
-                sets=None if self.sets is None else self.sets.read(folder, levels),
+                sets=None if self.sets is None else self.sets.read(folder),
                 weight=self.weight,
                 targets=tuple(target.read() for target in self.target),
             )

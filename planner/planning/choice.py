@@ -32,11 +32,11 @@ NAMES = {
     "opt1": "IDUE opt1 (a + b = 1)",
     "opt2": "IDUE opt2 (a = 1/2)",
     "direct": "direct encoding, per-input rows",
-    "rappor": "RAPPOR",
-    "oue": "OUE",
-    "grr": "randomised response (GRR)",
-    "subset": "subset selection",
-    "olh": "local hashing (OLH)",
+    "rappor": "RAPPOR, smallest budget",
+    "oue": "OUE, smallest budget",
+    "grr": "GRR, smallest budget",
+    "subset": "Subset, smallest budget",
+    "olh": "OLH, smallest budget",
 }
 _DISCRIMINATIVE = ("opt0", "opt1", "opt2", "direct")
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
@@ -235,8 +235,7 @@ def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
             f"mechanism, {plain[0].label}, protects all like the most sensitive and has "
             f"{_more(plain[0].error, best.error)}."
         )
-    reason = f"Plain LDP wins: {best.label} at the smallest budget protects every answer at least "
-    reason += "as well as asked"
+    reason = f"Plain LDP wins: {best.label}, protects every answer at least as well as asked"
     if ours:
         reason += f", and {ours[0].label} has {_more(ours[0].error, best.error)}"
     if best.name in ("grr", "subset"):

@@ -6,7 +6,8 @@ import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.planning.padding import padding_by_scale, plan_padding
-from planner.set_model import AssumedSets, PilotSets
+from planner.planning.pilot import PilotSets
+from planner.set_model import AssumedSets
 
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
