@@ -19,6 +19,7 @@ def figures() -> list[Figure]:
 
 
 def _policy(rng: np.random.Generator) -> PrivacyPolicy:
+    """Five levels as an analyst might have them."""
     return PrivacyPolicy(rng.uniform(1, 4, 5), rng.integers(1, 30, 5))
 
 
@@ -44,7 +45,10 @@ def _frontier() -> list[Figure]:
     for rule in ("min", "matrix"):
         policy = _policy(rng)
         if rule == "matrix":
-            policy = PrivacyPolicy(policy.epsilons, policy.item_counts, policy.bounds())
+            graph = policy.bounds() * (1 + 0.5 * rng.uniform(size=(5, 5)))
+            graph = np.minimum(graph, graph.T)
+            graph[0, 4] = graph[4, 0] = np.inf
+            policy = PrivacyPolicy(policy.epsilons, policy.item_counts, graph)
         taken = seconds(lambda p=policy: frontier(p, 10_000), repeat=3)
         fresh = seconds(
             lambda p=policy: [solve(scaled(p, g), method="conic") for g in usual_scales(p)[:5]],
