@@ -33,7 +33,12 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
+    from planner.mechanisms.coins import TwoCoinResponse
+    from planner.mechanisms.sampling_privacy import SamplingPrivacy
     from planner.objective import Objective
+    from planner.planning.sampling_plan import SamplingPlan, plan_sampling
+    from planner.planning.sampling_question import SamplingQuestion
+    from planner.planning.sampling_views import GuaranteeViews, guarantee_views
     from planner.policy import PrivacyPolicy
     from planner.solvers import baseline, solve
     from planner.survey import Level, Question, Survey
@@ -52,7 +57,12 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
+    "mechanisms.coins": ("TwoCoinResponse",),
+    "mechanisms.sampling_privacy": ("SamplingPrivacy",),
     "objective": ("Objective",),
+    "planning.sampling_plan": ("SamplingPlan", "plan_sampling"),
+    "planning.sampling_question": ("SamplingQuestion",),
+    "planning.sampling_views": ("GuaranteeViews", "guarantee_views"),
     "policy": ("PrivacyPolicy",),
     "solvers": ("baseline", "solve"),
     "survey": ("Level", "Question", "Survey"),

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 
 from planner.errors import PlannerError
+from planner.sampling_cli import sampling
 
 __all__ = ["app", "main"]
 
@@ -20,6 +21,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.command()(sampling)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from planner.errors import InputError
 from planner.policy import PrivacyPolicy
 
-__all__ = ["KINDS", "Level", "Question", "Survey"]
+__all__ = ["KINDS", "Level", "Question", "Sampling", "Survey"]
 
-KINDS = ("categorical",)
+KINDS = ("categorical", "sampled-choice")
 _MAX_USERS = 10**12
 Rule = str | tuple[tuple[float, ...], ...]
 
@@ -32,12 +32,15 @@ class Level:
         ``item_count`` given, while only their number is known.
     item_count:
         Number of answers, at least 1; taken from ``items`` when those are given.
+    yes_counts:
+        For ``"sampled-choice"``: how many people are expected to have each item.
     """
 
     name: str
     epsilon: float
     items: tuple[str, ...] = ()
     item_count: int = 0
+    yes_counts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.items and self.item_count not in (0, len(self.items)):
@@ -45,6 +48,23 @@ class Level:
             raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
         if self.items:
             object.__setattr__(self, "item_count", len(self.items))
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a ``"sampled-choice"`` question needs beyond its levels.
+
+    The meaning, ranges and checks of all fields are those of
+    :class:`planner.planning.sampling_question.SamplingQuestion` and
+    :class:`planner.planning.sampling_plan.SamplingPlan`.
+    """
+
+    relies_on: str
+    acknowledged: str | None = None
+    cap: float = 0.45
+    floor: float = 0.0
+    none_epsilon: float | None = None
+    everyone_has_value: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +81,9 @@ class Question:
         ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
     kind:
         ``"categorical"``: every person holds exactly one answer.
+        ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
+    sampling:
+        For ``"sampled-choice"``, and only for it.
 
     Raises
     ------
@@ -78,11 +101,13 @@ class Question:
     levels: tuple[Level, ...]
     rule: Rule = "min"
     kind: str = "categorical"
+    sampling: Sampling | None = None
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        self._check_sampling()
         home: dict[str, str] = {}
         for level in self.levels:
             for item in level.items:
@@ -92,6 +117,21 @@ class Question:
                     raise InputError(f"item of level {level.name!r}", item, allowed)
                 home[item] = level.name
         _ = self.policy  # validates names, budgets, counts and rule, once
+
+    def _check_sampling(self) -> None:
+        sampled = self.kind == "sampled-choice"
+        if sampled != (self.sampling is not None):
+            allowed = "given" if sampled else "left out"
+            remedy = "It belongs to the kind 'sampled-choice', which needs it."
+            raise InputError("sampling", self.sampling, f"{allowed} for {self.kind!r}", remedy)
+        if sampled and self.rule != "min":
+            remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
+            raise InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)
+        for level in self.levels:
+            if len(level.yes_counts) != (level.item_count if sampled else 0):
+                name = f"yes_counts of level {level.name!r}"
+                allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
+                raise InputError(name, level.yes_counts, allowed)
 
     @property
     def policy(self) -> PrivacyPolicy:

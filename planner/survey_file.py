@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
-from planner.survey import Level, Question, Survey
+from planner.survey import Level, Question, Sampling, Survey
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -90,22 +90,40 @@ class _LevelTable(_Table):
     epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
     items: list[Annotated[str, BeforeValidator(_text)]] = []
     item_count: int = 0
+    yes_counts: list[int] = []
+
+
+class _SamplingTable(_Table):
+    relies_on: str
+    acknowledged: str | None = None
+    cap: float = 0.45
+    floor: float = 0.0
+    none_epsilon: Annotated[float | None, BeforeValidator(parse_epsilon)] = None
+    everyone_has_value: bool = False
 
 
 class _QuestionTable(_Table):
     name: str
     kind: str = "categorical"
     rule: str | list[list[float]] = "min"
+    sampling: _SamplingTable | None = None
     level: list[_LevelTable] = Field(min_length=1)
 
     def to_question(self) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         levels = tuple(
-            Level(level.name, level.epsilon, tuple(level.items), level.item_count)
+            Level(
+                level.name,
+                level.epsilon,
+                tuple(level.items),
+                level.item_count,
+                tuple(level.yes_counts),
+            )
             for level in self.level
         )
+        sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
-            return Question(self.name, levels, rule, self.kind)
+            return Question(self.name, levels, rule, self.kind, sampling)
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
 
@@ -160,6 +178,7 @@ def _known_keys(parents: list[Any]) -> list[str]:
         "survey": _SurveyTable,
         "question": _QuestionTable,
         "level": _LevelTable,
+        "sampling": _SamplingTable,
     }
     names = [part for part in parents if isinstance(part, str)]
     owner: type[_Table] = table[names[-1]] if names else _SurveyFile

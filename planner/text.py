@@ -142,11 +142,11 @@ def _show_alternatives(console: Console, plan: QuestionPlan, users: int) -> None
 def _show_reasons(console: Console, plan: QuestionPlan) -> None:
     table = plan.table
     if table.certificate is not None:
-        gap = max(table.certificate.relative_gap, 1e-15)
+        gap = max(table.certificate.relative_gap, 1e-9)  # the digits below are rounding noise
         console.print(
             f"Certificate: no {table.model} table that keeps these budgets has an error below "
-            f"{table.certificate.lower_bound:,.9g} per user; the plan is within {gap:.0e} of it. "
-            f"Found by the method {table.method!r}."
+            f"{table.certificate.lower_bound:,.7g} per user; the plan is within a factor of "
+            f"1 + {gap:.0e} of it. Found by the method {table.method!r}."
         )
     saturation = table.saturation_epsilon
     if saturation is not None:

@@ -88,10 +88,15 @@ def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1
     Raises
     ------
     InputError
-        An unknown model, or ``relax_by`` not above 0.
+        Another kind of question, an unknown model, or ``relax_by`` not above 0.
     SolverError
         No certified table could be produced.
     """
+    if question.kind != "categorical":
+        remedy = "Plan a 'sampled-choice' question with: ldp-planner sampling SURVEY.toml"
+        raise InputError(
+            f"kind of question {question.name!r}", question.kind, "categorical", remedy
+        )
     if model not in MODELS:
         raise InputError("model", model, f"one of {', '.join(MODELS)}")
     if not 0 < relax_by < MAX_EPSILON:

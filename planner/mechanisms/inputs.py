@@ -1,0 +1,115 @@
+"""Checks shared by all mechanisms; each runs before any randomness is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.policy import MAX_EPSILON
+
+__all__ = ["MAX_ITEMS", "budget", "generator", "item_count", "item_numbers", "true_counts"]
+
+MAX_ITEMS = 2**31 - 1
+
+
+def generator(rng: object) -> np.random.Generator:
+    """Return ``rng`` itself if it is a NumPy generator; simulation never picks its own seed.
+
+    Raises
+    ------
+    InputError
+        It is anything else.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    remedy = "Pass numpy.random.default_rng(seed), so that the run can be repeated."
+    raise InputError("rng", rng, "a numpy.random.Generator", remedy)
+
+
+def budget(epsilon: float, argument: str = "epsilon") -> float:
+    """Return a privacy budget in nats, above 0 and at most 50.
+
+    Raises
+    ------
+    InputError
+        It is not a number in that range.
+    """
+    number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
+    if not number or not 0 < epsilon <= MAX_EPSILON:
+        raise InputError(argument, epsilon, f"a number above 0 and at most {MAX_EPSILON:g}")
+    return float(epsilon)
+
+
+def item_count(items: int, least: int = 2) -> int:
+    """Return the size of an item domain, a whole number of at least ``least``.
+
+    Raises
+    ------
+    InputError
+        It is not.
+    """
+    whole = isinstance(items, int | np.integer) and not isinstance(items, bool)
+    if not whole or not least <= items <= MAX_ITEMS:
+        raise InputError("items", items, f"a whole number from {least} to {MAX_ITEMS}")
+    return int(items)
+
+
+def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDArray[np.int64]:
+    """Item numbers, one per user, whole and from 0 to ``items - 1``, shape ``(n,)``.
+
+    Raises
+    ------
+    InputError
+        Empty, not one-dimensional, not whole numbers, or outside the domain.
+
+    Examples
+    --------
+    >>> item_numbers([0, 3], items=3)
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: values[1] is 3 but must be an item number from 0 to 2.
+    """
+    array = _whole_numbers(argument, values)
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(argument, array.shape, "a list with one item number per user, not empty")
+    allowed = f"an item number from 0 to {items - 1}"
+    if array.min() < 0 or array.max() >= items:
+        first = int(np.flatnonzero((array < 0) | (array >= items))[0])
+        raise InputError(f"{argument}[{first}]", int(array[first]), allowed)
+    return array.astype(np.int64, copy=False)
+
+
+def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
+    """True numbers of users per item, shape ``(items,)``, whole, not negative, not all 0.
+
+    Raises
+    ------
+    InputError
+        They are not.
+    """
+    array = _whole_numbers("true_counts", counts)
+    if array.shape != (items,):
+        raise InputError("true_counts", array.shape, f"one count per item, shape ({items},)")
+    for k in np.flatnonzero(array < 0)[:1]:
+        raise InputError(f"true_counts[{k}]", int(array[k]), "at least 0")
+    if not array.any():
+        raise InputError("true_counts", "0 everywhere", "above 0 for at least one item")
+    return array.astype(np.int64, copy=False)
+
+
+def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputError(argument, values, "a list of whole numbers") from None
+    if array.dtype.kind in "iu" or array.size == 0:
+        return array
+    if array.dtype.kind == "f":
+        for position in np.flatnonzero(array.ravel() != np.floor(array.ravel()))[:1]:
+            value = float(array.ravel()[position])  # NaN too: it equals nothing
+            raise InputError(f"{argument}[{position}]", value, "a whole number")
+    remedy = "Convert with numpy.asarray(values, dtype=int) once you know that they are whole."
+    raise InputError(argument, f"of dtype {array.dtype}", "of an integer dtype", remedy)

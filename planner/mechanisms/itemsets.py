@@ -1,0 +1,139 @@
+"""Item sets, one per user, stored flat: the input of the padding-and-sampling mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.mechanisms import inputs
+
+__all__ = ["ItemSets"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemSets:
+    """The item sets of ``n`` users; a set may be empty, and never repeats an item.
+
+    Attributes
+    ----------
+    items:
+        Size of the domain, ``m``; items are numbered from 0.
+    members:
+        All sets one after the other, int64, shape ``(total,)``.
+    starts:
+        Where each user's set begins in ``members``, and the total at the end,
+        int64, shape ``(n + 1,)``.
+
+    Raises
+    ------
+    InputError
+        No users, an item outside the domain, a repeat within a set, or starts that
+        do not rise from 0 to the total.
+
+    Examples
+    --------
+    >>> sets = ItemSets.of([[0, 2], [], [1]], items=3)
+    >>> sets.users, sets.sizes.tolist(), sets.counts().tolist()
+    (3, [2, 0, 1], [1, 1, 1])
+    """
+
+    items: int
+    members: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        inputs.item_count(self.items, least=1)
+        starts = np.array(self.starts)
+        if starts.dtype.kind not in "iu" or starts.ndim != 1 or starts.size < 2:
+            remedy = "Give at least one user's set."
+            raise InputError("starts", self.starts, "whole numbers, one more than users", remedy)
+        members = np.asarray(self.members)
+        if members.size:
+            members = inputs.item_numbers(members, self.items, "members")
+        members = members.astype(np.int64)  # a copy: the caller's array stays the caller's
+        if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
+            allowed = f"rising from 0 to the number of members, {members.size}"
+            raise InputError("starts", starts.tolist(), allowed)
+        starts = starts.astype(np.int64)
+        _no_repeats(members, starts, self.items)
+        for name, array in (("members", members), ("starts", starts)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    @classmethod
+    def of(cls, sets: Iterable[Sequence[int]], items: int) -> ItemSets:
+        """From one sequence of item numbers per user.
+
+        Raises
+        ------
+        InputError
+            As the class, and if a set is not a sequence of whole numbers.
+        """
+        if isinstance(sets, ItemSets):
+            return sets
+        try:
+            lists = [np.asarray(one).tolist() for one in sets]
+            starts = np.cumsum([0, *map(len, lists)])
+        except (TypeError, ValueError):
+            raise InputError("sets", sets, "one list of item numbers per user") from None
+        return cls(
+            items, np.asarray(list(chain(*lists)), dtype=None if any(lists) else int), starts
+        )
+
+    @property
+    def users(self) -> int:
+        """Number of users, ``n``."""
+        return self.starts.size - 1
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Size of each user's set, shape ``(n,)``."""
+        return np.diff(self.starts)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many users have each item, shape ``(items,)``."""
+        return np.bincount(self.members, minlength=self.items)
+
+    def sampling_sums(self, padding_length: int) -> NDArray[np.float64]:
+        """Sums over users of ``P_u(k)`` and of its square, shape ``(2, items)``.
+
+        ``P_u(k) = 1 / max(|x_u|, l)`` if user ``u`` has item ``k``, else 0: the
+        probability that padding and sampling picks it.
+        """
+        chance = 1 / np.maximum(self.sizes, padding_length)
+        each = np.repeat(chance, self.sizes)
+        sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
+        return np.array(sums)
+
+    def firsts(self) -> NDArray[np.int64]:
+        """First member of every set that is not empty: single-item use of basket data."""
+        return self.members[self.starts[:-1][self.sizes > 0]]
+
+
+def _no_repeats(members: NDArray[np.int64], starts: NDArray[np.int64], items: int) -> None:
+    user = np.repeat(np.arange(starts.size - 1), np.diff(starts))
+    keys = np.sort(user * items + members)
+    for position in np.flatnonzero(keys[1:] == keys[:-1])[:1]:
+        who, item = divmod(int(keys[position]), items)
+        remedy = "Give every item of a set once."
+        raise InputError(f"set of user {who}", f"item {item} twice", "without repeats", remedy)
+
+
+def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) -> ItemSets:
+    """``sets`` as :class:`ItemSets` over ``items`` items.
+
+    Raises
+    ------
+    InputError
+        They are not, or have another domain.
+    """
+    if not isinstance(sets, ItemSets):
+        return ItemSets.of(sets, items)  # type: ignore[arg-type]
+    if sets.items != items:
+        raise InputError("items of the sets", sets.items, f"the mechanism's domain, {items}")
+    return sets

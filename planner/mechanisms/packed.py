@@ -1,0 +1,153 @@
+"""Packed reports: 64 bits a word, and counting how many reports set each bit.
+
+Report ``u`` is row ``u`` of a uint64 array of shape ``(n, words)``; item ``k`` is bit
+``k % 64`` (from the lowest) of word ``k // 64``; bits beyond the domain are 0.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.mechanisms.chunks import map_rows
+
+__all__ = ["bit_counts", "check_reports", "pack", "unpack", "words_for"]
+
+Words = NDArray[np.uint64]
+_LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
+_SLAB_WORDS = (2**15, 2**12, 2**9)  # the first: in the cache, yet few calls
+
+
+def words_for(items: int) -> int:
+    """Words that hold ``items`` bits."""
+    return -(-items // 64)
+
+
+def pack(bits: NDArray[Any]) -> Words:
+    """Rows of 0 and 1, shape ``(n, m)``, packed to shape ``(n, words_for(m))``.
+
+    Examples
+    --------
+    >>> pack(np.array([[1, 0, 1], [0, 0, 1]])).tolist()
+    [[5], [4]]
+    """
+    n, m = bits.shape
+    padded = np.zeros((n, 64 * words_for(m)), dtype=np.uint8)
+    padded[:, :m] = bits
+    return np.packbits(padded, axis=1, bitorder="little").view(_LITTLE).astype(np.uint64)
+
+
+def unpack(reports: Words, items: int) -> NDArray[np.uint8]:
+    """The inverse of :func:`pack`, shape ``(n, items)``."""
+    octets = np.ascontiguousarray(reports, dtype=_LITTLE).view(np.uint8)
+    return np.unpackbits(octets, axis=1, bitorder="little", count=items)
+
+
+def check_reports(reports: NDArray[Any], items: int) -> Words:
+    """Return ``reports`` if they are packed reports over ``items`` bits, at least one.
+
+    Raises
+    ------
+    InputError
+        Wrong dtype, wrong length, none at all, or bits set beyond the domain.
+    """
+    words = words_for(items)
+    if not isinstance(reports, np.ndarray) or reports.dtype != np.uint64:
+        dtype = getattr(reports, "dtype", type(reports).__name__)
+        raise InputError("reports", dtype, "packed reports, an array of uint64")
+    if reports.ndim != 2 or reports.shape[1] != words or len(reports) == 0:
+        raise InputError("reports", reports.shape, f"at least one row of {words} words")
+    if items % 64:
+        beyond = reports[:, -1] >> np.uint64(items % 64)
+        for u in np.flatnonzero(beyond)[:1]:
+            allowed = f"0 in all bits from {items} on, as there are {items} items"
+            raise InputError(f"reports[{u}]", hex(int(reports[u, -1])), allowed)
+    return np.ascontiguousarray(reports)
+
+
+def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
+    """How many reports set each bit, shape ``(items,)``.
+
+    Carry-save adders: slabs of reports are added bit by bit, 64 columns a word, into
+    sums and carries, so that only the last few rows are unpacked (Harley and Seal;
+    Mula, Kurz and Lemire 2018). Ever smaller slabs, as ever less is left to add.
+
+    Examples
+    --------
+    >>> bit_counts(pack(np.array([[1, 0, 1], [0, 0, 1]])), 3).tolist()
+    [1, 0, 2]
+    """
+    rows, words = reports.shape
+    share = max(-(-rows // (os.cpu_count() or 1)), _SLAB_WORDS[0] // words, 1)
+    tasks = map_rows(lambda part, _: _add_up([(0, reports[part])], _SLAB_WORDS[0]), rows, share)
+    parts = [part for task in tasks for part in task]
+    for slab_words in _SLAB_WORDS[1:]:
+        parts = _add_up(parts, slab_words)
+    counts = np.zeros(64 * words, dtype=np.int64)
+    for plane, slab in parts:
+        counts += unpack(slab, 64 * words).sum(axis=0, dtype=np.int64) << plane
+    return counts[:items]
+
+
+def _add_up(parts: list[tuple[int, Words]], slab_words: int) -> list[tuple[int, Words]]:
+    """The same number of set bits per column in fewer rows; parts are (plane, rows)."""
+    words = parts[0][1].shape[1]
+    height = max(1, slab_words // words)
+    adder = _Adder((height, words))
+    left = []
+    for plane, rows in parts:
+        full = len(rows) - len(rows) % height
+        for start in range(0, full, height):
+            adder.add(rows[start : start + height], plane)
+        if full < len(rows):
+            left.append((plane, rows[full:]))
+    return left + adder.parts()
+
+
+class _Adder:
+    """Adds slabs (rows x words) bit by bit; plane ``j`` holds the digits worth ``2^j``."""
+
+    __slots__ = ("_free", "_half", "_shape", "_sums", "_waiting")
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._shape = shape
+        self._sums: list[Words] = []  # one slab per plane ...
+        self._waiting: list[tuple[Words, bool] | None] = []  # ... and one without a partner yet
+        self._free: list[Words] = []
+        self._half = np.empty(shape, dtype=np.uint64)
+
+    def add(self, slab: Words, plane: int) -> None:
+        """Add a slab worth ``2^plane``; it is read, never written."""
+        own = False  # memory of carries is used again
+        while True:
+            while len(self._sums) <= plane:
+                self._sums.append(np.zeros(self._shape, dtype=np.uint64))
+                self._waiting.append(None)
+            partner = self._waiting[plane]
+            if partner is None:
+                self._waiting[plane] = (slab, own)
+                return
+            self._waiting[plane] = None
+            slab, own = self._full_add((slab, own), partner, self._sums[plane]), True
+            plane += 1
+
+    def _full_add(self, one: tuple[Words, bool], two: tuple[Words, bool], total: Words) -> Words:
+        """Add two slabs to ``total`` in place and return the carry: five passes."""
+        (a, a_own), (b, b_own) = (one, two) if one[1] else (two, one)
+        carry = self._free.pop() if self._free else np.empty(self._shape, dtype=np.uint64)
+        half = np.bitwise_xor(a, b, out=a if a_own else self._half)
+        np.bitwise_xor(b, total, out=carry)
+        np.bitwise_and(carry, half, out=carry)
+        np.bitwise_xor(carry, b, out=carry)  # the total where a and b differ, else b
+        np.bitwise_xor(total, half, out=total)
+        self._free += [slab for slab, own in ((a, a_own), (b, b_own)) if own]
+        return carry
+
+    def parts(self) -> list[tuple[int, Words]]:
+        """What has been added up, as (plane, rows)."""
+        waiting = [(plane, held[0]) for plane, held in enumerate(self._waiting) if held]
+        return [*enumerate(self._sums), *waiting]

@@ -1,0 +1,240 @@
+"""Padding and sampling: item sets through a unary mechanism (IDUE-PS, RAPPOR-PS, OUE-PS)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import logodds
+from planner.errors import InputError, VerificationError
+from planner.estimates import Estimates
+from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.bernoulli import GRID
+from planner.mechanisms.itemsets import ItemSets, as_sets
+from planner.mechanisms.packed import bit_counts, check_reports
+from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
+
+__all__ = ["PaddedUnaryMechanism", "set_budgets"]
+
+_SLACK = 1e-9
+Sets = ItemSets | Iterable[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaddedUnaryMechanism:
+    """A unary mechanism for item sets: pad or truncate to ``l`` items, sample one, encode it.
+
+    Algorithms 1 and 2 of the IDUE paper. There are ``m + l`` bits; the last ``l``
+    belong to dummy items, which have the probabilities of the level with the
+    smallest budget.
+
+    Output law: with ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u``
+    and 0 if not (dummies share the rest equally), the sampled item ``k`` has probability
+    ``P_u(k)`` and is reported by unary encoding. So bit ``k`` is 1 with probability
+    ``q_u = b_k + (a_k - b_k) P_u(k)``.
+
+    The estimate ``l (count - n b)/(a - b)`` has mean ``l sum_u P_u(k)``: unbiased if no
+    set has more than ``l`` items, too small if some have. Its variance is
+    ``l^2 / (a-b)^2 sum_u q_u (1-q_u)``, exact.
+
+    Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
+    log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
+    :func:`set_budgets`. This needs the pair rows ``(i, i)`` also in levels of one item,
+    as two sets sample the same level's dummy and item.
+
+    Parameters
+    ----------
+    unary:
+        The mechanism for single items.
+    padding_length:
+        ``l``, a whole number of at least 1. Short sets lose little when it is large, but
+        the variance grows with its square.
+
+    Raises
+    ------
+    InputError
+        The padding length is not a whole number of at least 1.
+    VerificationError
+        A level's own pair row does not hold.
+
+    Examples
+    --------
+    >>> unary = UnaryMechanism.oue(2.0, items=4)
+    >>> mechanism = PaddedUnaryMechanism(unary, padding_length=2)
+    >>> sets = [[0, 1], [0], [0, 2, 3], []]
+    >>> mechanism.bias(sets).round(4).tolist()
+    [-0.3333, 0.0, -0.3333, -0.3333]
+    """
+
+    unary: UnaryMechanism
+    padding_length: int
+
+    def __post_init__(self) -> None:
+        inputs.item_count(self.unary.items, least=1)
+        length = self.padding_length
+        whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
+        if not whole or not 1 <= length <= 2**20:
+            raise InputError("padding_length", length, f"a whole number from 1 to {2**20}")
+        a, b = self.unary.thresholds
+        s, w = logodds.to_log_odds(a / GRID, b / GRID)
+        excess = float(np.max(s + w - np.diag(self.unary.table.policy.bounds())))
+        if excess > _SLACK:
+            reason = f"a level's items and dummies exceed their own budget by {excess:.3g} nats"
+            raise VerificationError(reason, "Solve with the rows (i, i) for every level.")
+
+    @property
+    def items(self) -> int:
+        """Number of items without the dummies, ``m``."""
+        return self.unary.items
+
+    @property
+    def dummy_level(self) -> int:
+        """The level whose probabilities the dummy items have: the smallest budget."""
+        return int(np.argmin(self.unary.table.policy.epsilons))
+
+    def perturb(self, sets: Sets, rng: np.random.Generator) -> NDArray[np.uint64]:
+        """Packed reports over ``m + l`` bits, uint64, shape ``(n, words)``.
+
+        Parameters
+        ----------
+        sets:
+            One list of distinct item numbers per user, or :class:`ItemSets`.
+        rng:
+            Seeds the draws.
+        """
+        checked = as_sets(sets, self.items)
+        sampled = self._sample(checked, inputs.generator(rng))
+        a, b = (threshold[self._levels()] for threshold in self.unary.thresholds)
+        return draw_reports(sampled, a, b, rng)
+
+    def aggregate(self, reports: NDArray[Any]) -> Aggregate:
+        """How many reports set each item's bit, shape ``(items,)``; dummies are dropped."""
+        total = self.items + self.padding_length
+        checked = check_reports(reports, total)
+        return Aggregate(len(checked), bit_counts(checked, total)[: self.items])
+
+    def estimate(self, aggregate: Aggregate) -> Estimates:
+        """Counts with standard errors, shape ``(items,)``, in users.
+
+        Unbiased unless sets were truncated. The standard errors take the reports as
+        independent draws, ``l sqrt(n f (1-f)) / (a-b)`` with the observed share ``f``: never
+        too small on average, as ``sum_u q_u (1-q_u)`` is at most that.
+
+        Raises
+        ------
+        InputError
+            No users, or counts of the wrong shape.
+        """
+        once = self.unary.estimate(aggregate)
+        a, b = self.unary.a, self.unary.b
+        share = np.clip(aggregate.counts / aggregate.users, b, a)
+        spread = np.sqrt(aggregate.users * share * (1 - share)) / (a - b)
+        length = self.padding_length
+        null = length * once.null_standard_errors
+        return Estimates(length * once.values, length * spread, null, aggregate.users)
+
+    def expectation(self, sets: Sets) -> NDArray[np.float64]:
+        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
+        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
+        return self.padding_length * sums[0]
+
+    def bias(self, sets: Sets) -> NDArray[np.float64]:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        checked = as_sets(sets, self.items)
+        return self.expectation(checked) - checked.counts()
+
+    def variance(self, sets: Sets) -> NDArray[np.float64]:
+        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
+        checked = as_sets(sets, self.items)
+        once, twice = checked.sampling_sums(self.padding_length)
+        a, b = self.unary.a, self.unary.b
+        noise = checked.users * logodds.noise_from_probabilities(a, b)
+        return self.padding_length**2 * (noise + once * (1 - 2 * b) / (a - b) - twice)
+
+    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
+        """An aggregate with the law that perturbing everybody would give, without reports.
+
+        Every user samples an item; the reports of the samples are drawn as counts.
+        """
+        checked = as_sets(sets, self.items)
+        sampled = self._sample(checked, inputs.generator(rng))
+        counts = np.bincount(sampled, minlength=self.items)[: self.items]
+        rest = checked.users - counts
+        ones = rng.binomial(counts, self.unary.a) + rng.binomial(rest, self.unary.b)
+        return Aggregate(checked.users, ones)
+
+    def privacy_loss(self) -> float:
+        """Largest log-ratio between any two sets, in nats.
+
+        ``max_i s_i + max_j w_j`` over items and dummies. It is attained when the levels
+        that attain the two maxima have enough items to fill two sets, and is
+        an upper bound otherwise.
+        """
+        a, b = self.unary.thresholds
+        s, w = logodds.to_log_odds(a / GRID, b / GRID)
+        return float(s.max() + w.max())
+
+    def output_law(self) -> NDArray[np.float64]:
+        """``Pr[report | set]``, shape ``(2^m, 2^(m+l))``, sets and reports read as numbers."""
+        levels = self._levels()
+        a, b = (threshold[levels] / GRID for threshold in self.unary.thresholds)
+        bits = unary_law(a, b)
+        member = (np.arange(2**self.items)[:, None] >> np.arange(self.items)) & 1
+        slots = np.maximum(member.sum(axis=1), self.padding_length)[:, None]
+        chance = member / slots
+        dummies = (1 - chance.sum(axis=1, keepdims=True)) / self.padding_length
+        sampling = np.hstack([chance, np.repeat(dummies, self.padding_length, axis=1)])
+        return sampling @ bits
+
+    def report_index(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """The report's bits read as a number."""
+        total = self.items + self.padding_length
+        return check_reports(reports, total)[:, 0].astype(np.int64)
+
+    def _levels(self) -> NDArray[np.int64]:
+        dummies = np.full(self.padding_length, self.dummy_level)
+        return np.concatenate([self.unary.level_of, dummies])
+
+    def _sample(self, sets: ItemSets, rng: np.random.Generator) -> NDArray[np.int64]:
+        """One item per user: truncating and then sampling is sampling from the whole set."""
+        slot = rng.integers(np.maximum(sets.sizes, self.padding_length))
+        dummy = self.items + rng.integers(self.padding_length, size=sets.users)
+        real = slot < sets.sizes
+        sampled = dummy
+        sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
+        return sampled
+
+
+def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float64]:
+    """Budget of each set by eq. 16, in nats, shape ``(n,)``.
+
+    ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with
+    ``eta_x = |x| / max(|x|, l)`` and ``eps*`` the budget of the dummy items, the smallest.
+
+    Raises
+    ------
+    InputError
+        The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
+
+    Examples
+    --------
+    >>> mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, items=4), padding_length=2)
+    >>> set_budgets(mechanism, [[0, 1], [0], []]).round(6).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    policy = mechanism.unary.table.policy
+    if policy.rule_name != "min":
+        raise InputError("rule", policy.rule_name, '"min", the rule that eq. 16 is made for')
+    checked = as_sets(sets, mechanism.items)
+    size, length = checked.sizes, mechanism.padding_length
+    odds = np.exp(policy.epsilons)
+    user = np.repeat(np.arange(checked.users), size)
+    each = odds[mechanism.unary.level_of[checked.members]]
+    total = np.bincount(user, each, checked.users)
+    dummies = np.maximum(length - size, 0) * odds[mechanism.dummy_level]
+    return np.log((total + dummies) / np.maximum(size, length))

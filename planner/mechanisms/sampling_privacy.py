@@ -1,0 +1,297 @@
+"""Sampling Privacy: two linked rounds whose difference counts sampled answers only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor, inf
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.estimates import Estimates
+from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.binomial_size import binomial_size_limits
+
+__all__ = ["VIEWS", "SamplingPrivacy"]
+
+VIEWS = ("linkable", "round-two")
+_GRID = 2**32
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingPrivacy:
+    """Two rounds with one throw of a die; only people thrown "sampled" move in between.
+
+    A person's answer is 0 ("none of the values", the No of a yes/no question) or a
+    value 1 .. V. Output law of the pair (round one, round two), answer ``v``:
+
+    - ``(0, 0)`` with probability ``pi_0`` (``zero``);
+    - ``(j, j)`` with probability ``pi_j`` (``decoys[j-1]``), for each value ``j``;
+    - ``(0, v)`` with probability ``pi_s`` (``sampling``): the sampled ones tell the truth
+      in round two; a sampled person whose answer is 0 stays at 0.
+
+    Round two alone is therefore ``Pr[v | v] = pi_v + pi_s``, ``Pr[j | v] = pi_j``. The
+    estimate ``(S2_v - S1_v) / pi_s`` is unbiased, and as the difference is
+    Binomial(c_v, pi_s), its variance ``c_v (1 - pi_s) / pi_s`` does not grow with the
+    people who have another answer.
+
+    **The pair has no finite privacy loss**: ``(0, v)`` happens only if ``v`` is true. The
+    paper's budget is that of round two seen alone; see :meth:`privacy_loss`.
+
+    Source: Joy and Gerla, "Differential Privacy By Sampling", eq. 6 to 11 (binary, the
+    case V = 1) and 12 to 16. Its eq. 19 and 20 swap Yes and No; the maximum hides it.
+
+    Parameters
+    ----------
+    sampling:
+        ``pi_s``, above 0 and below 1.
+    zero:
+        ``pi_0``, probability of staying at 0 whatever the answer, at least 0.
+    decoys:
+        ``pi_1 .. pi_V``, probabilities of reporting a value in both rounds whatever the
+        answer, each above 0. All probabilities sum to 1 (within 1e-9); they are rounded to
+        multiples of 2^-32, ``sampling`` down and the others up, so no loss grows.
+    everyone_has_value:
+        True if nobody's answer can be 0 (the paper's multi-value form); then output 0
+        reveals nothing, and an answer of 0 is refused.
+
+    Raises
+    ------
+    InputError
+        A probability is out of range, or they do not sum to one.
+
+    Examples
+    --------
+    >>> mechanism = SamplingPrivacy(sampling=0.45, zero=0.3, decoys=[0.25])
+    >>> reports = mechanism.perturb([1] * 300 + [0] * 9700, np.random.default_rng(7))
+    >>> estimates = mechanism.estimate(mechanism.aggregate(reports))
+    >>> float(estimates.values[1].round(1)), float(estimates.standard_errors[1].round(1))
+    (315.6, 19.6)
+    >>> mechanism.privacy_loss(), round(mechanism.privacy_loss("round-two"), 4)
+    (inf, 1.0296)
+    """
+
+    sampling: float
+    zero: float
+    decoys: Sequence[float]
+    everyone_has_value: bool = False
+
+    def __post_init__(self) -> None:
+        sampling = _probability("sampling", self.sampling)
+        zero = _probability("zero", self.zero)
+        if not isinstance(self.decoys, Sequence | np.ndarray) or not len(self.decoys):
+            raise InputError("decoys", self.decoys, "a list with one probability per value")
+        decoys = [_probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)]
+        total = sampling + zero + sum(decoys)
+        if abs(total - 1) > 1e-9:
+            raise InputError("sampling + zero + decoys", total, "1", "Make them sum to one.")
+        for j, decoy in enumerate(decoys):
+            if decoy == 0:
+                remedy = "A value that is never a decoy gives away everyone who reports it."
+                raise InputError(f"decoys[{j}]", decoy, "above 0", remedy)
+        if zero == 0 and not self.everyone_has_value:
+            remedy = "Without it a person seen at 0 in round two has none of the values."
+            raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
+        units = [ceil(decoy * _GRID) for decoy in decoys]
+        others = ceil(zero * _GRID) + sum(units)
+        sampled = min(floor(sampling * _GRID), _GRID - others)
+        if sampled < 1:
+            allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
+            raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
+        set_field = object.__setattr__
+        set_field(self, "sampling", sampled / _GRID)
+        set_field(self, "zero", (_GRID - sum(units) - sampled) / _GRID)
+        set_field(self, "decoys", tuple(unit / _GRID for unit in units))
+
+    @property
+    def items(self) -> int:
+        """Number of answers, ``V + 1``: none of the values (0), and the values."""
+        return len(self.decoys) + 1
+
+    # -- randomise and count --------------------------------------------------
+
+    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Both rounds' outputs, int64, shape ``(n, 2)``, for answers 0 .. V, shape ``(n,)``."""
+        answers = inputs.item_numbers(values, self.items)
+        if self.everyone_has_value and answers.min() == 0:
+            first = int(answers.argmin())
+            raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}")
+        cells = np.array([self.zero, *self.decoys]) * _GRID  # whole numbers: exact
+        edges = np.cumsum(cells).astype(np.uint64)
+        die = inputs.generator(rng).integers(_GRID, size=answers.size, dtype=np.uint64)
+        face = np.searchsorted(edges, die, side="right")
+        sampled = face == self.items
+        return np.stack([np.where(sampled, 0, face), np.where(sampled, answers, face)], axis=1)
+
+    def aggregate(self, reports: ArrayLike) -> Aggregate:
+        """Totals per round and output, shape ``(2, V + 1)``: row 0 is round one.
+
+        Raises
+        ------
+        InputError
+            A pair that the mechanism cannot produce (only a move from 0 is possible).
+        """
+        first, second = self._rounds(reports)
+        totals = [np.bincount(outputs, minlength=self.items) for outputs in (first, second)]
+        return Aggregate(first.size, np.stack(totals))
+
+    def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
+        """Totals with the law that perturbing everybody would give, without reports."""
+        counts = self._true_counts(true_counts)
+        n = int(counts.sum())
+        sampled = inputs.generator(rng).binomial(counts, self.sampling)
+        stay = np.array([self.zero, *self.decoys])
+        decoys = rng.multinomial(n - int(sampled.sum()), stay / stay.sum())
+        first, second = decoys.copy(), decoys + sampled
+        first[0] += sampled.sum()
+        return Aggregate(n, np.stack([first, second]))
+
+    # -- estimate -------------------------------------------------------------
+
+    def estimate(self, aggregate: Aggregate) -> Estimates:
+        """Unbiased counts per answer (eq. 11 and 16), shape ``(V + 1,)``, in users.
+
+        Entry 0 is the rest, ``n`` minus the others. The standard errors put the
+        estimated counts in place of the true ones. An answer that nobody has is
+        estimated as exactly 0, so its null standard error is 0; use :meth:`intervals`
+        for limits that stay right at small counts.
+
+        Raises
+        ------
+        InputError
+            No users, or totals that the two rounds of one group cannot have.
+        """
+        moved = self._moved(aggregate)
+        counts = moved / self.sampling
+        values = np.concatenate([[aggregate.users - counts.sum()], counts])
+        variance = self._variance(counts)
+        return Estimates(values, np.sqrt(variance), np.zeros(self.items), aggregate.users)
+
+    def intervals(
+        self, aggregate: Aggregate, confidence: float = 0.95
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Exact confidence limits per answer, shape ``(V + 1,)`` each, in users.
+
+        Inverts the Binomial(c, pi_s) law of the difference at equal tails, so each
+        interval covers the true count with at least ``confidence``, however small.
+
+        Examples
+        --------
+        >>> mechanism = SamplingPrivacy(0.5, 0.25, [0.25])
+        >>> nobody_moved = Aggregate(100, np.array([[75, 25], [75, 25]]))
+        >>> lower, upper = mechanism.intervals(nobody_moved)
+        >>> int(lower[1]), int(upper[1])
+        (0, 5)
+        """
+        if not 0 < confidence < 1:
+            raise InputError("confidence", confidence, "above 0 and below 1")
+        moved, n = self._moved(aggregate), aggregate.users
+        lower, upper = binomial_size_limits(
+            np.append(moved, moved.sum()), self.sampling, n, (1 - confidence) / 2
+        )
+        values = slice(0, -1)
+        return (
+            np.concatenate([[n - upper[-1]], lower[values]]),
+            np.concatenate([[n - lower[-1]], upper[values]]),
+        )
+
+    def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+        """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
+        return self._variance(self._true_counts(true_counts)[1:].astype(np.float64))
+
+    # -- privacy --------------------------------------------------------------
+
+    def privacy_loss(self, view: str = "linkable") -> float:
+        """Largest log-ratio over all pairs of answers, in nats, for what is seen.
+
+        ``"linkable"`` (both rounds of one person, what :meth:`perturb` returns) is
+        infinite. ``"round-two"`` (round two and nothing of round one) is the paper's
+        eq. 21, 25 and 29, the largest of :attr:`output_losses`.
+        """
+        if view not in VIEWS:
+            raise InputError("view", view, f"one of {', '.join(VIEWS)}")
+        return inf if view == "linkable" else float(self.output_losses.max())
+
+    @property
+    def output_losses(self) -> NDArray[np.float64]:
+        """What each round-two output says about its answer: ``ln(1 + pi_s / pi_j)``, in nats.
+
+        Shape ``(V + 1,)``. Two people with answers ``u`` and ``v`` are told apart by the
+        larger of entries ``u`` and ``v``, so a small budget for one value alone does not
+        make it indistinguishable from a value with a large one.
+        """
+        stay = np.array([self.zero, *self.decoys])
+        losses = np.zeros(self.items)
+        protected = slice(int(self.everyone_has_value), None)
+        losses[protected] = np.log1p(self.sampling / stay[protected])
+        return losses
+
+    def output_law(self) -> NDArray[np.float64]:
+        """``Pr[pair | answer]``: columns (0, 0), (1, 1) .. (V, V), then (0, 1) .. (0, V)."""
+        stay = np.tile([self.zero, *self.decoys], (self.items, 1))
+        move = self.sampling * np.eye(self.items)
+        stay[:, 0] += move[:, 0]  # a sampled person without a value stays at 0
+        law = np.hstack([stay, move[:, 1:]])
+        return law[1:] if self.everyone_has_value else law
+
+    def round_two_law(self) -> NDArray[np.float64]:
+        """``Pr[round-two output | answer]``, a row per possible answer, ``V + 1`` columns."""
+        stay = np.tile([self.zero, *self.decoys], (self.items, 1))
+        law = stay + self.sampling * np.eye(self.items)
+        return law[1:] if self.everyone_has_value else law
+
+    def report_index(self, reports: ArrayLike) -> NDArray[np.int64]:
+        """The column of :meth:`output_law` that each report belongs to, shape ``(n,)``."""
+        first, second = self._rounds(reports)
+        return np.where(first == second, second, self.items - 1 + second)
+
+    # -- checks ---------------------------------------------------------------
+
+    def _rounds(self, reports: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        pairs = np.asarray(reports)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InputError("reports", pairs.shape, "of shape (n, 2), a column per round")
+        first = inputs.item_numbers(pairs[:, 0], self.items, "round one")
+        second = inputs.item_numbers(pairs[:, 1], self.items, "round two")
+        for i in np.flatnonzero((first != 0) & (first != second))[:1]:
+            pair = (int(first[i]), int(second[i]))
+            remedy = "Only a sampled person changes, from 0. Are both rounds the same person's?"
+            raise InputError(f"reports[{i}]", pair, "a pair (j, j) or (0, j)", remedy)
+        return first, second
+
+    def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
+        if aggregate.users < 1:
+            raise InputError("users", aggregate.users, "at least 1", "Collect reports first.")
+        if aggregate.counts.shape != (2, self.items):
+            shape = aggregate.counts.shape
+            raise InputError("counts", shape, f"totals of two rounds, shape (2, {self.items})")
+        for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
+            if int(row.sum()) != aggregate.users:
+                remedy = "Everyone must answer in both rounds; drop the others from both."
+                raise InputError(f"total of {name}", int(row.sum()), "the number of users", remedy)
+        moved = np.asarray(aggregate.counts[1, 1:] - aggregate.counts[0, 1:])
+        for j in np.flatnonzero(moved < 0)[:1]:
+            remedy = "Nobody leaves a value between the rounds. Are the rounds in order?"
+            raise InputError(f"round two minus round one at {j + 1}", int(moved[j]), "0+", remedy)
+        return moved
+
+    def _true_counts(self, true_counts: ArrayLike) -> NDArray[np.int64]:
+        counts = inputs.true_counts(true_counts, self.items)
+        if self.everyone_has_value and counts[0]:
+            raise InputError("true_counts[0]", int(counts[0]), "0 when everyone has a value")
+        return counts
+
+    def _variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        each = counts * (1 - self.sampling) / self.sampling
+        return np.concatenate([[each.sum()], each])
+
+
+def _probability(argument: str, value: object) -> float:
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        number = float(value)
+        if 0 <= number < 1:
+            return number
+    raise InputError(argument, value, "a probability, at least 0 and below 1")

@@ -1,0 +1,234 @@
+"""Unary encoding with one pair of bit probabilities per privacy level: IDUE, RAPPOR, OUE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner import logodds
+from planner.errors import InputError, VerificationError
+from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.bernoulli import (
+    GRID,
+    BernoulliRows,
+    thresholds_above,
+    thresholds_below,
+)
+from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
+from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.packed import bit_counts, check_reports, words_for
+from planner.policy import PrivacyPolicy
+from planner.table import UnaryTable
+
+__all__ = ["UnaryMechanism", "draw_reports", "unary_law"]
+
+_MAX_LAW_BITS = 16
+_SLACK = 1e-9  # what floating point may cost in a solver's point; rounding inward exceeds it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnaryMechanism(FrequencyMechanism):
+    """Unary encoding: one bit per item, every bit randomised independently.
+
+    Output law: bit ``k`` is 1 with probability ``a`` of the item's level if the
+    user's item is ``k``, else with probability ``b`` of the level. Both are drawn
+    exactly as integers over 2^32, ``a`` rounded down and ``b`` up, so that no pair
+    of items becomes easier to tell apart.
+
+    Variance of an estimated count: ``n b(1-b)/(a-b)^2 + c (1-a-b)/(a-b)``, exact.
+
+    Source: IDUE paper, section V-B; RAPPOR: Erlingsson et al. (CCS 2014); OUE: Wang
+    et al. (USENIX Security 2017).
+
+    Parameters
+    ----------
+    table:
+        Bit probabilities per level, and the policy they keep.
+    level_of:
+        Level number of each item, shape ``(m,)``, with as many items per level as the
+        policy says; when omitted, the first ``m_1`` items are in level 0, and so on.
+
+    Raises
+    ------
+    InputError
+        The assignment does not fit the policy, or a level's probabilities are
+        closer than the grid of 2^-32 can express.
+    VerificationError
+        The table breaks its own policy.
+
+    Examples
+    --------
+    >>> mechanism = UnaryMechanism.rappor(np.log(4), items=5)
+    >>> reports = mechanism.perturb([0] * 600 + [3] * 400, np.random.default_rng(1))
+    >>> reports.shape, reports.dtype
+    ((1000, 1), dtype('uint64'))
+    >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
+    [638.0, -52.0, 59.0, 308.0, -64.0]
+    """
+
+    table: UnaryTable
+    level_of: NDArray[np.int64] = None  # type: ignore[assignment]
+    _a: NDArray[np.uint32] = field(init=False, repr=False)
+    _b: NDArray[np.uint32] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        policy = self.table.policy
+        if self.table.max_violation > _SLACK:
+            excess = self.table.max_violation
+            raise VerificationError(f"the table exceeds a pair's budget by {excess:.3g} nats")
+        set_field = object.__setattr__
+        set_field(self, "level_of", _levels(self.level_of, policy))
+        a, b = thresholds_below(self.table.a), thresholds_above(self.table.b)
+        for i in np.flatnonzero((b >= a) | (b < 1) | (a >= GRID)):
+            pair = (float(self.table.a[i]), float(self.table.b[i]))
+            allowed = "further apart, and further from 0 and 1, than 2^-32"
+            raise InputError(f"(a, b) of level {i}", pair, allowed, "Change the level's budget.")
+        set_field(self, "_a", a.astype(np.uint32))
+        set_field(self, "_b", b.astype(np.uint32))
+
+    @classmethod
+    def rappor(cls, epsilon: float, items: int) -> UnaryMechanism:
+        """Basic RAPPOR (symmetric unary encoding): ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``."""
+        half = np.array([inputs.budget(epsilon) / 2])
+        a, b = logodds.from_log_odds(half, half)
+        return cls(_one_level(epsilon, items, a, b, "rappor"))
+
+    @classmethod
+    def oue(cls, epsilon: float, items: int) -> UnaryMechanism:
+        """Optimised unary encoding: ``a = 1/2``, ``b = 1 / (e^eps + 1)``."""
+        b = 1 / (np.exp([inputs.budget(epsilon)]) + 1)
+        return cls(_one_level(epsilon, items, np.array([0.5]), b, "oue"))
+
+    @property
+    def items(self) -> int:  # type: ignore[override]
+        """Number of items, ``m``."""
+        return self.level_of.size
+
+    @property
+    def a(self) -> NDArray[np.float64]:
+        """``Pr[bit k is 1 | item k]`` as really drawn, shape ``(items,)``."""
+        return self._a[self.level_of] / GRID
+
+    @property
+    def b(self) -> NDArray[np.float64]:
+        """``Pr[bit k is 1 | another item]`` as really drawn, shape ``(items,)``."""
+        return self._b[self.level_of] / GRID
+
+    @property
+    def thresholds(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """``(a, b)`` per level as integers over 2^32, each of shape ``(t,)``."""
+        return self._a, self._b
+
+    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
+        """Packed reports, uint64, shape ``(n, words)``; see :mod:`planner.mechanisms.packed`.
+
+        Parameters
+        ----------
+        values:
+            One item number per user, from 0, shape ``(n,)``.
+        rng:
+            Seeds the draws; the result does not depend on the number of processors.
+        """
+        true = inputs.item_numbers(values, self.items)
+        rng = inputs.generator(rng)
+        return draw_reports(true, self._a[self.level_of], self._b[self.level_of], rng)
+
+    def aggregate(self, reports: NDArray[Any]) -> Aggregate:
+        """How many reports set each bit, shape ``(items,)``."""
+        checked = check_reports(reports, self.items)
+        return Aggregate(len(checked), bit_counts(checked, self.items))
+
+    def privacy_loss(self) -> float:
+        """Largest of :meth:`pair_losses`, in nats; 0.0 if there is only one item."""
+        losses = self.pair_losses()
+        return float(np.nanmax(losses)) if self.items > 1 else 0.0
+
+    def pair_losses(self) -> NDArray[np.float64]:
+        """Realised budget of every pair of levels, in nats, shape ``(t, t)``.
+
+        A report distinguishes items of levels ``i`` and ``j`` best by bit ``i`` set and
+        bit ``j`` not: ``ln[a_i (1-b_j) / (b_i (1-a_j))]``, or the other way round. NaN
+        on the diagonal of a level with a single item, which has no pair.
+        """
+        s, w = logodds.to_log_odds(self._a / GRID, self._b / GRID)
+        losses = s[:, None] + w[None, :]
+        losses = np.maximum(losses, losses.T)
+        alone = self.table.policy.item_counts == 1
+        losses[np.diag_indices(s.size)] = np.where(alone, np.nan, s + w)
+        return losses
+
+    def output_law(self) -> NDArray[np.float64]:
+        """``Pr[report | item]``, shape ``(items, 2^items)``, for at most 16 items."""
+        return unary_law(self.a, self.b)
+
+    def report_index(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """The report's bits read as a number."""
+        return check_reports(reports, self.items)[:, 0].astype(np.int64)
+
+
+def draw_reports(
+    true: NDArray[np.int64],
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+    rng: np.random.Generator,
+) -> NDArray[np.uint64]:
+    """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
+    words = words_for(a.size)
+    chunk = rows_per_chunk(words)
+    reports = np.empty((true.size, words), dtype=np.uint64)
+    noise = BernoulliRows(b, min(chunk, true.size))
+    children = spawn(rng, -(-true.size // chunk))
+
+    def draw(part: slice, i: int) -> None:
+        rows, items = reports[part], true[part]
+        noise.fill(rows, children[i])
+        heads = children[i].integers(GRID, size=items.size, dtype=np.uint32) < a[items]
+        place = (np.arange(items.size), items >> 6)
+        shift = (items & 63).astype(np.uint64)
+        rows[place] &= ~(np.uint64(1) << shift)  # the true bit has its own law
+        rows[place] |= heads.astype(np.uint64) << shift
+
+    map_rows(draw, true.size, chunk)
+    return reports
+
+
+def unary_law(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    """``Pr[report | true bit k]``, shape ``(m, 2^m)``, reports read as numbers; ``m <= 16``.
+
+    Examples
+    --------
+    >>> unary_law(np.array([0.75, 0.75]), np.array([0.25, 0.25]))[0].tolist()
+    [0.1875, 0.5625, 0.0625, 0.1875]
+    """
+    if a.size > _MAX_LAW_BITS:
+        raise InputError("items", a.size, f"at most {_MAX_LAW_BITS} to list all reports")
+    report = np.arange(2**a.size)
+    law = np.ones((a.size, report.size))
+    for k in range(a.size):
+        one = np.full(a.size, b[k])
+        one[k] = a[k]
+        law *= np.where((report >> k) & 1, one[:, None], 1 - one[:, None])
+    return law
+
+
+def _levels(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArray[np.int64]:
+    if level_of is None:
+        levels = np.repeat(np.arange(policy.size), policy.item_counts)
+    else:
+        levels = inputs.item_numbers(level_of, policy.size, "level_of").copy()
+    for i in np.flatnonzero(np.bincount(levels, minlength=policy.size) != policy.item_counts):
+        allowed = f"{policy.item_counts[i]}, as the policy says"
+        raise InputError(f"items in level {i}", int(np.sum(levels == i)), allowed)
+    levels.setflags(write=False)
+    return levels
+
+
+def _one_level(
+    epsilon: float, items: int, a: NDArray[np.float64], b: NDArray[np.float64], model: str
+) -> UnaryTable:
+    policy = PrivacyPolicy([epsilon], [inputs.item_count(items)])
+    return UnaryTable(policy, a, b, model, "closed form")

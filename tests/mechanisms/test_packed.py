@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from planner.errors import InputError
+from planner.mechanisms.bernoulli import GRID, BernoulliRows
+from planner.mechanisms.packed import bit_counts, pack, unpack
+from tests.mechanisms.decisions import draws_follow, mean_is
+
+
+@pytest.mark.parametrize(
+    ("rows", "items"), [(1, 1), (7, 64), (40_001, 5), (9001, 1000), (70, 40_000)]
+)
+def test_carry_save_counts_are_plain_counts(rows, items):
+    bits = np.random.default_rng(rows).integers(2, size=(rows, items), dtype=np.uint8)
+    reports = pack(bits)
+    kept = reports.copy()
+    np.testing.assert_array_equal(bit_counts(reports, items), bits.sum(axis=0))
+    np.testing.assert_array_equal(reports, kept)
+    np.testing.assert_array_equal(unpack(reports, items), bits)
+
+
+THRESHOLDS = np.array([0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, GRID - 1])
+
+
+def test_bulk_draws_have_the_stated_law():
+    rows = np.empty((200_000, 1), dtype=np.uint64)
+    BernoulliRows(THRESHOLDS, rows=200_000).fill(rows, np.random.default_rng(0))
+    bits = unpack(rows, THRESHOLDS.size)
+    assert not rows[:, 0].astype(np.int64).max() >> THRESHOLDS.size  # nothing beyond the row
+    for k, threshold in enumerate(THRESHOLDS):
+        probability = threshold / GRID
+        ones = int(bits[:, k].sum())
+        law = np.array([1 - probability, probability])
+        assert draws_follow(np.array([200_000 - ones, ones]), law)
+    # all bits of a row together: independent of each other
+    middle = bits[:, 5:8] @ np.array([1, 2, 4])
+    p = THRESHOLDS[5:8] / GRID
+    law = np.array(
+        [np.prod([p[j] if (y >> j) & 1 else 1 - p[j] for j in range(3)]) for y in range(8)]
+    )
+    assert draws_follow(np.bincount(middle, minlength=8), law)
+    assert not draws_follow(np.bincount(middle, minlength=8), np.roll(law, 1))
+
+
+def test_rows_and_lanes_are_uncorrelated():
+    rows = np.empty((64, 300), dtype=np.uint64)
+    draws = BernoulliRows(np.full(300 * 64, GRID // 3), rows=64)
+    draws.fill(rows, np.random.default_rng(1))
+    bits = unpack(rows, 300 * 64) - 1 / 3
+    assert mean_is((bits[1:] * bits[:-1]).ravel(), 0.0)
+    assert mean_is((bits[:, 1:] * bits[:, :-1]).ravel(), 0.0)
+    assert not mean_is((bits * bits).ravel(), 0.0)
+
+
+class AdversarialWords:
+    """A generator whose bulk words never decide, so that the last digits must."""
+
+    def __init__(self, rng):
+        self.bit_generator = self
+        self.integers = rng.integers
+
+    def random_raw(self, size):
+        return np.zeros(size, dtype=np.uint64)
+
+
+def test_the_last_digits_count():
+    thresholds = np.array([2**20, 2**20 - 1, 2**19, 1, 5 * 2**20 + 2**18])
+    rows = np.empty((100_000, 1), dtype=np.uint64)
+    draws = BernoulliRows(thresholds, rows=100_000)
+    draws.fill(rows, AdversarialWords(np.random.default_rng(2)))
+    shares = unpack(rows, 5).mean(axis=0)
+    low = (thresholds % 2**20) / 2**20
+    assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
+
+
+@pytest.mark.parametrize("thresholds", [[], [-1], [GRID], [0.5], [[1]]])
+def test_bad_thresholds_are_refused(thresholds):
+    with pytest.raises(InputError, match="thresholds"):
+        BernoulliRows(thresholds, rows=1)

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+
+from planner.errors import InputError, VerificationError
+from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
+from planner.mechanisms.unary import UnaryMechanism
+from planner.policy import PrivacyPolicy
+from planner.table import UnaryTable
+from tests.mechanisms.decisions import mean_is, mean_square_is
+from tests.mechanisms.suite import FiniteLawSuite
+from tests.mechanisms.test_unary import TABLE_II, wrong_reports
+
+ITEMS = 4
+ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
+
+
+class PaddedSuite(FiniteLawSuite):
+    length = 2
+    budget = float(np.log(4))
+
+    def mechanism(self):
+        return PaddedUnaryMechanism(self.unary(), self.length)
+
+    def unary(self):
+        raise NotImplementedError
+
+    def values(self, rng):
+        return [ALL_SETS[code] for code in rng.integers(2**ITEMS, size=self.users)]
+
+    def repeated(self, values, times):
+        return values * times
+
+    def one_input(self, value, times):
+        return [value] * times
+
+    def expectation(self, values):
+        chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in values]
+        return self.length * np.sum(chance, axis=0)
+
+    def variance(self, values):
+        return self.mechanism().variance(values)
+
+    def epsilon(self):
+        return self.budget
+
+    def law_inputs(self):
+        return ALL_SETS
+
+    def bad_values(self):
+        return [
+            [],
+            [[0, ITEMS]],
+            [[-1]],
+            [[0, 0]],
+            [[0.5]],
+            [[float("nan")]],
+            [["a"]],
+            [0, 1],
+            None,
+            ItemSets.of([[0]], items=ITEMS + 1),
+        ]
+
+    def bad_reports(self):
+        return wrong_reports(ITEMS + self.length, 1)
+
+    def test_bias_is_truncation(self):
+        values = self.values(np.random.default_rng(3))
+        truth = np.array([sum(k in x for x in values) for k in range(ITEMS)])
+        bias = self.mechanism().bias(values)
+        np.testing.assert_allclose(bias, self.expectation(values) - truth, atol=1e-12)
+        assert bias.max() < 0  # some sets have more items than the padding length
+        longest = PaddedUnaryMechanism(self.unary(), ITEMS)
+        np.testing.assert_allclose(longest.bias(values), 0, atol=1e-12)
+
+    def test_counts_can_be_drawn_without_reports(self):
+        mechanism, rng = self.mechanism(), np.random.default_rng(4)
+        values = ItemSets.of(self.values(rng), ITEMS)
+        runs = np.array(
+            [mechanism.estimate(mechanism.draw_aggregate(values, rng)).values for _ in range(20000)]
+        )
+        expected = self.expectation(self.values(np.random.default_rng(4)))
+        assert mean_is(runs, expected)
+        assert mean_square_is(runs - expected, mechanism.variance(values))
+        assert not mean_square_is(runs - expected, mechanism.variance(values) * 1.05)
+
+    def test_standard_errors_are_not_too_small(self):
+        mechanism, rng = self.mechanism(), np.random.default_rng(5)
+        values = ItemSets.of(self.values(rng), ITEMS)
+        runs = [mechanism.estimate(mechanism.draw_aggregate(values, rng)) for _ in range(2000)]
+        stated = np.mean([np.square(run.standard_errors) for run in runs], axis=0)
+        exact = mechanism.variance(values)
+        assert np.all((stated > 0.97 * exact) & (stated < 1.15 * exact))
+
+
+class TestRapporPS(PaddedSuite):
+    def unary(self):
+        return UnaryMechanism.rappor(self.budget, ITEMS)
+
+
+class TestOptimizedUnaryEncodingPS(PaddedSuite):
+    length = 1
+
+    def unary(self):
+        return UnaryMechanism.oue(self.budget, ITEMS)
+
+
+def test_set_budgets_are_kept_and_attained():
+    """Equation 18 by brute force: all pairs of sets, all reports."""
+    table = UnaryTable(
+        PrivacyPolicy(TABLE_II.policy.epsilons, [2, 2]), TABLE_II.a, TABLE_II.b, "opt0", "by hand"
+    )
+    for length in (1, 2, 3):
+        mechanism = PaddedUnaryMechanism(UnaryMechanism(table), length)
+        law = np.log(mechanism.output_law())
+        budgets = set_budgets(mechanism, ALL_SETS)
+        worst = np.max(law[:, None, :] - law[None, :, :], axis=2)
+        demanded = np.minimum(budgets[:, None], budgets[None, :])
+        assert np.all(worst <= demanded + 1e-12)
+        assert worst.max() <= mechanism.privacy_loss() + 1e-12
+        if length == 1:  # one item each, of the two levels: a row of the table that binds
+            assert worst[0b0001, 0b0100] == pytest.approx(np.log(4), abs=1e-5)
+            assert demanded[0b0001, 0b0100] == pytest.approx(np.log(4), abs=1e-12)
+
+
+def test_set_budgets_follow_equation_16():
+    mechanism = PaddedUnaryMechanism(UnaryMechanism(TABLE_II), 2)
+    budgets = set_budgets(mechanism, [[], [0], [1], [0, 1], [1, 2], [1, 2, 3]])
+    odds = [4, 4, (6 + 4) / 2, (4 + 6) / 2, 6, 6]
+    np.testing.assert_allclose(budgets, np.log(odds), rtol=1e-12)
+
+
+def test_set_budgets_need_the_minimum_rule():
+    policy = PrivacyPolicy([1.0, 2.0], [2, 2], rule="avg")
+    table = UnaryTable(policy, [0.5, 0.5], [0.4, 0.4], "opt0", "by hand")
+    mechanism = PaddedUnaryMechanism(UnaryMechanism(table), 2)
+    with pytest.raises(InputError, match="min"):
+        set_budgets(mechanism, [[0]])
+
+
+@pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan")])
+def test_padding_lengths_below_one_are_refused(length):
+    with pytest.raises(InputError, match="padding_length"):
+        PaddedUnaryMechanism(UnaryMechanism(TABLE_II), length)
+
+
+def test_a_level_whose_own_row_is_missing_is_refused():
+    policy = PrivacyPolicy([1.0, 1.0], [1, 3], rule=[[np.inf, 1.0], [1.0, 1.0]])
+    table = UnaryTable(policy, [0.5, 0.5], [0.4, 0.4], "opt0", "by hand")
+    PaddedUnaryMechanism(UnaryMechanism(table), 2)  # no budget is demanded there at all
+    loose = UnaryTable(PrivacyPolicy([1.0, 1.0], [1, 3]), [0.8, 0.5], [0.2, 0.4], "opt0", "by hand")
+    with pytest.raises(VerificationError):
+        PaddedUnaryMechanism(UnaryMechanism(loose), 2)
+
+
+def test_sets_from_flat_arrays():
+    sets = ItemSets(3, np.array([2, 0, 1]), np.array([0, 2, 2, 3]))
+    assert sets.sizes.tolist() == [2, 0, 1]
+    assert sets.firsts().tolist() == [2, 1]
+    for members, starts in (
+        ([2, 2], [0, 2]),
+        ([2, 0], [0, 1]),
+        ([2, 0], [1, 2]),
+        ([2, 0], [0, 3, 2]),
+        ([2, 0], [0]),
+        ([2, 0], [0.0, 2.0]),
+        ([3], [0, 1]),
+    ):
+        with pytest.raises(InputError, match="must be"):
+            ItemSets(3, np.array(members), np.array(starts))

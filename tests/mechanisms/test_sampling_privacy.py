@@ -1,0 +1,251 @@
+from math import comb, inf, log
+
+import numpy as np
+import pytest
+
+from planner.errors import InputError
+from planner.mechanisms import Aggregate
+from planner.mechanisms.binomial_size import binomial_size_limits
+from planner.mechanisms.coins import TwoCoinResponse
+from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from tests.mechanisms.decisions import mean_is, mean_square_is
+from tests.mechanisms.suite import FiniteLawSuite
+from tests.mechanisms.test_direct import BAD_ITEMS
+
+
+class TwoRoundSuite(FiniteLawSuite):
+    repeats = 40_000
+    draws = 400_000
+    bias_near_miss = 1.0
+
+    def values(self, rng):
+        return rng.integers(self.mechanism().items, size=self.users)
+
+    def expectation(self, values):
+        return np.bincount(values, minlength=self.mechanism().items)
+
+    def variance(self, values):
+        return self.mechanism().variance(self.expectation(values))
+
+    def law_inputs(self):
+        return list(range(self.mechanism().items))
+
+    def bad_values(self):
+        return [*BAD_ITEMS, [self.mechanism().items]]
+
+    def bad_reports(self):
+        return [[[1, 0]], [[0, 99]], [[0]], [0, 1], [], [[0.5, 1]], [[-1, 0]]]
+
+    def test_privacy_loss_is_attained_and_the_budget_kept(self):
+        mechanism = self.mechanism()
+        pairs, alone = mechanism.output_law(), mechanism.round_two_law()
+        assert pairs.min() == 0  # some pair excludes an answer: no finite budget
+        assert mechanism.privacy_loss() == mechanism.privacy_loss("linkable") == inf
+        realised = np.log(alone.max(axis=0) / alone.min(axis=0))
+        np.testing.assert_allclose(mechanism.output_losses, realised, rtol=1e-12)
+        assert mechanism.privacy_loss("round-two") == pytest.approx(realised.max(), rel=1e-12)
+        assert self.epsilon() - 1e-6 <= realised.max() <= self.epsilon()
+        with pytest.raises(InputError, match="view"):
+            mechanism.privacy_loss("both")
+
+    def test_round_one_says_nothing(self):
+        mechanism = self.mechanism()
+        law, items = mechanism.output_law(), mechanism.items
+        first = law[:, :items].copy()
+        first[:, 0] += law[:, items:].sum(axis=1)
+        assert np.ptp(first, axis=0).max() < 1e-15
+
+    def test_totals_can_be_drawn_without_reports(self):
+        mechanism, rng = self.mechanism(), np.random.default_rng(9)
+        truth = np.arange(mechanism.items) * 20 + 5
+        totals = [mechanism.draw_aggregate(truth, rng) for _ in range(40_000)]
+        runs = np.array([mechanism.estimate(each).values for each in totals])
+        assert mean_is(runs, truth)
+        assert mean_square_is(runs - truth, mechanism.variance(truth))
+        assert not mean_square_is(runs - truth, mechanism.variance(truth) * 1.05)
+        first = np.array([each.counts[0] for each in totals])
+        chance = np.array([mechanism.zero + mechanism.sampling, *mechanism.decoys])
+        assert mean_is(first, truth.sum() * chance)
+        assert mean_square_is(first - truth.sum() * chance, truth.sum() * chance * (1 - chance))
+
+
+class TestBinarySamplingPrivacy(TwoRoundSuite):
+    def mechanism(self):
+        return SamplingPrivacy(0.45, 0.3, [0.25])
+
+    def epsilon(self):
+        return log(0.7 / 0.25)  # eq. 25, larger than eq. 21's ln(.75 / .3)
+
+
+class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
+    def mechanism(self):
+        return SamplingPrivacy(0.3, 0.25, [0.1, 0.2, 0.15])
+
+    def epsilon(self):
+        return log(4)  # eq. 29 at pi_v = .1
+
+
+class CoinSuite(FiniteLawSuite):
+    repeats = 40_000
+    draws = 1_000_000
+
+    def values(self, rng):
+        return rng.integers(2, size=self.users)
+
+    def expectation(self, values):
+        return np.bincount(values, minlength=2)
+
+    def variance(self, values):
+        return self.mechanism().variance(self.expectation(values))
+
+    def law_inputs(self):
+        return [0, 1]
+
+    def bad_values(self):
+        return [*BAD_ITEMS, [2]]
+
+    def bad_reports(self):
+        return [[3], [-1], [], [0.5]]
+
+
+class TestRandomizedResponse(CoinSuite):
+    def mechanism(self):
+        return TwoCoinResponse(0.8, 0.2)
+
+    def epsilon(self):
+        return log(21)
+
+
+class TestToyConstruction(CoinSuite):
+    bias_near_miss = 3.0
+
+    def mechanism(self):
+        return TwoCoinResponse(0.8, 0.7, sampling=0.6)
+
+    def epsilon(self):
+        return log(0.86 / 0.06)  # the output No reveals more here; eq. 30 misses it
+
+
+def test_eq_5_is_the_estimator_of_the_toy_construction():
+    coins = TwoCoinResponse(0.8, 0.2, sampling=0.5)
+    estimate = coins.estimate(Aggregate(1000, np.array([300, 180]))).values[1]
+    assert estimate == pytest.approx((180 - 0.5 * 0.2 * 0.2 * 1000) / (0.5 * 0.8), rel=1e-12)
+
+
+def test_eq_30_covers_the_yes_side_only():
+    coins = TwoCoinResponse(0.8, 0.7)
+    eq_30 = log((0.8 + 0.2 * 0.7) / (0.2 * 0.7))
+    assert coins.output_losses[1] == pytest.approx(eq_30, rel=1e-12)
+    assert coins.privacy_loss() > eq_30 + 0.5
+
+
+@pytest.mark.parametrize("bad", [0, 1.5, -0.1, float("nan"), 1e-20, "0.5", True, None])
+def test_bad_coins_are_refused(bad):
+    for arguments in [(bad, 0.5), (0.5, bad), (0.5, 0.5, bad)]:
+        if arguments[2:] != (True,):
+            with pytest.raises(InputError, match="must be"):
+                TwoCoinResponse(*arguments)
+
+
+def test_probabilities_round_to_the_private_side():
+    mechanism = SamplingPrivacy(1 / 3, 1 / 3, [1 / 3])
+    assert mechanism.sampling <= 1 / 3 <= mechanism.decoys[0]
+    assert mechanism.zero >= 1 / 3
+    assert mechanism.sampling + mechanism.zero + mechanism.decoys[0] == 1
+    again = SamplingPrivacy(mechanism.sampling, mechanism.zero, mechanism.decoys)
+    assert again == mechanism
+    assert mechanism.privacy_loss("round-two") <= log(2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ((0.5, 0.3, [0.1]), "must be 1"),
+        ((0.5, 0.3, [0.2 + 1e-8]), "must be 1"),
+        ((0.0, 0.5, [0.5]), "sampling"),
+        ((1.0, 0.0, [0.0]), "sampling"),
+        ((0.5, 0.5, [0.0]), "decoys"),
+        ((0.5, 0.0, [0.5]), "zero"),
+        ((0.5, -0.1, [0.6]), "zero"),
+        ((float("nan"), 0.5, [0.5]), "sampling"),
+        ((0.5, 0.5, []), "decoys"),
+        ((0.5, 0.25, 0.25), "decoys"),
+        ((1e-10, 0.5, [0.5 - 1e-10]), "sampling"),
+        ((0.5, "0.25", [0.25]), "zero"),
+    ],
+)
+def test_bad_probabilities_are_refused(arguments, match):
+    with pytest.raises(InputError, match=match):
+        SamplingPrivacy(*arguments)
+
+
+def test_when_everyone_has_a_value_none_is_refused_and_zero_is_free():
+    mechanism = SamplingPrivacy(0.4, 0.0, [0.3, 0.3], everyone_has_value=True)
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state
+    with pytest.raises(InputError, match=r"values\[1\]"):
+        mechanism.perturb([1, 0, 2], rng)
+    with pytest.raises(InputError, match="true_counts"):
+        mechanism.variance([1, 2, 3])
+    assert rng.bit_generator.state == before
+    assert mechanism.output_losses[0] == 0
+    assert mechanism.output_law().shape[0] == mechanism.round_two_law().shape[0] == 2
+
+
+@pytest.mark.parametrize(
+    "totals",
+    [
+        [[60, 40], [70, 30]],  # people left the value
+        [[60, 40], [50, 40]],  # some did not answer in round two
+        [[60, 40, 0], [50, 50, 0]],
+        [60, 40],
+    ],
+)
+def test_totals_that_two_rounds_cannot_have_are_refused(totals):
+    with pytest.raises(InputError, match="must be"):
+        SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(100, np.array(totals)))
+
+
+def test_no_reports_have_no_estimate():
+    with pytest.raises(InputError, match="users"):
+        SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(0, np.zeros((2, 2), dtype=int)))
+
+
+def test_error_does_not_grow_with_the_no_population():
+    mechanism = SamplingPrivacy(0.45, 0.3, [0.25])
+    small, large = (mechanism.variance([no, 286])[1] for no in (0, 10**9))
+    assert small == large == pytest.approx(286 * 0.55 / 0.45, rel=1e-8)
+
+
+@pytest.mark.parametrize("true", [0, 1, 7, 60])
+def test_intervals_cover_at_least_as_promised(true):
+    """The exact coverage, summed over the binomial law, not simulated."""
+    chance, most, confidence = 0.45, 80, 0.9
+    seen = np.arange(true + 1)
+    lower, upper = binomial_size_limits(seen, chance, most, (1 - confidence) / 2)
+    law = [comb(true, d) * chance**d * (1 - chance) ** (true - d) for d in range(true + 1)]
+    covered = sum(p for p, low, high in zip(law, lower, upper, strict=True) if low <= true <= high)
+    assert confidence <= covered
+    if true == 60:
+        assert covered < 0.95  # and they are not just wide
+
+
+def test_limits_agree_with_a_search_over_all_sizes():
+    from scipy.stats import binom
+
+    seen, sizes = np.arange(0, 31, 5), np.arange(201)
+    lower, upper = binomial_size_limits(seen, 0.3, 200, 0.025)
+    for d, low, high in zip(seen, lower, upper, strict=True):
+        fits = (binom.sf(d - 1, sizes, 0.3) > 0.025) & (binom.cdf(d, sizes, 0.3) > 0.025)
+        fits &= sizes >= d
+        assert (sizes[fits].min(), sizes[fits].max()) == (low, high)
+
+
+def test_intervals_of_the_mechanism():
+    mechanism = SamplingPrivacy(0.5, 0.2, [0.1, 0.2])
+    totals = mechanism.draw_aggregate([500, 300, 200], np.random.default_rng(3))
+    lower, upper = mechanism.intervals(totals, 0.999)
+    assert (lower <= [500, 300, 200]).all()
+    assert (upper >= [500, 300, 200]).all()
+    with pytest.raises(InputError, match="confidence"):
+        mechanism.intervals(totals, 1.0)
