@@ -16,6 +16,10 @@ from planner.survey import Level, Question, Sampling, Survey
 __all__ = ["load_survey", "survey_from_text"]
 
 _MAX_BYTES = 16 * 2**20
+_WORDS = {
+    "model_type": "a table of keys and values is needed",
+    "list_type": "a list is needed; write tables of a list in [[double brackets]]",
+}
 
 
 def load_survey(path: str | Path) -> Survey:
@@ -66,7 +70,9 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FileError(source, f"is not valid TOML: {error}", "Correct that line.") from error
+        raise FileError(
+            source, f"is not valid TOML: {_at_end(str(error), text)}", "Correct that line."
+        ) from error
     try:
         file = _SurveyFile.model_validate(document)
         return file.to_survey()
@@ -111,18 +117,18 @@ class _QuestionTable(_Table):
 
     def to_question(self) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
-        levels = tuple(
-            Level(
-                level.name,
-                level.epsilon,
-                tuple(level.items),
-                level.item_count,
-                tuple(level.yes_counts),
-            )
-            for level in self.level
-        )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
+            levels = tuple(
+                Level(
+                    level.name,
+                    level.epsilon,
+                    tuple(level.items),
+                    level.item_count,
+                    tuple(level.yes_counts),
+                )
+                for level in self.level
+            )
             return Question(self.name, levels, rule, self.kind, sampling)
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
@@ -143,21 +149,37 @@ class _SurveyFile(_Table):
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
-    """The first mistake, with its place written as in the file."""
-    first = error.errors(include_url=False)[0]
-    *parents, key = first["loc"]
-    place = _place([*parents, key], document)
+    """The most telling mistake, with its place written as in the file."""
+    mistakes = error.errors(include_url=False)
+    # A misspelt key is also a missing one; the spelling explains both.
+    first = min(mistakes, key=lambda mistake: mistake["type"] != "extra_forbidden")
+    location = list(first["loc"])
+    if "rule" in location:  # a text or a matrix: pydantic goes on with the branch it tried
+        location = location[: location.index("rule") + 1]
+    *parents, key = location
+    place = _place(location, document)
     if first["type"] == "extra_forbidden":
         known = _known_keys(parents)
         near = difflib.get_close_matches(str(key), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
-        return f"{place} is not a known key; {hint}"
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        return f"{place} is not a known key ({hint})"
     if first["type"] == "missing":
         return f"{place} is missing"
+    if key == "rule":
+        value = InputError("rule", first["input"], '"min", "avg" or a matrix of pair budgets')
+        return f"{place}: {value}"
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
         return f"{place}: {cause}"
-    return f"{place} is {first['input']!r}: {first['msg']}"
+    reason = _WORDS.get(first["type"], first["msg"])
+    return f"{place} is {first['input']!r}: {reason}"
+
+
+def _at_end(reason: str, text: str) -> str:
+    """``tomllib`` names line and column, except where the text ends too early."""
+    *_, last = text.split("\n")
+    place = f"(at line {text.count(chr(10)) + 1}, column {len(last) + 1}, the end of the file)"
+    return reason.replace("(at end of document)", place)
 
 
 def _place(location: list[Any], document: Any) -> str:
