@@ -106,6 +106,9 @@ class QuestionParameters(_Strict):
                 raise ValueError(f"the rule must be a {size} x {size} matrix")
             if any(self.rule[i][j] != self.rule[j][i] for i in range(size) for j in range(i)):
                 raise ValueError("the rule must be a symmetric matrix")
+            for name, row in zip(names, self.rule, strict=True):
+                if all(budget is None for budget in row):
+                    raise ValueError(f"the rule protects level {name!r} against nothing")
         return self
 
     def pairs(self) -> list[PairBudget]:
@@ -147,6 +150,13 @@ class Parameters(_Strict):
     survey: Text
     users: Annotated[int, Field(ge=1)]
     questions: Annotated[list[QuestionParameters], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Parameters:
+        names = [question.name for question in self.questions]
+        if len(set(names)) < len(names):
+            raise ValueError("a question name appears twice")
+        return self
 
     def verify(self) -> None:
         """Verify every question; see :meth:`QuestionParameters.verify`."""
