@@ -32,6 +32,7 @@ class Proof(NamedTuple):
     lower_bound: float
     shadow_prices: Array
     weights: Array  # of the maximum's branches, shape (t,), sum 1
+    stationary: bool = True  # False: the bound holds, but the prices are no slopes
 
 
 def prove(program: Program, v0: Array) -> Proof:

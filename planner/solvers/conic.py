@@ -62,7 +62,7 @@ def solve_conic(program: Program) -> Array:
         raise InfeasibleError("No table keeps all the pair budgets", "Raise the tightest budgets.")
     if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
         raise UnboundedError("The error has no minimum", "Give every level a finite pair budget.")
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or u.value is None:
         raise ConvergenceError(f"Clarabel stopped early: {problem.status}", _REMEDY)
     return start * u.value
 

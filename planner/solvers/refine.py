@@ -18,7 +18,7 @@ __all__ = ["newton_step"]
 
 Array = NDArray[np.float64]
 
-_FARTHEST = 0.5  # the quadratic model is not trusted beyond this relative step
+_RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other
 _STAY = 1e-9
 
 
@@ -53,20 +53,20 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
             [-one, None, None],
         ]
     )
-    near = np.full(2 * v.size, _FARTHEST)
-    limit = np.concatenate([-branches / unit, rows.limit - privacy @ v.ravel(), near])
+    limit = np.concatenate([-branches / unit, rows.limit - privacy @ v.ravel()])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
-    answer = clarabel.DefaultSolver(
-        sp.csc_matrix(sp.triu(quadratic)),
-        linear,
-        sp.csc_matrix(matrix),
-        limit,
-        [clarabel.NonnegativeConeT(limit.size)],
-        settings,
-    ).solve()
-    step = np.asarray(answer.x)[: v.size].reshape(v.shape)
-    if not np.isfinite(step).all():
-        raise ConvergenceError(f"The Newton step failed: {answer.status}")
-    return v * (1 + step)
+    for radius in _RADII:
+        answer = clarabel.DefaultSolver(
+            sp.csc_matrix(sp.triu(quadratic)),
+            linear,
+            sp.csc_matrix(matrix),
+            np.concatenate([limit, np.full(2 * v.size, radius)]),
+            [clarabel.NonnegativeConeT(matrix.shape[0])],
+            settings,
+        ).solve()
+        step = np.asarray(answer.x)[: v.size].reshape(v.shape)
+        if str(answer.status) in ("Solved", "AlmostSolved") and np.isfinite(step).all():
+            return v * (1 + step)
+    raise ConvergenceError(f"The Newton step failed: {answer.status}")

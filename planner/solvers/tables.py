@@ -184,8 +184,8 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
 
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
-    gap = program.value(v) - proof.lower_bound
-    return program.policy.size > _LARGE or gap <= _TIGHT * abs(proof.lower_bound)
+    tight = program.value(v) - proof.lower_bound <= _TIGHT * abs(proof.lower_bound)
+    return program.policy.size > _LARGE or (tight and proof.stationary)
 
 
 def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
