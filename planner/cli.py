@@ -8,8 +8,10 @@ from typing import Annotated
 
 import typer
 
+from planner.answer_rate_cli import answer_rate
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
+from planner.simulate_cli import simulate
 
 __all__ = ["app", "main"]
 
@@ -21,7 +23,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(answer_rate)
 app.command()(sampling)
+app.command()(simulate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]

@@ -7,11 +7,13 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic_core import ErrorDetails
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
-from planner.survey import Level, Question, Sampling, Survey
+from planner.survey import KINDS, Level, Question, Sampling, Survey
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -75,7 +77,7 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
         ) from error
     try:
         file = _SurveyFile.model_validate(document)
-        return file.to_survey()
+        return file.to_survey(Path(source).parent)
     except ValidationError as error:
         raise FileError(source, _explain(error, document)) from error
     except InputError as error:
@@ -87,19 +89,22 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+def _known_kind(value: Any) -> Any:
+    """Checked before the keys: which ones are missing depends on the kind."""
+    if value not in KINDS:
+        raise InputError("kind", value, f"one of {', '.join(KINDS)}")
+    return value
 
 
-class _LevelTable(_Table):
+class _LevelTable(Table):
     name: str
     epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
-    items: list[Annotated[str, BeforeValidator(_text)]] = []
+    items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
-    yes_counts: list[int] = []
+    yes_counts: list[int] = Field(default=[])
 
 
-class _SamplingTable(_Table):
+class _SamplingTable(Table):
     relies_on: str
     acknowledged: str | None = None
     cap: float = 0.45
@@ -108,14 +113,15 @@ class _SamplingTable(_Table):
     everyone_has_value: bool = False
 
 
-class _QuestionTable(_Table):
+class _QuestionTable(Table):
     name: str
-    kind: str = "categorical"
+    kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    padding_length: int | None = None
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self) -> Question:
+    def to_question(self, _folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
@@ -129,35 +135,56 @@ class _QuestionTable(_Table):
                 )
                 for level in self.level
             )
-            return Question(self.name, levels, rule, self.kind, sampling)
+            return Question(
+                self.name,
+                levels,
+                rule,
+                self.kind,
+                sampling,
+                padding_length=self.padding_length,
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
 
 
-class _SurveyTable(_Table):
+class _SurveyTable(Table):
     name: str
     users: int
 
 
-class _SurveyFile(_Table):
-    survey: _SurveyTable
-    question: list[_QuestionTable] = Field(min_length=1)
+def _kind_of_table(question: Any) -> str:
+    numeric = isinstance(question, dict) and question.get("kind") == "numeric"
+    return _NUMERIC if numeric else _LEVELLED
 
-    def to_survey(self) -> Survey:
-        questions = tuple(question.to_question() for question in self.question)
+
+# Tags of tables that differ by what they are about; no key of a survey file has such a name.
+_NUMERIC, _LEVELLED = "(numeric)", "(levels)"
+_AnyQuestion = Annotated[
+    Annotated[_QuestionTable, Tag(_LEVELLED)] | Annotated[NumericTable, Tag(_NUMERIC)],
+    Discriminator(_kind_of_table),
+]
+
+
+class _SurveyFile(Table):
+    survey: _SurveyTable
+    question: list[_AnyQuestion] = Field(min_length=1)
+
+    def to_survey(self, folder: Path) -> Survey:
+        questions = tuple(question.to_question(folder) for question in self.question)
         return Survey(self.survey.name, self.survey.users, questions)
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
     """The most telling mistake, with its place written as in the file."""
     mistakes = error.errors(include_url=False)
-    # A misspelt key is also a missing one; the spelling explains both.
-    first = min(mistakes, key=lambda mistake: mistake["type"] != "extra_forbidden")
+    first = min(mistakes, key=_rank)
     location = list(first["loc"])
     if "rule" in location:  # a text or a matrix: pydantic goes on with the branch it tried
         location = location[: location.index("rule") + 1]
     *parents, key = location
-    place = _place(location, document)
+    if first["type"].startswith("union_tag"):
+        parents, key = [*parents, key], "model"
+    place = _place([*parents, key], document)
     if first["type"] == "extra_forbidden":
         known = _known_keys(parents)
         near = difflib.get_close_matches(str(key), known, n=1)
@@ -175,6 +202,13 @@ def _explain(error: ValidationError, document: dict[str, Any]) -> str:
     return f"{place} is {first['input']!r}: {reason}"
 
 
+def _rank(mistake: ErrorDetails) -> int:
+    """The kind decides which keys are known; a misspelt key is also a missing one."""
+    if mistake["loc"][-1] == "kind":
+        return 0
+    return 1 if mistake["type"] == "extra_forbidden" else 2
+
+
 def _at_end(reason: str, text: str) -> str:
     """``tomllib`` names line and column, except where the text ends too early."""
     *_, last = text.split("\n")
@@ -185,6 +219,8 @@ def _at_end(reason: str, text: str) -> str:
 def _place(location: list[Any], document: Any) -> str:
     words: list[str] = []
     for part in location:
+        if part in (_NUMERIC, _LEVELLED, *PREFERENCE_TABLES):
+            continue
         if isinstance(part, int):
             document = document[part]
             name = document.get("name") if isinstance(document, dict) else None
@@ -196,12 +232,13 @@ def _place(location: list[Any], document: Any) -> str:
 
 
 def _known_keys(parents: list[Any]) -> list[str]:
-    table: dict[str, type[_Table]] = {
+    table: dict[str, type[Table]] = PREFERENCE_TABLES | {
         "survey": _SurveyTable,
-        "question": _QuestionTable,
+        _LEVELLED: _QuestionTable,
+        _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
     }
     names = [part for part in parents if isinstance(part, str)]
-    owner: type[_Table] = table[names[-1]] if names else _SurveyFile
+    owner: type[Table] = table[names[-1]] if names else _SurveyFile
     return list(owner.model_fields)
