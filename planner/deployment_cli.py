@@ -119,6 +119,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             checkpoint=checkpoint,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
+    if not collection.sums:
+        _show_files(Console(stderr=True, highlight=False), collection)
+        raise InputError("reports", "none", "in at least one file that can be counted")
     estimates = estimates_table(parameters, collection.sums, confidence)
     if out is not None:
         write_table(out, estimates)
@@ -163,6 +166,13 @@ def _summary(collection: Collection) -> dict[str, Any]:
 def _show(
     console: Console, collection: Collection, estimates: Any, confidence: float, out: Path | None
 ) -> None:
+    _show_files(console, collection)
+    _show_estimates(console, estimates, confidence)
+    if out is not None:
+        console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
+
+
+def _show_files(console: Console, collection: Collection) -> None:
     from planner.deployment.poisoning import ALPHA
 
     reports = sum(one.users for one in collection.counted)
@@ -181,9 +191,6 @@ def _show(
             f"Suspicious files are counted. Honest reports, whatever the answers, look so with "
             f"probability {ALPHA:g} at most per file and question."
         )
-    _show_estimates(console, estimates, confidence)
-    if out is not None:
-        console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
 
 
 def _show_estimates(console: Console, estimates: Any, confidence: float) -> None:
