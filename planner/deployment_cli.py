@@ -83,7 +83,12 @@ def perturb(
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     reports: Annotated[list[Path], typer.Argument(help="Report files, or directories of them.")],
-    engine: Annotated[str, typer.Option(help="local, or dask with --scheduler.")] = "local",
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="local (threads), isolated (processes that hostile files may crash), or dask."
+        ),
+    ] = "local",
     scheduler: Annotated[str, typer.Option(help="Address of the Dask scheduler.")] = "",
     out: Annotated[
         Path | None, typer.Option(help="Write all estimates here: .parquet, .csv or .json.")
@@ -139,8 +144,12 @@ def _engine(name: str, scheduler: str) -> Engine:
         from planner.deployment.collector import local_engine
 
         return local_engine
+    if name == "isolated":
+        from planner.deployment.isolated import isolated_engine
+
+        return isolated_engine
     if name != "dask":
-        raise InputError("engine", name, "local or dask")
+        raise InputError("engine", name, "local, isolated or dask")
     if not scheduler:
         raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
     from planner.deployment.cluster import dask_engine
