@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
 from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
+from planner.simulate_cli import simulate
 
 __all__ = ["app", "main"]
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 
 app.command()(answer_rate)
 app.command()(sampling)
+app.command()(simulate)
 app.command()(schema)
 app.command()(vectors)
 app.command()(perturb)
@@ -52,7 +53,7 @@ def plan(
     from planner.deployment.parameters import write_parameters
     from planner.planning.frequency import plan_survey
     from planner.survey_file import load_survey
-    from planner.text import plan_document, show_plan
+    from planner.text import plan_document, show_plan, terminal
 
     made = plan_survey(load_survey(survey), model)
     parameters = parameters_from_plan(made)
@@ -61,7 +62,7 @@ def plan(
     if json:
         _print_json(plan_document(made, parameters))
     else:
-        console = Console(highlight=False)
+        console = terminal()
         show_plan(console, made)
         if out is not None:
             console.print(f"Parameters written to {out} and verified.", soft_wrap=True)
@@ -71,13 +72,13 @@ def plan(
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, verification_document
+    from planner.text import show_verification, terminal, verification_document
 
     parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
-        show_verification(Console(highlight=False), parameters)
+        show_verification(terminal(), parameters)
 
 
 def main() -> None:
@@ -85,7 +86,7 @@ def main() -> None:
     try:
         app()
     except PlannerError as error:
-        Console(stderr=True, highlight=False).print(f"ldp-planner: {error}", markup=False)
+        typer.echo(f"ldp-planner: {error}", err=True)
         sys.exit(1)
 
 

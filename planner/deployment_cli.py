@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -15,6 +14,8 @@ from planner.errors import InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from planner.deployment.collector import Collection, Engine
 
 __all__ = ["aggregate", "perturb", "schema", "vectors"]
@@ -64,9 +65,10 @@ def perturb(
     """Randomise a file of true answers, for pilots and tests; devices do it in a collection."""
     from planner.deployment.bulk import perturb_file
     from planner.deployment.parameters import read_parameters
+    from planner.text import terminal
 
     parameters = read_parameters(params)
-    console = Console(stderr=True, highlight=False)
+    console = terminal(stderr=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("randomising", total=None)
         written = perturb_file(
@@ -107,6 +109,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.collector import collect
     from planner.deployment.estimating import TABLE_SUFFIXES, estimates_table, write_table
     from planner.deployment.parameters import read_parameters
+    from planner.text import terminal
 
     if not 0 < confidence < 1:
         raise InputError("confidence", confidence, "above 0 and below 1")
@@ -115,7 +118,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = read_parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=terminal(stderr=True), transient=True) as progress:
         task = progress.add_task("counting files", total=None)
         collection = collect(
             parameters,
@@ -125,7 +128,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
     if not collection.sums:
-        _show_files(Console(stderr=True, highlight=False), collection)
+        _show_files(terminal(stderr=True), collection)
         raise InputError("reports", "none", "in at least one file that can be counted")
     estimates = estimates_table(parameters, collection.sums, confidence)
     if out is not None:
@@ -134,7 +137,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         document = _summary(collection) | {"estimates": estimates.to_pylist()}
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
-        _show(Console(highlight=False), collection, estimates, confidence, out)
+        _show(terminal(), collection, estimates, confidence, out)
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
 
@@ -189,11 +192,11 @@ def _show_files(console: Console, collection: Collection) -> None:
     if collection.resumed:
         console.print(f"{collection.resumed:,} of the files had been counted before.")
     for path, reason in collection.quarantined[:_MOST_FILES]:
-        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True, markup=False)
+        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True)
     _more(console, len(collection.quarantined), "files left out")
     for one in collection.suspicious[:_MOST_FILES]:
         for sign in one.signs:
-            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True, markup=False)
+            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True)
     _more(console, len(collection.suspicious), "suspicious files")
     if collection.suspicious:
         console.print(

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -57,7 +57,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     assignment = assign_levels(asked, answers.labels, place_rng)
     length = _padding_length(asked, answers)
     mechanisms = build_mechanisms(assignment, length)
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, emoji=False)
     columns = (
         TextColumn("simulating"),
         BarColumn(),
@@ -69,10 +69,20 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         results = run_simulation(
             mechanisms, answers, repeats, run_rng, top, lambda: progress.advance(task)
         )
+    run = _Run(asked, answers, assignment, length, top, results)
     if json_output:
-        typer.echo(json.dumps(_as_json(asked, answers, assignment, length, top, results), indent=2))
+        typer.echo(json.dumps(_as_json(run), indent=2))
     else:
-        _show(asked, answers, assignment, length, top, results)
+        _show(run)
+
+
+class _Run(NamedTuple):
+    question: Question
+    answers: Answers
+    assignment: Assignment
+    padding_length: int | None
+    top: int
+    results: list[Simulated]
 
 
 def _pick(survey: Survey, name: str) -> Question:
@@ -92,53 +102,41 @@ def _padding_length(question: Question, answers: Answers) -> int | None:
     """As the survey says, else the mean set size; nothing for single items."""
     if answers.sets is None:
         return None
-    stated = getattr(question, "padding_length", None)
+    stated = question.padding_length
     return stated or max(1, round(float(answers.sets.sizes.mean())))
 
 
-def _as_json(
-    question: Question,
-    answers: Answers,
-    assignment: Assignment,
-    length: int | None,
-    top: int,
-    results: list[Simulated],
-) -> dict[str, Any]:
-    policy = assignment.policy
-    counts = zip(policy.names, policy.item_counts.tolist(), strict=True)
-    rows = [{**asdict(one)} for one in results]
+def _as_json(run: _Run) -> dict[str, Any]:
+    policy = run.assignment.policy
+    rows = [asdict(one) for one in run.results]
     for row in rows:
         if isnan(row["mse_error"]):  # which is not JSON
             row["mse_error"] = None
     return {
-        "question": question.name,
-        "users": answers.users,
-        "items": len(answers.labels),
-        "items_per_level": dict(counts),
-        "padding_length": length,
-        "top": top,
+        "question": run.question.name,
+        "users": run.answers.users,
+        "items": len(run.answers.labels),
+        "items_per_level": dict(zip(policy.names, policy.item_counts.tolist(), strict=True)),
+        "padding_length": run.padding_length,
+        "top": run.top,
         "mechanisms": rows,
     }
 
 
-def _show(
-    question: Question,
-    answers: Answers,
-    assignment: Assignment,
-    length: int | None,
-    top: int,
-    results: list[Simulated],
-) -> None:
-    policy = assignment.policy
+def _show(run: _Run) -> None:
+    policy, top = run.assignment.policy, run.top
     levels = ", ".join(
         f"{name}: {count}" for name, count in zip(policy.names, policy.item_counts, strict=True)
     )
-    heading = f"{question.name}: {answers.users:,} users, {len(answers.labels):,} items ({levels})"
-    table = Table(title=heading if length is None else f"{heading}, padding length {length}")
+    users, items = run.answers.users, len(run.answers.labels)
+    heading = f"{run.question.name}: {users:,} users, {items:,} items ({levels})"
+    if run.padding_length is not None:
+        heading += f", padding length {run.padding_length}"
+    table = Table(title=heading)
     table.add_column("mechanism", no_wrap=True)
     for title in ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}"):
         table.add_column(title, justify="right", no_wrap=True)
-    for one in results:
+    for one in run.results:
         table.add_row(
             one.name,
             f"{one.mse:.5g}",
@@ -148,9 +146,9 @@ def _show(
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
         )
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names are no commands
     console.print(table)
-    best = min(results, key=lambda one: one.predicted_mse)
+    best = min(run.results, key=lambda one: one.predicted_mse)
     console.print(
         f"MSE/n: total squared error of all counts per user, ± its standard error over the runs. "
         f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items. "

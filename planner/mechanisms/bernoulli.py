@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.mechanisms.packed import pack, words_for
+from planner.mechanisms.packed import pack, unpack, words_for
 
 __all__ = ["GRID", "GRID_BITS", "BernoulliRows", "thresholds_above", "thresholds_below"]
 
@@ -81,14 +81,27 @@ class BernoulliRows:
         self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
 
     def fill(self, out: NDArray[np.uint64], rng: np.random.Generator) -> None:
-        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
+        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``.
+
+        Raises
+        ------
+        InputError
+            ``out`` is not such an array, or the generator's raw words have 32 bits.
+        """
+        if isinstance(rng.bit_generator, np.random.MT19937):
+            raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
+        if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
+            raise InputError("out", out.shape, f"contiguous, at most {self._size} words")
         flat = out.reshape(-1)
-        scratch = self._scratch.pop() if self._scratch else np.empty((3, self._size), np.uint64)
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:  # a thread more at work than ever before
+            scratch = np.empty((3, self._size), dtype=np.uint64)
         undecided = _compare(flat, self._first, rng, scratch[:, : flat.size])
         words = np.flatnonzero(undecided)
         lanes = undecided[words]
-        column = words % self._words
         self._scratch.append(scratch)
+        column = words % self._words
         more, *space = np.empty((4, words.size), dtype=np.uint64)
         undecided = _compare(more, [digit[column] for digit in self._second], rng, space) & lanes
         self._finish(more, undecided, column, rng)
@@ -104,11 +117,11 @@ class BernoulliRows:
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
         words = np.flatnonzero(undecided)
-        bits = np.unpackbits(undecided[words].view(np.uint8), bitorder="little")
-        lanes = np.flatnonzero(bits)
-        place = column[words[lanes >> 6]] * 64 + (lanes & 63)
-        bits[lanes] = rng.integers(2**_REST, size=lanes.size, dtype=np.uint32) < self._low[place]
-        flat[words] |= np.packbits(bits, bitorder="little").view(np.uint64)
+        bits = unpack(undecided[words, None], 64)
+        row, lane = np.nonzero(bits)
+        place = column[words[row]] * 64 + lane
+        bits[row, lane] = rng.integers(2**_REST, size=row.size, dtype=np.uint32) < self._low[place]
+        flat[words] |= pack(bits)[:, 0]
 
 
 def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:

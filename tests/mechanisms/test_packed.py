@@ -82,3 +82,14 @@ def test_the_last_digits_count():
 def test_bad_thresholds_are_refused(thresholds):
     with pytest.raises(InputError, match="thresholds"):
         BernoulliRows(thresholds, rows=1)
+
+
+def test_unsuitable_arrays_and_generators_are_refused():
+    draws, rng = BernoulliRows([1, 2], rows=4), np.random.default_rng(0)
+    for shape in ((5, 1), (2, 2), (4,)):
+        with pytest.raises(InputError, match="out"):
+            draws.fill(np.empty(shape, dtype=np.uint64), rng)
+    with pytest.raises(InputError, match="out"):
+        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], rng)
+    with pytest.raises(InputError, match="64-bit"):
+        draws.fill(np.empty((4, 1), dtype=np.uint64), np.random.Generator(np.random.MT19937(0)))
