@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
 from planner.deployment_cli import aggregate, perturb, schema, vectors
@@ -58,7 +57,7 @@ def main() -> None:
     try:
         app()
     except PlannerError as error:
-        Console(stderr=True, highlight=False).print(f"ldp-planner: {error}", markup=False)
+        typer.echo(f"ldp-planner: {error}", err=True)
         sys.exit(1)
 
 
