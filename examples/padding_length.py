@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from planner import ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.datasets import read_transactions
 from planner.planning.padding import plan_padding
-from planner.set_model import AssumedSets, PilotSets, SetModel
+from planner.planning.pilot import PilotSets
+from planner.set_model import AssumedSets, SetModel
 
 SCALES = (1.0, 2.0, 4.0)
 

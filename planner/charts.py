@@ -61,7 +61,7 @@ def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
         textposition="outside",
         cliponaxis=False,
     )
-    unit = "people" if planned else "half ranges"
+    unit = "people" if planned else "the question's unit"
     figure = _figure(bars)
     figure.update_layout(
         xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},

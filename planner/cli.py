@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
 from planner.deployment_cli import aggregate, perturb, schema, vectors
@@ -46,13 +45,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for 
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, verification_document
+    from planner.text import show_verification, terminal, verification_document
 
     parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
-        show_verification(Console(highlight=False), parameters)
+        show_verification(terminal(), parameters)
 
 
 def main() -> None:
@@ -60,7 +59,7 @@ def main() -> None:
     try:
         app()
     except PlannerError as error:
-        Console(stderr=True, highlight=False).print(f"ldp-planner: {error}", markup=False)
+        typer.echo(f"ldp-planner: {error}", err=True)
         sys.exit(1)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -15,6 +14,8 @@ from planner.errors import InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from planner.deployment.collector import Collection, Engine
 
 __all__ = ["aggregate", "perturb", "schema", "vectors"]
@@ -64,9 +65,10 @@ def perturb(
     """Randomise a file of true answers, for pilots and tests; devices do it in a collection."""
     from planner.deployment.bulk import perturb_file
     from planner.deployment.parameters import read_parameters
+    from planner.text import terminal
 
     parameters = read_parameters(params)
-    console = Console(stderr=True, highlight=False)
+    console = terminal(stderr=True)
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("randomising", total=None)
         written = perturb_file(
@@ -83,7 +85,12 @@ def perturb(
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     reports: Annotated[list[Path], typer.Argument(help="Report files, or directories of them.")],
-    engine: Annotated[str, typer.Option(help="local, or dask with --scheduler.")] = "local",
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="local (threads), isolated (processes that hostile files may crash), or dask."
+        ),
+    ] = "local",
     scheduler: Annotated[str, typer.Option(help="Address of the Dask scheduler.")] = "",
     out: Annotated[
         Path | None, typer.Option(help="Write all estimates here: .parquet, .csv or .json.")
@@ -102,6 +109,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.collector import collect
     from planner.deployment.estimating import TABLE_SUFFIXES, estimates_table, write_table
     from planner.deployment.parameters import read_parameters
+    from planner.text import terminal
 
     if not 0 < confidence < 1:
         raise InputError("confidence", confidence, "above 0 and below 1")
@@ -110,7 +118,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     parameters = read_parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=terminal(stderr=True), transient=True) as progress:
         task = progress.add_task("counting files", total=None)
         collection = collect(
             parameters,
@@ -119,6 +127,9 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             checkpoint=checkpoint,
             progress=lambda done, total: progress.update(task, completed=done, total=total),
         )
+    if not collection.sums:
+        _show_files(terminal(stderr=True), collection)
+        raise InputError("reports", "none", "in at least one file that can be counted")
     estimates = estimates_table(parameters, collection.sums, confidence)
     if out is not None:
         write_table(out, estimates)
@@ -126,7 +137,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         document = _summary(collection) | {"estimates": estimates.to_pylist()}
         typer.echo(json.dumps(document, indent=2, allow_nan=False))
     else:
-        _show(Console(highlight=False), collection, estimates, confidence, out)
+        _show(terminal(), collection, estimates, confidence, out)
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
 
@@ -136,8 +147,12 @@ def _engine(name: str, scheduler: str) -> Engine:
         from planner.deployment.collector import local_engine
 
         return local_engine
+    if name == "isolated":
+        from planner.deployment.isolated import isolated_engine
+
+        return isolated_engine
     if name != "dask":
-        raise InputError("engine", name, "local or dask")
+        raise InputError("engine", name, "local, isolated or dask")
     if not scheduler:
         raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
     from planner.deployment.cluster import dask_engine
@@ -163,6 +178,13 @@ def _summary(collection: Collection) -> dict[str, Any]:
 def _show(
     console: Console, collection: Collection, estimates: Any, confidence: float, out: Path | None
 ) -> None:
+    _show_files(console, collection)
+    _show_estimates(console, estimates, confidence)
+    if out is not None:
+        console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
+
+
+def _show_files(console: Console, collection: Collection) -> None:
     from planner.deployment.poisoning import ALPHA
 
     reports = sum(one.users for one in collection.counted)
@@ -170,20 +192,17 @@ def _show(
     if collection.resumed:
         console.print(f"{collection.resumed:,} of the files had been counted before.")
     for path, reason in collection.quarantined[:_MOST_FILES]:
-        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True, markup=False)
+        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True)
     _more(console, len(collection.quarantined), "files left out")
     for one in collection.suspicious[:_MOST_FILES]:
         for sign in one.signs:
-            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True, markup=False)
+            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True)
     _more(console, len(collection.suspicious), "suspicious files")
     if collection.suspicious:
         console.print(
             f"Suspicious files are counted. Honest reports, whatever the answers, look so with "
             f"probability {ALPHA:g} at most per file and question."
         )
-    _show_estimates(console, estimates, confidence)
-    if out is not None:
-        console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
 
 
 def _show_estimates(console: Console, estimates: Any, confidence: float) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from planner.errors import InputError
 
@@ -38,6 +37,7 @@ def plan(
     """Find the probabilities with the smallest error that keep every budget."""
     from planner.deployment.building import parameters_from_plan
     from planner.deployment.parameters import write_parameters
+    from planner.text import terminal
     from planner.text_survey import show_whole_plan, whole_document
 
     made = _planned(survey, model)
@@ -55,14 +55,14 @@ def plan(
     if json:
         _print_json(whole_document(made, parameters))
         return
-    console = Console(highlight=False)
+    console = terminal()
     show_whole_plan(console, made)
     for path, what in ((out, "Parameters"), (report, "Report")):
         if path is not None:
             proof = " and verified" if path is out else ""
-            console.print(f"{what} written to {path}{proof}.", soft_wrap=True, markup=False)
+            console.print(f"{what} written to {path}{proof}.", soft_wrap=True)
     if record:
-        console.print(f"Recorded in {made.survey.ledger}.", soft_wrap=True, markup=False)
+        console.print(f"Recorded in {made.survey.ledger}.", soft_wrap=True)
 
 
 def compare(
@@ -73,6 +73,7 @@ def compare(
 ) -> None:
     """Put two scenarios side by side: budgets, errors, and what they would cost people."""
     from planner.planning.compare import compare_plans
+    from planner.text import terminal
     from planner.text_compare import comparison_document, show_comparison
 
     plans = [_planned(path, model) for path in (first, second)]
@@ -80,7 +81,7 @@ def compare(
     if json:
         _print_json(comparison_document(found))
     else:
-        show_comparison(Console(highlight=False), found, (first.name, second.name))
+        show_comparison(terminal(), found, (first.name, second.name))
 
 
 def _planned(path: Path, model: str) -> Any:

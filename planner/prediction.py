@@ -25,6 +25,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 
 __all__ = [
+    "Predictable",
     "Prediction",
     "detectable_frequencies",
     "padded_rivals",

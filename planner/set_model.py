@@ -21,9 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.mechanisms.itemsets import ItemSets
 
-__all__ = ["AssumedSets", "PilotSets", "SetModel", "SetMoments"]
+__all__ = ["AssumedSets", "PilotFile", "SetModel", "SetMoments"]
 
 Array = NDArray[np.float64]
 _MAX_SIZE = 100_000
@@ -145,62 +144,14 @@ class AssumedSets:
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PilotSets:
-    """A pilot: sets of people who agreed to share them, or public data of the same kind.
+@dataclass(frozen=True, slots=True)
+class PilotFile:
+    """A file of transactions from a pilot; it is read when the survey is planned.
 
-    The moments are unbiased estimates for the population the pilot was drawn from, so a few
-    hundred people do.
-
-    Parameters
-    ----------
-    sets:
-        The pilot's sets, of at least two people.
-    level_of:
-        Level number of each item, shape ``(items,)``; without it items are taken to be
-        spread over the levels like the levels' sizes.
-
-    Raises
-    ------
-    InputError
-        Fewer than two people, only empty sets, or levels that do not fit.
+    ``planner.planning.pilot.PilotSets`` is what it becomes.
     """
 
-    sets: ItemSets
-    level_of: NDArray[np.int64] | None = None
-
-    def __post_init__(self) -> None:
-        if self.sets.users < 2:
-            raise InputError("pilot", self.sets.users, "the sets of at least 2 people")
-        if self.sets.members.size == 0:
-            raise InputError("pilot", "only empty sets", "sets with items")
-        if self.level_of is not None and np.shape(self.level_of) != (self.sets.items,):
-            allowed = f"one level number per item, shape ({self.sets.items},)"
-            raise InputError("level_of", np.shape(self.level_of), allowed)
-
-    @property
-    def mean_size(self) -> float:
-        """Items per person in the pilot."""
-        return self.sets.members.size / self.sets.users
-
-    @property
-    def largest(self) -> int:
-        """Size of the pilot's largest set."""
-        return int(self.sets.sizes.max())
-
-    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
-        """See the module; ``lost2`` without the bias of squaring an estimate."""
-        sizes, members, n = self.sets.sizes, self.sets.members, self.sets.users
-        chance = np.repeat(1 / np.maximum(sizes, length), sizes)
-        lost = np.maximum(0.0, 1 - length * chance)
-        squares = float(lost @ lost)
-        total = np.bincount(members, lost)
-        lost2 = max(0.0, (float(total @ total) - squares) / (n * (n - 1)))
-        if self.level_of is None:
-            once = chance.sum() * item_counts / item_counts.sum()
-        else:
-            once = np.bincount(self.level_of[members], chance, item_counts.size)
-        return SetMoments(lost2, squares / n, once / n, float(chance @ chance) / n)
+    path: str
 
 
 def _masses(name: str, values: ArrayLike) -> Array:

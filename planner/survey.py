@@ -14,7 +14,7 @@ from planner.numeric_domain import NumericDomain
 from planner.objective import Objective
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.preferences import Preferences
-from planner.set_model import AssumedSets, PilotSets
+from planner.set_model import AssumedSets, PilotFile
 from planner.target import Target, check_targets
 
 __all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
@@ -62,11 +62,16 @@ class Level:
     importance: float = 1.0
 
     def __post_init__(self) -> None:
+        _refuse_text(f"items of level {self.name!r}", self.items)
+        object.__setattr__(self, "items", tuple(self.items))
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
             raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
         if self.items:
             object.__setattr__(self, "item_count", len(self.items))
+        elif self.item_count == 0:
+            remedy = "List the level's items, or give their number as item_count."
+            raise InputError(f"items of level {self.name!r}", self.items, "not empty", remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +171,7 @@ class Question:
     sampling: Sampling | None = None
     numeric: Numeric | None = None
     padding_length: int | None = None
-    sets: AssumedSets | PilotSets | None = None
+    sets: AssumedSets | PilotFile | None = None
     weight: float = 1.0
     targets: tuple[Target, ...] = ()
     criterion: str = "total"
@@ -296,7 +301,7 @@ class Survey:
 
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
-        if not isinstance(self.users, int) or not 1 <= self.users <= _MAX_USERS:
+        if type(self.users) is not int or not 1 <= self.users <= _MAX_USERS:
             raise InputError("users", self.users, f"a whole number from 1 to {_MAX_USERS}")
         if not self.questions:
             raise InputError("questions", self.questions, "one or more questions")
@@ -330,6 +335,11 @@ class Survey:
 
 def _total_target(targets: Sequence[Target]) -> Target | None:
     return next((t for t in targets if t.kind == "error" and t.level is None), None)
+
+
+def _refuse_text(argument: str, value: object) -> None:
+    if isinstance(value, str):  # a text is a sequence too, of its letters
+        raise InputError(argument, value, "a list of texts")
 
 
 def _require_text(argument: str, value: object) -> None:

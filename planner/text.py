@@ -7,27 +7,27 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from planner.deployment.parameters import Parameters
 from planner.deployment.questions import QuestionParameters
 from planner.planning.frequency import QuestionPlan
 
-__all__ = ["say", "show_levels", "show_reasons", "show_verification", "verification_document"]
+__all__ = ["show_levels", "show_reasons", "show_verification", "terminal", "verification_document"]
 
 _MOST_ROWS = 40
 
 
-def say(console: Console, sentence: str) -> None:
-    """Print a sentence as it is: names in it may look like markup."""
-    console.print(sentence, markup=False)
+def terminal(*, stderr: bool = False) -> Console:
+    """A console that prints names as they are: "[b]" and ":smile:" are no commands to it."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
 def show_levels(console: Console, plan: QuestionPlan, users: int) -> None:
     """Print what a report of each level does."""
     table, policy = plan.table, plan.table.policy
-    view = Table(title=escape(f"{plan.question.name}: what a report does"), title_justify="left")
+    view = Table(title=f"{plan.question.name}: what a report does", title_justify="left")
     view.add_column("level")
     for heading in ("items", "epsilon", "a", "b", "std. error"):
         view.add_column(heading, justify="right")
@@ -38,7 +38,7 @@ def show_levels(console: Console, plan: QuestionPlan, users: int) -> None:
     for i in range(min(policy.size, _MOST_ROWS)):
         unused = saturation is not None and policy.epsilons[i] > saturation * (1 + 1e-9)
         view.add_row(
-            escape(policy.names[i]),
+            policy.names[i],
             f"{policy.item_counts[i]:,}",
             f"{policy.epsilons[i]:.4f}",
             f"{table.a[i]:.6f}",
@@ -48,12 +48,11 @@ def show_levels(console: Console, plan: QuestionPlan, users: int) -> None:
         )
     console.print(view)
     if policy.size > _MOST_ROWS:
-        say(console, f"... and {policy.size - _MOST_ROWS:,} more levels (see --json).")
+        console.print(f"... and {policy.size - _MOST_ROWS:,} more levels (see --json).")
     whose = "it is the person's answer"
     if length is not None:
         whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
-    say(
-        console,
+    console.print(
         f"A report has one bit per item: 1 with probability a if {whose}, "
         "else b. The standard error is that of one rare item's estimated count, in people.",
     )
@@ -65,22 +64,19 @@ def show_reasons(console: Console, plan: QuestionPlan) -> None:
     if table.certificate is not None:
         gap = max(table.certificate.relative_gap, 1e-9)  # the digits below are rounding noise
         before = "" if plan.question.padding_length is None else ", before padding,"
-        say(
-            console,
+        console.print(
             f"Certificate: no {table.model} table that keeps these budgets has an error{before} "
             f"below {table.certificate.lower_bound:,.7g} per user; the plan is within a factor of "
             f"1 + {gap:.0e} of it. Found by the method {table.method!r}.",
         )
     saturation = table.saturation_epsilon
     if saturation is not None:
-        say(
-            console,
+        console.print(
             f"Saturation: budget above {saturation:.4f} buys nothing while the other levels stay "
             "as they are.",
         )
     for relaxation in plan.relaxations:
-        say(
-            console,
+        console.print(
             f"Relaxing {relaxation.level!r} by {relaxation.amount:g} lowers the total error by "
             f"{relaxation.saving:.1%}.",
         )
@@ -88,7 +84,8 @@ def show_reasons(console: Console, plan: QuestionPlan) -> None:
 
 def show_verification(console: Console, parameters: Parameters) -> None:
     """Print each pair's realised and demanded budget of verified parameters."""
-    console.print(f"[bold]{parameters.survey}[/bold]: parameters for {parameters.users:,} users")
+    name = (parameters.survey, "bold")
+    console.print(Text.assemble(name, f": parameters for {parameters.users:,} users"))
     for question in parameters.questions:
         table = Table("level", "against", title=question.name, title_justify="left")
         table.add_column("realised epsilon", justify="right")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
 from planner.planning.compare import Comparison
@@ -17,7 +16,7 @@ _MOST_ROWS = 100
 
 def show_comparison(console: Console, found: Comparison, names: tuple[str, str]) -> None:
     """Print both scenarios side by side."""
-    view = Table(title=escape(f"A: {names[0]}   B: {names[1]}"), title_justify="left")
+    view = Table(title=f"A: {names[0]}   B: {names[1]}", title_justify="left")
     for heading in ("question", "level", "figure"):
         view.add_column(heading)
     for heading in ("A", "B", "B against A"):
@@ -26,8 +25,8 @@ def show_comparison(console: Console, found: Comparison, names: tuple[str, str])
     for row in found.rows[:_MOST_ROWS]:
         if row.question != before[0]:
             view.add_section()
-        question = "" if row.question == before[0] else escape(row.question)
-        level = "" if (row.question, row.level) == before else escape(row.level)
+        question = "" if row.question == before[0] else row.question
+        level = "" if (row.question, row.level) == before else row.level
         change = "" if row.change is None else f"{row.change:+.1%}"
         view.add_row(question, level, row.what, _figure(row.first), _figure(row.second), change)
         before = (row.question, row.level)

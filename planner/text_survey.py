@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,7 @@ from planner.planning.choice import Choice
 from planner.planning.robustness import misplaced
 from planner.planning.targets import smallest_detectable
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
-from planner.text import say, show_levels, show_reasons
+from planner.text import show_levels, show_reasons
 
 __all__ = [
     "design_sentence",
@@ -33,7 +32,7 @@ _MISPLACED = 0.05
 def show_whole_plan(console: Console, plan: WholePlan) -> None:
     """Print a planned survey: the questions, then what they share."""
     survey = plan.survey
-    console.print(f"[bold]{escape(survey.name)}[/bold]: {survey.users:,} users")
+    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} users"))
     if plan.several:
         console.print()
         _show_allocation(console, plan)
@@ -131,7 +130,7 @@ def _show_allocation(console: Console, plan: WholePlan) -> None:
         view.add_column(heading, justify="right")
     for j, question in enumerate(plan.questions):
         view.add_row(
-            escape(question.question.name),
+            question.question.name,
             f"{found.shares[j]:.1%}",
             f"{found.errors[j]:,.5g}",
             f"{each.fractions[j]:.1%}",
@@ -141,15 +140,14 @@ def _show_allocation(console: Console, plan: WholePlan) -> None:
     view.add_section()
     view.add_row(name, "", f"{found.value:,.6g}", "", f"{each.value:,.6g}")
     console.print(view)
-    say(
-        console,
+    console.print(
         "Errors are mean squared errors per user: in total over the items, or of a mean on [-1, 1]."
         " Asking only some of the people adds what a sample misses; it is included as an "
         "upper bound.",
     )
-    say(console, design_sentence(plan))
+    console.print(design_sentence(plan))
     gap = max(found.relative_gap, 1e-12)
-    say(console, f"The shares are proven best to within a factor of 1 + {gap:.0e}.")
+    console.print(f"The shares are proven best to within a factor of 1 + {gap:.0e}.")
     console.print()
     _show_spending(console, plan)
 
@@ -164,14 +162,14 @@ def _show_spending(console: Console, plan: WholePlan) -> None:
     for row in plan.spending:
         left = [f"{row.left:.4f}"] if earlier else []
         view.add_row(
-            escape(row.question),
-            escape(row.level),
+            row.question,
+            row.level,
             f"{row.tolerated:.4f}",
             *left,
             f"{row.spent:.4f}",
         )
     console.print(view)
-    say(console, spending_sentence(plan))
+    console.print(spending_sentence(plan))
 
 
 def _show_question(console: Console, question: PlannedQuestion, several: bool) -> None:
@@ -185,8 +183,7 @@ def _show_question(console: Console, question: PlannedQuestion, several: bool) -
         show_levels(console, plan, question.users)
         if question.padding_length is None:
             detectable = smallest_detectable(plan.table, question.users)
-            say(
-                console,
+            console.print(
                 "Smallest share of the people at which an item is told apart from one that nobody "
                 "has (95 % confidence, power 80 %): "
                 f"{_shares(plan.table.policy.names, detectable)}.",
@@ -196,8 +193,7 @@ def _show_question(console: Console, question: PlannedQuestion, several: bool) -
         flat = question.padding
         settled = question.question.padding_length
         origin = "as set in the survey" if settled else "the best for these sets"
-        say(
-            console,
+        console.print(
             f"Padding length {question.padding_length}, {origin}; best {flat.length}, and any from "
             f"{flat.flat_lower} to {flat.flat_upper} is within 5 % of the best.",
         )
@@ -205,25 +201,25 @@ def _show_question(console: Console, question: PlannedQuestion, several: bool) -
         show_reasons(console, plan)
         sentence = misplaced_sentence(question)
         if sentence:
-            say(console, sentence)
+            console.print(sentence)
     _show_targets(console, question)
     for level in question.explanations[:_MOST_EXPLAINED]:
         console.print()
-        say(console, f"{level.odds} {level.belief}")
+        console.print(f"{level.odds} {level.belief}")
     if len(question.explanations) > _MOST_EXPLAINED:
         more = len(question.explanations) - _MOST_EXPLAINED
-        say(console, f"... and {more} more levels (see --report).")
+        console.print(f"... and {more} more levels (see --report).")
 
 
 def _show_choice(console: Console, question: PlannedQuestion) -> None:
     planned = None if question.plan is None else question.plan.table.model
     choice = question.choice
     reference = choice.error(planned) if planned else choice.best.error
-    view = Table(title=escape(_scale(question)), title_justify="left")
+    view = Table(title=_scale(question), title_justify="left")
     view.add_column("mechanism")
     view.add_column("MSE / users", justify="right")
     view.add_column("RMSE, people" if planned else "RMSE", justify="right")
-    view.add_column("against the plan" if planned else "against the best", justify="right")
+    view.add_column("against plan" if planned else "against best", justify="right")
     for candidate in choice.candidates:
         mark = candidate.name == planned
         users = question.users
@@ -236,7 +232,7 @@ def _show_choice(console: Console, question: PlannedQuestion) -> None:
         )
     console.print()
     console.print(view)
-    say(console, choice.reason)
+    console.print(choice.reason)
 
 
 def _scale(question: PlannedQuestion) -> str:
@@ -251,12 +247,12 @@ def _show_targets(console: Console, question: PlannedQuestion) -> None:
     for answer in question.targets:
         verdict = "met" if answer.met else "MISSED"
         reached = f"{100 * answer.reached:.4g} %" if answer.reached < 1e6 else "nothing"
-        say(console, f"Target, {answer.target.text}: {verdict}, reached {reached}.")
+        console.print(f"Target, {answer.target.text}: {verdict}, reached {reached}.")
         if not answer.met:
             more = "no number of people would do, as truncated or missing answers bias the result"
             if answer.users is not None:
                 more = f"ask {answer.users:,} people"
-            say(console, f"  For this question alone: {answer.budgets} Or {more}.")
+            console.print(f"  For this question alone: {answer.budgets} Or {more}.")
 
 
 def _shares(names: tuple[str, ...], shares: np.ndarray[Any, Any]) -> str:

@@ -4,10 +4,15 @@ import { budget, list, refuse, whole } from "./document.mjs";
 
 export function readLevels(question, least) {
   const levels = list(question, "levels");
+  const names = new Set();
   const numbers = new Map();
   let total = 0;
   let named = true;
   for (const level of levels) {
+    if (typeof level?.name !== "string" || !level.name || names.has(level.name)) {
+      refuse("a level's name is not right");
+    }
+    names.add(level.name);
     budget(level, "epsilon");
     whole(level, "item_count", 1, 1e12);
     const items = list(level, "items", 0);

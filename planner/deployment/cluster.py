@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from functools import partial
 from pathlib import Path
 
-from planner.deployment.collector import Engine
-from planner.deployment.counting import Expected, FileCount, count_file
+from planner.deployment.collector import Engine, in_order
+from planner.deployment.counting import Expected, FileCount
 from planner.errors import InputError
 
 __all__ = ["dask_engine"]
@@ -41,14 +40,7 @@ def dask_engine(scheduler: str) -> Engine:
         with client:
             threads = max(1, sum(client.nthreads().values()))
             everywhere = client.scatter(expected, broadcast=True, hash=False)
-            waiting = iter(files)
-            running = deque(
-                client.submit(count_file, path, everywhere, pure=False)
-                for path in islice(waiting, _AHEAD * threads)
-            )
-            while running:
-                yield running.popleft().result()
-                for path in islice(waiting, 1):
-                    running.append(client.submit(count_file, path, everywhere, pure=False))
+            submit = partial(client.submit, pure=False)
+            yield from in_order(submit, files, everywhere, _AHEAD * threads)
 
     return engine

@@ -6,10 +6,11 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from planner.deployment.checkpoint import Checkpoint, CountedFile
 from planner.deployment.counting import Expected, FileCount, count_file, stamp_of
@@ -18,7 +19,7 @@ from planner.deployment.reports import SUFFIXES, Key
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["Collection", "Engine", "collect", "local_engine", "report_files"]
+__all__ = ["Collection", "Engine", "collect", "in_order", "local_engine", "report_files"]
 
 Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
 """Counts files and gives the results in the order of the files."""
@@ -88,9 +89,8 @@ def collect(
     files = report_files(places)
     saved = None if checkpoint is None else Checkpoint(checkpoint, parameters.hash)
     try:
-        return _Run(parameters, saved, save_seconds).count(
-            files, engine or local_engine, progress or _silent
-        )
+        run = _Run(parameters, saved, save_seconds)
+        return run.count(files, engine or local_engine, progress or _silent)
     finally:
         if saved is not None:
             saved.close()
@@ -118,17 +118,26 @@ def report_files(places: Sequence[Path]) -> list[Path]:
 
 
 def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
-    """Counts on all processors of this machine, a few files ahead."""
+    """Counts on all processors of this machine, a few files ahead, in threads.
+
+    A seal is checked before a file is parsed, so damage is refused. A file that is made to
+    crash the library that reads Parquet would take this process along; where reports come
+    from strangers, :func:`planner.deployment.isolated.isolated_engine` survives it.
+    """
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:
-        waiting = iter(files)
-        running: deque[Future[FileCount]] = deque()
-        for path in islice(waiting, 2 * workers):
-            running.append(pool.submit(count_file, path, expected))
-        while running:
-            yield running.popleft().result()
-            for path in islice(waiting, 1):
-                running.append(pool.submit(count_file, path, expected))
+        yield from in_order(pool.submit, files, expected, 2 * workers)
+
+
+def in_order(
+    submit: Callable[..., Any], files: Sequence[Path], expected: Any, ahead: int
+) -> Iterator[FileCount]:
+    """Results of ``submit(count_file, path, expected)``, some files ahead, in order."""
+    waiting = iter(files)
+    running = deque(submit(count_file, path, expected) for path in islice(waiting, ahead))
+    while running:
+        yield running.popleft().result()
+        running.extend(submit(count_file, path, expected) for path in islice(waiting, 1))
 
 
 class _Run:

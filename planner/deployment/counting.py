@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from planner.deployment.encoders import encoder_for
 from planner.deployment.laws import Law, SamplingLaw
-from planner.deployment.parameters import Parameters
 from planner.deployment.poisoning import poisoning_signs
 from planner.deployment.reports import Key, read_batches
-from planner.deployment.tallies import Tally, tally_rows
+from planner.deployment.tallies import Tallier, Tally
 from planner.errors import FileError
+
+if TYPE_CHECKING:
+    from planner.deployment.parameters import Parameters
 
 __all__ = ["Expected", "FileCount", "count_file"]
 
@@ -74,17 +77,19 @@ def count_file(path: Path, expected: Expected) -> FileCount:
     try:
         stamp = stamp_of(path)
         file_id = ""
-        tallies: dict[Key, Tally] = {}
+        talliers: dict[Key, Tallier] = {}
         for batch in read_batches(path, expected.parameters, expected.sizes):
             file_id = batch.file_id
-            counted = tally_rows(expected.laws[batch.key[0]], batch.rows)
-            tallies[batch.key] = tallies[batch.key] + counted if batch.key in tallies else counted
+            if batch.key not in talliers:
+                talliers[batch.key] = Tallier(expected.laws[batch.key[0]])
+            talliers[batch.key].add(batch.rows)
     except FileError as error:
         return FileCount(path, stamp, refused=error.reason)
     except OSError as error:
         return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
+    tallies = {key: tallier.tally() for key, tallier in talliers.items()}
     if not tallies:
         return FileCount(path, stamp, refused="holds no reports")
     signs = tuple(

@@ -122,8 +122,8 @@ def canonical(value: Any) -> bytes:
     Raises
     ------
     InputError
-        A number that is not finite or a whole number beyond ``2^53``, text that is not
-        Unicode, nesting beyond what the interpreter allows, or no JSON type at all.
+        A number that is not finite or beyond what a double holds, text that is not Unicode,
+        nesting beyond what the interpreter allows, or no JSON type at all.
 
     Examples
     --------
@@ -157,11 +157,17 @@ def _append(value: Any, parts: list[str]) -> None:
     elif value is None or isinstance(value, str | bool):
         parts.append(json.dumps(value, ensure_ascii=False))
     elif isinstance(value, int):
-        if abs(value) > _MAX_INTEGER:
-            raise InputError("a whole number", value, f"at most {_MAX_INTEGER} in size")
-        parts.append(str(value))
+        parts.append(str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value)))
     else:
         raise InputError("a value", type(value).__name__, "one of JSON's types")
+
+
+def _double(value: int) -> float:
+    """A whole number beyond 2^53 is the double that other languages read it as."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError("a whole number", value, "one that a double can hold") from None
 
 
 def _number(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from planner.deployment.exact import DENOMINATOR
 from planner.deployment.laws import MAX_PADDING, Law, read_law
@@ -29,6 +29,7 @@ __all__ = [
     "UnaryLevelParameters",
     "UnaryQuestion",
     "listed",
+    "whole",
 ]
 
 Text = Annotated[str, Field(min_length=1)]
@@ -41,6 +42,13 @@ Rule = Annotated[
     Field(description="Pair budgets: of both levels the smaller, the mean, or a symmetric matrix "
           "with null where none is demanded."),
 ]  # fmt: skip
+
+
+def whole(value: object) -> object:
+    """A literal compares by value alone, and 1.0 and true equal 1."""
+    if type(value) is not int:
+        raise ValueError("Input should be a whole number")
+    return value
 
 
 class Strict(BaseModel):
@@ -116,7 +124,7 @@ class SamplingEstimator(Strict):
 
 class _Question(Strict):
     name: Text
-    denominator: Literal[4294967296]
+    denominator: Annotated[Literal[4294967296], BeforeValidator(whole)]
     pairs: Annotated[list[PairParameters], Field(min_length=1)]
     _law: Law = PrivateAttr()
 

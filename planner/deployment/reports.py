@@ -2,9 +2,9 @@
 
 A Parquet file holds the reports of one question (and round). Each row has the column
 ``report`` (fixed-size binary) and the column ``parameters`` (the parameter hash, stored once
-for each row group); the file's metadata names the question and carries a random file number,
-by which copies are recognised. A line of a newline-JSON file is what
-:meth:`planner.deployment.client.Report.to_json` gives.
+for each row group). The file's metadata names the question and carries a random file number,
+by which copies are recognised; a seal protects the whole (:mod:`planner.deployment.sealing`).
+A line of a newline-JSON file is what :meth:`planner.deployment.client.Report.to_json` gives.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner.deployment.fields import Fields
+from planner.deployment.sealing import check_seal, seal
 from planner.deployment.tallies import Rows
 from planner.errors import FileError, InputError
 
@@ -44,6 +45,7 @@ MAX_ROW_GROUP_BYTES = 256 * 2**20
 MAX_JSON_BYTES = 64 * 2**20
 _ROW_GROUP_BYTES = 16 * 2**20
 _METADATA = b"ldp-planner-reports"
+_HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
 
 
@@ -80,12 +82,11 @@ class ReportWriter:
         self._path = Path(path)
         self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         self._size = size
-        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary(32))
+        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
         about: dict[str, Any] = {"version": _VERSION, "question": key[0], "round": key[1]}
         about["file"] = secrets.token_hex(16)
-        hashes = pa.dictionary(pa.int32(), pa.binary(32))
         self._schema = pa.schema(
-            [("report", pa.binary(size)), ("parameters", hashes)],
+            [("report", pa.binary(size)), ("parameters", _HASHES)],
             metadata={_METADATA: json.dumps(about)},
         )
         self._waiting: list[Rows] = []
@@ -98,7 +99,7 @@ class ReportWriter:
                 self._schema,
                 compression="none",  # random bits do not compress
                 use_dictionary=["parameters"],
-                write_statistics=["parameters"],
+                write_statistics=False,
             )
         except OSError as error:
             remedy = "Check that the directory exists and may be written to."
@@ -125,6 +126,7 @@ class ReportWriter:
                 self._flush()
             self._file.close()
             if kind is None:
+                seal(self._temporary)
                 self._temporary.replace(self._path)
         except OSError as failure:
             raise FileError(self._path, f"cannot be written: {failure}") from failure
@@ -181,6 +183,7 @@ def read_batches(path: str | Path, parameters: str, sizes: dict[Key, int]) -> It
 
 
 def _parquet(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
+    check_seal(path)
     with pq.ParquetFile(path, memory_map=True) as file:
         key, file_id = _about(file)
         if key not in sizes:
@@ -191,22 +194,23 @@ def _parquet(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Bat
         if schema.field("report").type != pa.binary(size):
             kind = str(schema.field("report").type)
             raise InputError("report column", kind, f"fixed_size_binary[{size}]")
+        if schema.field("parameters").type != _HASHES:
+            kind = str(schema.field("parameters").type)
+            raise InputError("parameters column", kind, str(_HASHES))
         for group in range(file.num_row_groups):
-            _check_group(file.metadata.row_group(group), group, bytes.fromhex(parameters))
-        for group in range(file.num_row_groups):
-            for chunk in file.read_row_group(group, columns=["report"]).column(0).chunks:
+            _check_size(file.metadata.row_group(group).total_byte_size, group)
+            reports, hashes = file.read_row_group(group).columns
+            _check_hashes(hashes, group, bytes.fromhex(parameters))
+            for chunk in reports.chunks:
                 if len(chunk):
                     yield Batch(key, _bytes_of(chunk, size), file_id)
 
 
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
-    text = (file.schema_arrow.metadata or {}).get(_METADATA)
-    if text is None:
-        raise InputError("metadata", None, "that of a report file")
     try:
-        about = Fields("the metadata", json.loads(text))
-    except (ValueError, RecursionError):
-        raise InputError("metadata", "not JSON", "that of a report file") from None
+        about = Fields("the metadata", json.loads((file.schema_arrow.metadata or {})[_METADATA]))
+    except (KeyError, ValueError, RecursionError):
+        raise InputError("metadata", "missing or not JSON", "that of a report file") from None
     about.whole("version", _VERSION, _VERSION)
     number = about.value("round")
     if number is not None:
@@ -214,17 +218,19 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     return (about.text("question"), number), about.text("file")
 
 
-def _check_group(group: Any, number: int, parameters: bytes) -> None:
-    """The footer must say that all rows of a group carry the hash, and how large they are."""
-    if group.total_byte_size > MAX_ROW_GROUP_BYTES:
+def _check_size(size: int, group: int) -> None:
+    if not 0 <= size <= MAX_ROW_GROUP_BYTES:
         allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
-        raise InputError(f"size of row group {number}", group.total_byte_size, allowed)
-    statistics = group.column(1).statistics
-    known = statistics is not None and statistics.has_min_max and statistics.null_count == 0
-    found = {statistics.min, statistics.max} if known else {None}
-    if found != {parameters}:
-        names = sorted("none" if value is None else bytes(value).hex() for value in found)
-        raise InputError(f"parameter hash of row group {number}", names, parameters.hex())
+        raise InputError(f"size of row group {group}", size, allowed)
+
+
+def _check_hashes(column: Any, group: int, parameters: bytes) -> None:
+    """All rows of a row group must carry the hash; the dictionary makes this cheap."""
+    for chunk in column.chunks:
+        found = chunk.dictionary.to_pylist()
+        if chunk.null_count or found != [parameters]:
+            names = ["none" if value is None else value.hex() for value in found]
+            raise InputError(f"parameter hash of row group {group}", names, parameters.hex())
 
 
 def _bytes_of(chunk: Any, size: int) -> Rows:

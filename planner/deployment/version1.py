@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from planner.deployment.document import content_hash
 from planner.deployment.laws import read_law
-from planner.deployment.questions import Predicted, Rule, Strict, Text, UnaryLevelParameters, listed
+from planner.deployment.questions import (
+    Predicted,
+    Rule,
+    Strict,
+    Text,
+    UnaryLevelParameters,
+    listed,
+    whole,
+)
 
 __all__ = ["upgrade"]
+
+
+class _Predicted(Predicted):
+    lower_bound: float
+    relative_gap: Annotated[float, Field(ge=0)]
 
 
 class _Question(Strict):
@@ -19,9 +32,9 @@ class _Question(Strict):
     mechanism: Literal["idue"]
     model: Literal["opt0", "opt1", "opt2"]
     rule: Rule
-    denominator: Literal[4294967296]
+    denominator: Annotated[Literal[4294967296], BeforeValidator(whole)]
     levels: Annotated[list[UnaryLevelParameters], Field(min_length=1)]
-    predicted: Predicted
+    predicted: _Predicted
 
 
 class _File(Strict):

@@ -1,9 +1,9 @@
 """Which mechanism for a question: all that apply on one scale, and the reason for the best.
 
 The scale for choices and item sets is the total mean squared error per user for the least
-favourable answers (sets: the expected one for what is known of the sets); for means it
-is the mean squared error per user of the mean, on [-1, 1]. Plain LDP protects every pair like
-the strictest; it is recommended where it wins.
+favourable answers (sets: the expected one for what is known of the sets); for means it is
+the mean squared error of the mean per user, in the question's unit squared. Plain LDP
+protects every pair like the strictest; it is recommended where it wins.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ NAMES = {
     "opt1": "IDUE opt1 (a + b = 1)",
     "opt2": "IDUE opt2 (a = 1/2)",
     "direct": "direct encoding, per-input rows",
-    "rappor": "RAPPOR",
-    "oue": "OUE",
-    "grr": "randomised response (GRR)",
-    "subset": "subset selection",
-    "olh": "local hashing (OLH)",
+    "rappor": "RAPPOR, smallest budget",
+    "oue": "OUE, smallest budget",
+    "grr": "GRR, smallest budget",
+    "subset": "Subset, smallest budget",
+    "olh": "OLH, smallest budget",
 }
 _DISCRIMINATIVE = ("opt0", "opt1", "opt2", "direct")
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
@@ -158,7 +158,7 @@ def choose_for_mean(
     'hybrid'
     """
     if everybody_answers:
-        found = _answered(epsilon)
+        found = _answered(epsilon, model.domain.radius**2)
     else:
         if rate is not None:
             model = replace(model, preferences=_constant(rate))
@@ -195,18 +195,20 @@ def _constant(rate: float) -> HistogramPreferences:
     return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])
 
 
-def _answered(epsilon: float) -> list[Candidate]:
+def _answered(epsilon: float, unit: float) -> list[Candidate]:
     """Worst case over the answers: 0 for Harmony and BiSample, the ends for the others."""
-    harmony = float(1 / np.tanh(epsilon / 2) ** 2)
+    harmony = unit * float(1 / np.tanh(epsilon / 2) ** 2)
     return [
         Candidate("harmony", "Harmony, one bit", harmony),
         Candidate("bisample", "BiSample, two bits", harmony, "keeps missing answers apart"),
         Candidate(
             "piecewise",
             "Piecewise",
-            max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0)),
+            unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0)),
         ),
-        Candidate("hybrid", "Hybrid", max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))),
+        Candidate(
+            "hybrid", "Hybrid", unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
+        ),
     ]
 
 
@@ -233,8 +235,7 @@ def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
             f"mechanism, {plain[0].label}, protects all like the most sensitive and has "
             f"{_more(plain[0].error, best.error)}."
         )
-    reason = f"Plain LDP wins: {best.label} at the smallest budget protects every answer at least "
-    reason += "as well as asked"
+    reason = f"Plain LDP wins: {best.label}, protects every answer at least as well as asked"
     if ours:
         reason += f", and {ours[0].label} has {_more(ours[0].error, best.error)}"
     if best.name in ("grr", "subset"):

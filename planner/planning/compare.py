@@ -50,10 +50,10 @@ def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
     ...     return plan_whole_survey(Survey("s", 1000, (question,)))
     >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
     >>> row.level, row.what, round(row.change, 3)
-    ('low', 'spent, nats', 1.0)
+    ('low', 'nats spent', 1.0)
     """
     plans = (first, second)
-    rows = [ComparedRow("", "", "spent at most, nats", *(p.most_spent for p in plans))]
+    rows = [ComparedRow("", "", "most nats spent", *(p.most_spent for p in plans))]
     if first.several or second.several:
         values = [plan.objective_value for plan in plans]
         rows.append(ComparedRow("", "", "objective", *values))
@@ -75,8 +75,8 @@ def _question_rows(
     levels = dict.fromkeys([*budgets[0], *budgets[1]])
     rows = []
     for level in levels:
-        rows.append(ComparedRow(name, level, "spent, nats", *(b.get(level) for b in budgets)))
-        rows.append(ComparedRow(name, level, "error of an item", *(e.get(level) for e in errors)))
+        rows.append(ComparedRow(name, level, "nats spent", *(b.get(level) for b in budgets)))
+        rows.append(ComparedRow(name, level, "item error", *(e.get(level) for e in errors)))
     totals = [None if q is None else (q.error / (q.users / q.fraction)) ** 0.5 for q in pair]
     rows.append(ComparedRow(name, "", "total error", *totals))
     return rows

@@ -62,10 +62,10 @@ def solve_shares(blocks: Sequence[Block], targets: Array | None) -> Array:
     if targets is None:
         weights = np.array([block.weight for block in blocks])
         goal = cp.sum(cp.multiply(weights, errors))
-        unit = float(sum(b.weight * b.at(1 / k).error for b in blocks))
+        unit = float(sum(b.weight * _rough(b, 1 / k) for b in blocks))
     else:
         goal = cp.max(cp.multiply(1 / targets, errors))
-        unit = float(max(b.at(1 / k).error / t for b, t in zip(blocks, targets, strict=True)))
+        unit = float(max(_rough(b, 1 / k) / t for b, t in zip(blocks, targets, strict=True)))
     problem = cp.Problem(cp.Minimize(goal / unit), constraints)
     if not problem.is_dcp():  # guards the definitions above; no input can cause it
         raise AssertionError("the joint program is not a disciplined convex program")
@@ -110,7 +110,7 @@ def _choices(blocks: list[ChoiceBlock], share: Any, chosen: list[int]) -> tuple[
     )
     home = sp.block_diag([np.ones((1, t)) for t in sizes], format="csr")
     worst = cp.Variable(len(blocks))
-    units = np.array([b.at(1 / share.size).error for b in blocks])  # worst is near 1
+    units = np.array([_rough(b, 1 / share.size) for b in blocks])  # worst is near 1
     branch = cp.multiply(noise_max, noise) + cp.multiply(signal_max, signal)
     constraints.append(cp.multiply(1 / (home.T @ units), branch) <= home.T @ worst)
     total = home @ (cp.multiply(noise_sum, noise) + cp.multiply(signal_sum, signal))
@@ -131,3 +131,13 @@ def _means(blocks: list[MeanBlock], share: Any, chosen: list[int]) -> tuple[Any,
     scale = np.array([b.scale for b in blocks])
     errors = cp.multiply(scale, 1 + 4 * noise) + np.array([b.offset for b in blocks])
     return errors, constraints
+
+
+def _rough(block: Block, share: float) -> float:
+    """The size of the block's error at ``share``, to scale the program by; nothing is solved."""
+    if isinstance(block, MeanBlock):
+        return block.at(share).error
+    model = model_named("opt0")
+    atoms = model.atoms(model.start(block.policy) * share)
+    value = block.objective.coefficients(block.policy).evaluate(atoms.noise, atoms.signal)
+    return block.scale * value + block.offset

@@ -10,6 +10,7 @@ from planner.objective import Objective
 from planner.planning.answer_rate import AnswerRateModel
 from planner.planning.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.padding import PaddingPlan, plan_padding
+from planner.planning.pilot import set_model_of
 from planner.planning.relax import scaled
 from planner.preferences import EmpiricalPreferences
 from planner.solvers import solve
@@ -32,16 +33,17 @@ def block_of(question: Question, users: int, share: float = 1.0) -> Block:
     if question.kind == "categorical":
         return ChoiceBlock(question.name, policy, question.weight, objective)
     _, length, expected = padding_of(question, users, share)
-    if question.sets is None:
+    sets = set_model_of(question)
+    if sets is None:
         # Sets of at most l items: noise l^2, and at most l items of signal l (signal + 1) - 1.
         offset, spread = float(length * (length - 1)), float(length)
         return ChoiceBlock(
             question.name, policy, question.weight, objective, length**2, offset, 0.0, spread
         )
-    at = question.sets.moments(length, policy.item_counts)
+    at = sets.moments(length, policy.item_counts)
     bias2 = (users - 1) * at.lost2 + at.spread2
     offset = length**2 * (float(at.once.sum()) - at.twice) + bias2
-    spread = question.sets.mean_size  # sum f (1 - f) is at most sum f
+    spread = sets.mean_size  # sum f (1 - f) is at most sum f
     return ChoiceBlock(
         question.name,
         policy,
@@ -70,7 +72,7 @@ def padding_of(
     """
     if question.kind != "item-set":
         return None, 1, None
-    sets, fixed = question.sets, question.padding_length
+    sets, fixed = set_model_of(question), question.padding_length
     if sets is None:
         if fixed is None:
             remedy = (

@@ -38,7 +38,7 @@ class Relaxation:
 
 
 def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
-    """``policy`` with ``amount`` nats more for level number ``level``.
+    """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.
 
     With a matrix of pair budgets every protected pair of that level gets them.
 
@@ -54,12 +54,11 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     """
     if not 0 <= level < policy.size:
         raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
-    more = np.zeros(policy.size)
-    more[level] = amount
+    here = np.arange(policy.size) == level
     rule = policy.rule
     if not isinstance(rule, str):
-        rule = rule + np.maximum(more[:, None], more[None, :])
-    return PrivacyPolicy(policy.epsilons + more, policy.item_counts, rule, policy.names)
+        rule = rule + amount * (here[:, None] | here[None, :])
+    return PrivacyPolicy(policy.epsilons + amount * here, policy.item_counts, rule, policy.names)
 
 
 def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> PrivacyPolicy:

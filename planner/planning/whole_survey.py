@@ -27,6 +27,7 @@ from planner.planning.explain import LevelExplanation, explain
 from planner.planning.frequency import Plan, QuestionPlan, plan_question
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
+from planner.planning.pilot import set_model_of
 from planner.planning.question_blocks import (
     answering,
     block_of,
@@ -273,7 +274,7 @@ def _planned(
         settled, spending = spending.padding_length, replace(spending, padding_length=length)
     plan = plan_question(spending, model, objective=objective)
     if left.kind == "item-set":
-        sets, tables = spending.sets, plan.alternatives
+        sets, tables = set_model_of(spending), plan.alternatives
         choice = choose_for_sets(tables, users, sets, settled, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
