@@ -15,7 +15,7 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.set_model import AssumedSets, PilotSets
+from planner.set_model import AssumedSets, PilotFile
 from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
 
@@ -28,8 +28,7 @@ def survey_to_text(survey: Survey) -> str:
     Raises
     ------
     InputError
-        The survey holds what survey files cannot express: a preference model of one's
-        own, or the transactions of a pilot.
+        The survey holds a preference model that survey files cannot express.
 
     Examples
     --------
@@ -112,10 +111,9 @@ def _sampling(about: Sampling) -> dict[str, Any]:
     )
 
 
-def _sets(model: AssumedSets | PilotSets) -> dict[str, Any]:
-    if isinstance(model, PilotSets):
-        remedy = "Keep the file with the pilot beside the survey, and name it there."
-        raise InputError("sets", "a pilot", "a histogram of set sizes", remedy)
+def _sets(model: AssumedSets | PilotFile) -> dict[str, Any]:
+    if isinstance(model, PilotFile):
+        return {"pilot": model.path}
     popularity = model.popularity
     if not isinstance(popularity, str):
         popularity = [float(weight) for weight in popularity]

@@ -7,8 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.errors import InputError
-from planner.mechanisms.itemsets import ItemSets
 from planner.numeric_domain import NumericDomain
 from planner.preferences import (
     EmpiricalPreferences,
@@ -17,7 +15,7 @@ from planner.preferences import (
     LognormalPreferences,
     NormalPreferences,
 )
-from planner.set_model import AssumedSets, PilotSets
+from planner.set_model import AssumedSets, PilotFile
 from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.survey_file import survey_from_text
 from planner.survey_writer import survey_to_text
@@ -72,6 +70,7 @@ def test_item_sets_targets_and_design():
         (AssumedSets([0.5, 0.5], "uniform"), 1),
         (AssumedSets([0, 1], [3, 1, 1, 1, 1]), None),
         (None, 3),
+        (PilotFile("/somewhere/pilot.dat"), None),
     )
     questions = tuple(
         Question(
@@ -87,13 +86,6 @@ def test_item_sets_targets_and_design():
     )
     survey = Survey("s", 10, questions, "one-each", "minimax", "ledger.json")
     assert survey_from_text(survey_to_text(survey)) == survey
-
-
-def test_a_pilot_is_not_written():
-    pilot = PilotSets(ItemSets(5, [0, 1, 1], [0, 2, 3]))
-    question = Question("q", (Level("a", 1.0, item_count=5),), kind="item-set", sets=pilot)
-    with pytest.raises(InputError, match="a pilot"):
-        survey_to_text(Survey("s", 10, (question,)))
 
 
 def test_sampled_choice():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import InputError
-from planner.set_model import AssumedSets, PilotSets
+from planner.set_model import AssumedSets, PilotFile
 from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells
@@ -66,7 +66,7 @@ class SetsDraft:
     sizes: str = "0, 40, 30, 20, 10"
     popularity: str = "zipf"
     padding: str = ""
-    pilot: PilotSets | None = None
+    pilot: PilotFile | None = None
     weights: tuple[float, ...] = ()
 
     @classmethod
@@ -82,7 +82,7 @@ class SetsDraft:
             return cls(sizes, popularity, padding)
         return cls(sizes, "given", padding, weights=tuple(float(w) for w in popularity))
 
-    def build(self) -> tuple[AssumedSets | PilotSets | None, int | None]:
+    def build(self) -> tuple[AssumedSets | PilotFile | None, int | None]:
         """What is known of the sets, and a padding length that is settled.
 
         Raises

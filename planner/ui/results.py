@@ -15,6 +15,7 @@ from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.padding import PaddingPlan
+from planner.planning.pilot import set_model_of
 from planner.planning.question_blocks import padding_of
 from planner.planning.targets import BudgetAnswer, smallest_budgets
 from planner.survey import Question
@@ -52,7 +53,7 @@ def answer(question: Question, users: int) -> Answer:
     plan = plan_question(question, objective=objective)
     if question.kind == "item-set":
         choice = choose_for_sets(
-            plan.alternatives, users, question.sets, question.padding_length, length
+            plan.alternatives, users, set_model_of(question), question.padding_length, length
         )
         return Answer(plan, choice, padding, length)
     return Answer(plan, choose_for_choices(question.policy, plan.alternatives), None, None)
