@@ -10,7 +10,7 @@ from planner.survey import Survey
 from planner.ui import show
 from planner.ui.draft import Built
 from planner.ui.state import replace_draft, session
-from planner.ui.whole import plan_survey_with
+from planner.ui.survey_plans import plan_survey_with
 
 __all__ = ["show_scenarios"]
 
@@ -68,8 +68,6 @@ def _compare(built: Built) -> None:
     left, right = st.columns(2)
     first = left.selectbox("Compare", options, index=0, key="compare-first")
     second = right.selectbox("with", options, index=len(options) - 1, key="compare-second")
-    if first is None or second is None:
-        return
     try:
         plans = []
         for name in (first, second):
