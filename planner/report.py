@@ -96,7 +96,9 @@ def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
             "a": float(table.a[i]),
             "b": float(table.b[i]),
             "error": float(errors[i]),
-            "price": None if prices is None else float(prices[i]),
+            "price": None
+            if prices is None
+            else float(prices[i]) * (question.padding_length or 1) ** 2,
         }
         for i in range(min(policy.size, _MOST_LEVELS))
     ]

@@ -278,9 +278,9 @@ def _planned(
         choice = choose_for_sets(tables, users, sets, settled, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
+    apart = float(1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
     if left.kind == "categorical":  # the allocation's error is that of opt0
-        apart = (1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
-        error = plan.table.objective_value / fraction + float(apart)
+        error = plan.table.objective_value / fraction + apart
     fixed = block_of(spending, users).fixed
     set_error = (error, fixed) if left.kind == "item-set" else None
     return PlannedQuestion(
@@ -293,7 +293,7 @@ def _planned(
         choice,
         padding,
         spending.padding_length,
-        answer_targets(asked, plan, users, fraction, set_error),
+        answer_targets(asked, plan, users, fraction, set_error, apart),
         explain(plan.table, asked.name, spending.padding_length),
     )
 
