@@ -33,15 +33,31 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
+    from planner.mechanisms.bisample import BiSample, BiSampleMD, prepare_value
     from planner.mechanisms.coins import TwoCoinResponse
+    from planner.mechanisms.forced_answer import Harmony
+    from planner.mechanisms.piecewise import Hybrid, Piecewise
+    from planner.mechanisms.privkvm import PrivKVM
+    from planner.mechanisms.sampled_attributes import SampledAttributes
     from planner.mechanisms.sampling_privacy import SamplingPrivacy
+    from planner.numeric_domain import NumericDomain
     from planner.objective import Objective
+    from planner.planning.answer_rate import AnswerRateModel
+    from planner.planning.answer_rate_plan import AnswerRatePlan, plan_answer_rate
     from planner.planning.sampling_plan import SamplingPlan, plan_sampling
     from planner.planning.sampling_question import SamplingQuestion
     from planner.planning.sampling_views import GuaranteeViews, guarantee_views
     from planner.policy import PrivacyPolicy
+    from planner.preference_file import read_preferences
+    from planner.preferences import (
+        EmpiricalPreferences,
+        GammaPreferences,
+        HistogramPreferences,
+        LognormalPreferences,
+        NormalPreferences,
+    )
     from planner.solvers import baseline, solve
-    from planner.survey import Level, Question, Survey
+    from planner.survey import Level, Numeric, Question, Survey
     from planner.survey_file import load_survey
     from planner.table import Certificate, UnaryTable
 
@@ -57,15 +73,31 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
+    "mechanisms.bisample": ("BiSample", "BiSampleMD", "prepare_value"),
     "mechanisms.coins": ("TwoCoinResponse",),
+    "mechanisms.forced_answer": ("Harmony",),
+    "mechanisms.piecewise": ("Hybrid", "Piecewise"),
+    "mechanisms.privkvm": ("PrivKVM",),
+    "mechanisms.sampled_attributes": ("SampledAttributes",),
     "mechanisms.sampling_privacy": ("SamplingPrivacy",),
+    "numeric_domain": ("NumericDomain",),
     "objective": ("Objective",),
+    "planning.answer_rate": ("AnswerRateModel",),
+    "planning.answer_rate_plan": ("AnswerRatePlan", "plan_answer_rate"),
     "planning.sampling_plan": ("SamplingPlan", "plan_sampling"),
     "planning.sampling_question": ("SamplingQuestion",),
     "planning.sampling_views": ("GuaranteeViews", "guarantee_views"),
     "policy": ("PrivacyPolicy",),
+    "preference_file": ("read_preferences",),
+    "preferences": (
+        "EmpiricalPreferences",
+        "GammaPreferences",
+        "HistogramPreferences",
+        "LognormalPreferences",
+        "NormalPreferences",
+    ),
     "solvers": ("baseline", "solve"),
-    "survey": ("Level", "Question", "Survey"),
+    "survey": ("Level", "Numeric", "Question", "Survey"),
     "survey_file": ("load_survey",),
     "table": ("Certificate", "UnaryTable"),
 }

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from planner.answer_rate_cli import answer_rate
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(answer_rate)
 app.command()(sampling)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]

@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import InputError
-from planner.policy import PrivacyPolicy
+from planner.numeric_domain import NumericDomain
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.preferences import Preferences
 
-__all__ = ["KINDS", "Level", "Question", "Sampling", "Survey"]
+__all__ = ["KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
 
-KINDS = ("categorical", "sampled-choice")
+KINDS = ("categorical", "sampled-choice", "numeric")
 _MAX_USERS = 10**12
 Rule = str | tuple[tuple[float, ...], ...]
 
@@ -68,6 +70,32 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
+class Numeric:
+    """What a ``"numeric"`` question is about, instead of levels.
+
+    The meaning, ranges and checks of all fields but ``epsilon`` are those of
+    :class:`planner.planning.answer_rate.AnswerRateModel`.
+
+    Parameters
+    ----------
+    epsilon:
+        Budget that everybody is offered, in nats, above 0, at most 50; ``None`` while
+        it is still to be chosen.
+    """
+
+    domain: NumericDomain
+    preferences: Preferences | None = None
+    epsilon: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 < self.epsilon <= MAX_EPSILON:
+            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """One question and what its answers need.
 
@@ -76,14 +104,17 @@ class Question:
     name:
         Distinct within the survey.
     levels:
-        At least one.
+        At least one; none for ``"numeric"``.
     rule:
         ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
     kind:
         ``"categorical"``: every person holds exactly one answer.
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
+        ``"numeric"``: a number or no answer.
     sampling:
         For ``"sampled-choice"``, and only for it.
+    numeric:
+        For ``"numeric"``, and only for it.
 
     Raises
     ------
@@ -102,12 +133,20 @@ class Question:
     rule: Rule = "min"
     kind: str = "categorical"
     sampling: Sampling | None = None
+    numeric: Numeric | None = None
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if (self.kind == "numeric") != (self.numeric is not None):
+            allowed = "given" if self.kind == "numeric" else "left out"
+            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
         self._check_sampling()
+        if self.kind == "numeric":
+            if self.levels or self.rule != "min":
+                raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
+            return
         home: dict[str, str] = {}
         for level in self.levels:
             for item in level.items:
@@ -135,7 +174,9 @@ class Question:
 
     @property
     def policy(self) -> PrivacyPolicy:
-        """The levels as a privacy policy."""
+        """The levels as a privacy policy; a numeric question has none."""
+        if self.kind == "numeric":
+            raise InputError("kind", self.kind, "one with levels", "It has one budget for all.")
         return PrivacyPolicy(
             [level.epsilon for level in self.levels],
             [level.item_count for level in self.levels],

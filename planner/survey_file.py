@@ -7,11 +7,12 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
-from planner.survey import Level, Question, Sampling, Survey
+from planner.survey import KINDS, Level, Question, Sampling, Survey
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -69,7 +70,7 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
         raise FileError(source, f"is not valid TOML: {error}", "Correct that line.") from error
     try:
         file = _SurveyFile.model_validate(document)
-        return file.to_survey()
+        return file.to_survey(Path(source).parent)
     except ValidationError as error:
         raise FileError(source, _explain(error, document)) from error
     except InputError as error:
@@ -81,19 +82,22 @@ def _text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+def _known_kind(value: Any) -> Any:
+    """Checked before the keys: which ones are missing depends on the kind."""
+    if value not in KINDS:
+        raise InputError("kind", value, f"one of {', '.join(KINDS)}")
+    return value
 
 
-class _LevelTable(_Table):
+class _LevelTable(Table):
     name: str
     epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
-    items: list[Annotated[str, BeforeValidator(_text)]] = []
+    items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
-    yes_counts: list[int] = []
+    yes_counts: list[int] = Field(default=[])
 
 
-class _SamplingTable(_Table):
+class _SamplingTable(Table):
     relies_on: str
     acknowledged: str | None = None
     cap: float = 0.45
@@ -102,14 +106,14 @@ class _SamplingTable(_Table):
     everyone_has_value: bool = False
 
 
-class _QuestionTable(_Table):
+class _QuestionTable(Table):
     name: str
-    kind: str = "categorical"
+    kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self) -> Question:
+    def to_question(self, _folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         levels = tuple(
             Level(
@@ -128,17 +132,30 @@ class _QuestionTable(_Table):
             raise FileError(f"question {self.name!r}", str(error)) from error
 
 
-class _SurveyTable(_Table):
+class _SurveyTable(Table):
     name: str
     users: int
 
 
-class _SurveyFile(_Table):
-    survey: _SurveyTable
-    question: list[_QuestionTable] = Field(min_length=1)
+def _kind_of_table(question: Any) -> str:
+    numeric = isinstance(question, dict) and question.get("kind") == "numeric"
+    return _NUMERIC if numeric else _LEVELLED
 
-    def to_survey(self) -> Survey:
-        questions = tuple(question.to_question() for question in self.question)
+
+# Tags of tables that differ by what they are about; no key of a survey file has such a name.
+_NUMERIC, _LEVELLED = "(numeric)", "(levels)"
+_AnyQuestion = Annotated[
+    Annotated[_QuestionTable, Tag(_LEVELLED)] | Annotated[NumericTable, Tag(_NUMERIC)],
+    Discriminator(_kind_of_table),
+]
+
+
+class _SurveyFile(Table):
+    survey: _SurveyTable
+    question: list[_AnyQuestion] = Field(min_length=1)
+
+    def to_survey(self, folder: Path) -> Survey:
+        questions = tuple(question.to_question(folder) for question in self.question)
         return Survey(self.survey.name, self.survey.users, questions)
 
 
@@ -146,6 +163,8 @@ def _explain(error: ValidationError, document: dict[str, Any]) -> str:
     """The first mistake, with its place written as in the file."""
     first = error.errors(include_url=False)[0]
     *parents, key = first["loc"]
+    if first["type"].startswith("union_tag"):
+        parents, key = [*parents, key], "model"
     place = _place([*parents, key], document)
     if first["type"] == "extra_forbidden":
         known = _known_keys(parents)
@@ -163,6 +182,8 @@ def _explain(error: ValidationError, document: dict[str, Any]) -> str:
 def _place(location: list[Any], document: Any) -> str:
     words: list[str] = []
     for part in location:
+        if part in (_NUMERIC, _LEVELLED, *PREFERENCE_TABLES):
+            continue
         if isinstance(part, int):
             document = document[part]
             name = document.get("name") if isinstance(document, dict) else None
@@ -174,12 +195,13 @@ def _place(location: list[Any], document: Any) -> str:
 
 
 def _known_keys(parents: list[Any]) -> list[str]:
-    table: dict[str, type[_Table]] = {
+    table: dict[str, type[Table]] = PREFERENCE_TABLES | {
         "survey": _SurveyTable,
-        "question": _QuestionTable,
+        _LEVELLED: _QuestionTable,
+        _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
     }
     names = [part for part in parents if isinstance(part, str)]
-    owner: type[_Table] = table[names[-1]] if names else _SurveyFile
+    owner: type[Table] = table[names[-1]] if names else _SurveyFile
     return list(owner.model_fields)

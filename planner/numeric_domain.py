@@ -1,0 +1,117 @@
+"""The range of a numeric question, and its map to [-1, 1] where the mechanisms work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+
+__all__ = ["NumericDomain"]
+
+
+@dataclass(frozen=True, slots=True)
+class NumericDomain:
+    """The range of a numeric question, mapped to ``[-1, 1]`` and back.
+
+    Parameters
+    ----------
+    lower, upper:
+        Smallest and largest possible answer, finite, ``lower < upper``.
+    yes_no:
+        The only answers are ``lower`` ("no") and ``upper`` ("yes"); estimates then
+        report the share of "yes" too.
+
+    Raises
+    ------
+    InputError
+        The bounds are not finite numbers with ``lower < upper``.
+
+    Examples
+    --------
+    >>> age = NumericDomain(17, 90)
+    >>> age.to_unit(np.array([17.0, 53.5, 90.0, np.nan])).tolist()
+    [-1.0, 0.0, 1.0, nan]
+    >>> age.from_unit(0.0)
+    53.5
+    """
+
+    lower: float = -1.0
+    upper: float = 1.0
+    yes_no: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            value = getattr(self, name)
+            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+            if not number or not isfinite(value):
+                raise InputError(name, value, "a finite number")
+            object.__setattr__(self, name, float(value))
+        if not self.lower < self.upper:
+            remedy = "Swap the bounds, or widen the domain."
+            raise InputError("lower", self.lower, f"below upper, which is {self.upper!r}", remedy)
+        if not isfinite(self.upper - self.lower):
+            raise InputError("upper", self.upper, "such that upper - lower is finite")
+
+    @property
+    def center(self) -> float:
+        """The answer that maps to 0."""
+        return self.lower / 2 + self.upper / 2
+
+    @property
+    def radius(self) -> float:
+        """Half the width: one unit of ``[-1, 1]`` in the question's unit."""
+        return (self.upper - self.lower) / 2
+
+    def answers(self, values: ArrayLike, argument: str = "values") -> NDArray[Any]:
+        """Return the values as a column of numbers, each in the domain or NaN.
+
+        Raises
+        ------
+        InputError
+            Empty, not a column of numbers, or a value outside the domain.
+        """
+        column = _number_column(argument, values)
+        # fmin and fmax pass over NaN and see infinities.
+        if np.fmin.reduce(column) < self.lower or np.fmax.reduce(column) > self.upper:
+            first = int(np.flatnonzero((column < self.lower) | (column > self.upper))[0])
+            raise InputError(
+                f"{argument}[{first}]",
+                float(column[first]),
+                f"from {self.lower:g} to {self.upper:g}, or NaN for no answer",
+                "Clip it, correct it, or widen the domain before anybody is asked.",
+            )
+        if self.yes_no:
+            known = (column == self.lower) | (column == self.upper) | np.isnan(column)
+            for i in np.flatnonzero(~known)[:1]:
+                allowed = f"{self.lower:g} (no), {self.upper:g} (yes) or NaN for no answer"
+                raise InputError(f"{argument}[{i}]", float(column[i]), allowed)
+        return column
+
+    def to_unit(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Map ``[lower, upper]`` to ``[-1, 1]``; NaN stays NaN."""
+        share = (values.astype(np.float64) - self.lower) / (self.upper - self.lower)
+        return np.clip(2 * share - 1, -1.0, 1.0)
+
+    def from_unit(self, unit: float) -> float:
+        """Map a number from ``[-1, 1]`` back to the question's unit."""
+        return self.center + self.radius * unit
+
+
+def _number_column(argument: str, values: ArrayLike) -> NDArray[Any]:
+    if isinstance(values, np.ma.MaskedArray):  # asarray would reveal what the mask hides
+        raise InputError(argument, "a masked array", "a plain array", "Use NaN for no answer.")
+    try:
+        column = np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputError(argument, values, "a list of numbers") from None
+    if column.dtype.kind not in "iuf":
+        remedy = "Use NaN for no answer."
+        raise InputError(argument, values, "a list of numbers, one per user", remedy)
+    if column.ndim != 1 or column.size == 0:
+        raise InputError(argument, column.shape, "one number per user, at least one user")
+    return column

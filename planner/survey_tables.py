@@ -1,0 +1,115 @@
+"""Tables of a survey file for numeric questions; :mod:`planner.survey_file` has the others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from planner.budget_text import parse_epsilon
+from planner.errors import FileError, InputError
+from planner.numeric_domain import NumericDomain
+from planner.preference_file import read_preferences
+from planner.preferences import (
+    GammaPreferences,
+    HistogramPreferences,
+    LognormalPreferences,
+    NormalPreferences,
+    Preferences,
+)
+from planner.survey import Numeric, Question
+
+__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table"]
+
+
+class Table(BaseModel):
+    """A table of a survey file: unknown keys and wrong types are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _Normal(Table):
+    model: Literal["normal"]
+    mean: float
+    sd: float
+
+    def read(self, _folder: Path) -> Preferences:
+        return NormalPreferences(self.mean, self.sd)
+
+
+class _Lognormal(Table):
+    model: Literal["lognormal"]
+    median: float
+    sigma: float
+
+    def read(self, _folder: Path) -> Preferences:
+        return LognormalPreferences(self.median, self.sigma)
+
+
+class _Gamma(Table):
+    model: Literal["gamma"]
+    shape: float
+    scale: float
+
+    def read(self, _folder: Path) -> Preferences:
+        return GammaPreferences(self.shape, self.scale)
+
+
+class _Histogram(Table):
+    model: Literal["histogram"]
+    edges: list[float]
+    shares: list[float]
+
+    def read(self, _folder: Path) -> Preferences:
+        return HistogramPreferences(self.edges, self.shares)
+
+
+class _Sample(Table):
+    model: Literal["sample"]
+    file: str
+    column: str | None = None
+
+    def read(self, folder: Path) -> Preferences:
+        return read_preferences(folder / self.file, self.column)
+
+
+PREFERENCE_TABLES: dict[str, type[Table]] = {
+    "normal": _Normal,
+    "lognormal": _Lognormal,
+    "gamma": _Gamma,
+    "histogram": _Histogram,
+    "sample": _Sample,
+}
+
+
+class NumericTable(Table):
+    """A question of the kind ``"numeric"``."""
+
+    name: str
+    kind: Literal["numeric"]
+    lower: float
+    upper: float
+    yes_no: bool = False
+    epsilon: Annotated[float | None, BeforeValidator(parse_epsilon)] = None
+    mean: float | None = None
+    sd: float | None = None
+    correlation: float = 0.0
+    preferences: (
+        Annotated[
+            _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
+        ]
+        | None
+    ) = None
+
+    def to_question(self, folder: Path) -> Question:
+        """The question; a sample's file is looked for in the survey's ``folder``."""
+        try:
+            domain = NumericDomain(self.lower, self.upper, self.yes_no)
+            preferences = None if self.preferences is None else self.preferences.read(folder)
+            numeric = Numeric(
+                domain, preferences, self.epsilon, self.mean, self.sd, self.correlation
+            )
+            return Question(self.name, (), kind="numeric", numeric=numeric)
+        except InputError as error:
+            raise FileError(f"question {self.name!r}", str(error)) from error
