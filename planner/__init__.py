@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.audit import audit_levels, audit_samples, audit_sets
     from planner.errors import (
         ConvergenceError,
         FileError,
@@ -33,13 +34,21 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
+    from planner.estimates import Estimates
+    from planner.mechanisms.aggregate import Aggregate
     from planner.mechanisms.bisample import BiSample, BiSampleMD, prepare_value
     from planner.mechanisms.coins import TwoCoinResponse
+    from planner.mechanisms.direct import GeneralizedRandomizedResponse
     from planner.mechanisms.forced_answer import Harmony
+    from planner.mechanisms.hashing import OptimizedLocalHashing
+    from planner.mechanisms.itemsets import ItemSets
+    from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
     from planner.mechanisms.piecewise import Hybrid, Piecewise
     from planner.mechanisms.privkvm import PrivKVM
     from planner.mechanisms.sampled_attributes import SampledAttributes
     from planner.mechanisms.sampling_privacy import SamplingPrivacy
+    from planner.mechanisms.subset import SubsetSelection
+    from planner.mechanisms.unary import UnaryMechanism
     from planner.numeric_domain import NumericDomain
     from planner.objective import Objective
     from planner.planning.answer_rate import AnswerRateModel
@@ -48,6 +57,7 @@ if TYPE_CHECKING:
     from planner.planning.sampling_question import SamplingQuestion
     from planner.planning.sampling_views import GuaranteeViews, guarantee_views
     from planner.policy import PrivacyPolicy
+    from planner.prediction import Prediction, predict, verdict
     from planner.preference_file import read_preferences
     from planner.preferences import (
         EmpiricalPreferences,
@@ -63,6 +73,7 @@ if TYPE_CHECKING:
 
 # Loaded on first use: a client that only randomises must not pay for the solvers.
 _HOMES = {
+    "audit": ("audit_levels", "audit_samples", "audit_sets"),
     "errors": (
         "ConvergenceError",
         "FileError",
@@ -73,13 +84,21 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
+    "estimates": ("Estimates",),
+    "mechanisms.aggregate": ("Aggregate",),
     "mechanisms.bisample": ("BiSample", "BiSampleMD", "prepare_value"),
     "mechanisms.coins": ("TwoCoinResponse",),
+    "mechanisms.direct": ("GeneralizedRandomizedResponse",),
     "mechanisms.forced_answer": ("Harmony",),
+    "mechanisms.hashing": ("OptimizedLocalHashing",),
+    "mechanisms.itemsets": ("ItemSets",),
+    "mechanisms.padding": ("PaddedUnaryMechanism", "set_budgets"),
     "mechanisms.piecewise": ("Hybrid", "Piecewise"),
     "mechanisms.privkvm": ("PrivKVM",),
     "mechanisms.sampled_attributes": ("SampledAttributes",),
     "mechanisms.sampling_privacy": ("SamplingPrivacy",),
+    "mechanisms.subset": ("SubsetSelection",),
+    "mechanisms.unary": ("UnaryMechanism",),
     "numeric_domain": ("NumericDomain",),
     "objective": ("Objective",),
     "planning.answer_rate": ("AnswerRateModel",),
@@ -88,6 +107,7 @@ _HOMES = {
     "planning.sampling_question": ("SamplingQuestion",),
     "planning.sampling_views": ("GuaranteeViews", "guarantee_views"),
     "policy": ("PrivacyPolicy",),
+    "prediction": ("Prediction", "predict", "verdict"),
     "preference_file": ("read_preferences",),
     "preferences": (
         "EmpiricalPreferences",

@@ -12,6 +12,7 @@ from rich.console import Console
 from planner.answer_rate_cli import answer_rate
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
+from planner.simulate_cli import simulate
 
 __all__ = ["app", "main"]
 
@@ -25,6 +26,7 @@ app = typer.Typer(
 
 app.command()(answer_rate)
 app.command()(sampling)
+app.command()(simulate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 
-__all__ = ["Estimates"]
+__all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,22 @@ class Estimates:
         The standard deviation each would have if the truth were zero.
     users:
         Number of reports behind them, at least 1.
+
+    Raises
+    ------
+    InputError
+        No users, columns of different lengths, or numbers that are not finite.
+
+    Examples
+    --------
+    >>> counts = Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200)
+    >>> lower, upper = counts.intervals(level=0.95)
+    >>> lower.round(1).tolist(), upper.round(1).tolist()
+    ([70.4, -25.6], [109.6, 9.6])
+    >>> counts.significant(level=0.99).tolist()
+    [True, False]
+    >>> counts.clipped().values.tolist()
+    [90.0, 0.0]
     """
 
     values: NDArray[np.float64]
@@ -45,3 +61,121 @@ class Estimates:
                 raise InputError(name, column, "finite; and, for standard errors, not negative")
             column.setflags(write=False)
             object.__setattr__(self, name, column)
+
+    # -- how sure ------------------------------------------------------------
+
+    def intervals(
+        self, level: float = 0.95, simultaneous: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper ends of confidence intervals for the true quantities.
+
+        They cover the randomness of the reports, not of who was asked. Estimates are sums
+        over many users, taken as normal.
+
+        Parameters
+        ----------
+        level:
+            Probability of covering, above 0, below 1.
+        simultaneous:
+            False: each interval covers with probability ``level``. True: all
+            of them together do (Bonferroni).
+        """
+        share = (1 - _level(level)) / (self.values.size if simultaneous else 1)
+        reach = normal_quantile(1 - share / 2) * self.standard_errors
+        return self.values - reach, self.values + reach
+
+    def smallest_significant(
+        self, level: float = 0.95, simultaneous: bool = True
+    ) -> NDArray[np.float64]:
+        """The smallest estimate that is distinguishable from zero, shape ``(k,)``.
+
+        One-sided: an item that nobody has exceeds it with probability ``1 - level``;
+        with ``simultaneous``, any such item of all does (Bonferroni).
+        """
+        share = (1 - _level(level)) / (self.values.size if simultaneous else 1)
+        return normal_quantile(1 - share) * self.null_standard_errors
+
+    def significant(self, level: float = 0.95, simultaneous: bool = True) -> NDArray[np.bool_]:
+        """Which estimates are distinguishable from zero; see :meth:`smallest_significant`."""
+        return self.values > self.smallest_significant(level, simultaneous)
+
+    def top(self, k: int) -> NDArray[np.int64]:
+        """Positions of the ``k`` largest estimates, largest first, earlier first in a tie."""
+        if not 1 <= k <= self.values.size:
+            raise InputError("top", k, f"from 1 to the number of items, {self.values.size}")
+        return np.argsort(-self.values, kind="stable")[:k].astype(np.int64)
+
+    # -- post-processing: costs no privacy, and unbiasedness is lost ----------
+
+    def clipped(self) -> ProcessedCounts:
+        """Every count moved into ``[0, users]``. Small counts become too large on average."""
+        values = np.clip(self.values, 0, self.users)
+        return ProcessedCounts(values, "clipped to [0, users]; no longer unbiased")
+
+    def on_simplex(self) -> ProcessedCounts:
+        """The nearest counts that are not negative and sum to ``users``, for single items.
+
+        Nearest by least squares weighted by one over the variance: minimise
+        ``sum (x_k - v_k)^2 / s_k^2``. The solution is ``max(0, v_k - lambda s_k^2)``: an
+        uncertain count gives way more than a certain one, where subtracting the same
+        number from all ("norm-sub") is right only for equal variances.
+
+        Examples
+        --------
+        >>> Estimates([60, 50, -2], [5, 10, 5], [5, 10, 5], users=100).on_simplex().values.tolist()
+        [58.0, 42.0, 0.0]
+        """
+        v, weight = self.values, np.square(np.maximum(self.standard_errors, 1e-300))
+        order = np.argsort(-v / weight, kind="stable")
+        shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
+        active = np.flatnonzero(v[order] / weight[order] > shift)  # a prefix, never empty
+        multiplier = shift[active[-1]]
+        values = np.maximum(0.0, v - multiplier * weight)
+        return ProcessedCounts(values, "weighted projection onto the simplex; no longer unbiased")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProcessedCounts:
+    """Post-processed counts. They look better and are biased; standard errors do not apply.
+
+    Attributes
+    ----------
+    values:
+        Counts in users, shape ``(k,)``.
+    method:
+        What was done, in words; show it with the numbers.
+    """
+
+    values: NDArray[np.float64]
+    method: str
+
+
+def precision_at(chosen: ArrayLike, true_counts: ArrayLike) -> float:
+    """Share of the chosen items that are among the truly most frequent, 0 to 1.
+
+    With ``k`` items chosen, those count whose true count reaches the ``k``-th largest,
+    so that a tie is never counted as a mistake (IDUE paper, section VII).
+
+    Examples
+    --------
+    >>> precision_at([0, 3], true_counts=[9, 8, 1, 8])
+    1.0
+    """
+    picked, counts = np.asarray(chosen), np.asarray(true_counts)
+    if not 1 <= picked.size <= counts.size:
+        raise InputError("chosen", picked.size, f"from 1 to {counts.size} items")
+    least = np.sort(counts)[-picked.size]
+    return float(np.mean(counts[picked] >= least))
+
+
+def normal_quantile(probability: float) -> float:
+    """Quantile of the standard normal distribution."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
+def _level(level: float) -> float:
+    if not 0 < level < 1:
+        raise InputError("level", level, "a probability above 0 and below 1")
+    return level

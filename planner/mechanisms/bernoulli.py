@@ -3,24 +3,27 @@
 A lane is 1 with probability ``k / 2^32`` exactly: draw a 32-digit binary number
 ``U`` uniformly and ask whether ``U < k``. The first digit at which ``U`` and ``k``
 differ decides, and the answer is then ``k``'s digit. A random word says for 64 lanes
-at once whether this digit differs (probability 1/2 each). After 12 digits all but one
-lane in 4096 are decided; the others get their remaining 20 digits one by one.
+at once whether this digit differs (probability 1/2 each). Ten digits are drawn for all
+words, eight more for the words that still have an undecided lane (one in sixteen), and
+the last fourteen one by one for the lanes (one in 2^18) that need them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.mechanisms.packed import pack, words_for
+from planner.mechanisms.packed import pack, unpack, words_for
 
 __all__ = ["GRID", "GRID_BITS", "BernoulliRows", "thresholds_above", "thresholds_below"]
 
 GRID_BITS = 32
 GRID = 2**GRID_BITS
-_BULK = 12  # digits compared for all lanes; fewer leave too many to the one-by-one end
-_REST = GRID_BITS - _BULK
+_FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
+_REST = GRID_BITS - _FIRST - _SECOND
 
 
 def thresholds_below(probabilities: ArrayLike) -> NDArray[np.int64]:
@@ -51,12 +54,12 @@ class BernoulliRows:
     Examples
     --------
     >>> rows = np.empty((4, 1), dtype=np.uint64)
-    >>> BernoulliRows([2**31, 0], rows=4).fill(rows, np.random.default_rng(1))
+    >>> BernoulliRows([2**31, 0], rows=4).fill(rows, np.random.default_rng(3))
     >>> rows.ravel().tolist()  # the second bit never comes up
-    [1, 0, 0, 0]
+    [1, 1, 1, 0]
     """
 
-    __slots__ = ("_digits", "_low", "_words")
+    __slots__ = ("_first", "_low", "_mask", "_scratch", "_second", "_size", "_words")
 
     def __init__(self, thresholds: ArrayLike, rows: int) -> None:
         values = np.asarray(thresholds)
@@ -64,34 +67,97 @@ class BernoulliRows:
         if not whole or values.min() < 0 or values.max() >= GRID:
             raise InputError("thresholds", thresholds, f"a list of integers from 0 to {GRID - 1}")
         self._words = words_for(values.size)
-        lanes = np.zeros(64 * self._words, dtype=np.uint32)  # lanes beyond the row stay 0
+        lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
         lanes[: values.size] = values
+        self._size = self._words * rows
+        self._scratch: list[NDArray[np.uint64]] = []  # one for each thread at work, used again
+        self._mask = pack(np.ones((1, values.size), dtype=np.uint8))[0, -1]
         self._low = lanes & np.uint32(2**_REST - 1)
-        bits = (lanes >> np.arange(_REST, GRID_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
-        self._digits = np.tile(pack(bits), rows)  # a whole chunk's: long loops are fast loops
+        digits = pack(
+            (lanes >> np.arange(_REST, GRID_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
+        )
+        self._second = digits[:_SECOND]
+        # A whole chunk's digits: long loops are fast loops.
+        self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
 
     def fill(self, out: NDArray[np.uint64], rng: np.random.Generator) -> None:
-        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
+        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``.
+
+        Raises
+        ------
+        InputError
+            ``out`` is not such an array, or the generator's raw words have 32 bits.
+        """
+        if isinstance(rng.bit_generator, np.random.MT19937):
+            raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
+        if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
+            raise InputError("out", out.shape, f"contiguous, at most {self._size} words")
         flat = out.reshape(-1)
-        draw = rng.bit_generator.random_raw
-        change = np.empty_like(flat)
-        decided = np.zeros_like(flat)
-        flat[:] = 0
-        for digit in self._digits:  # from the last digit to the first: the first decides
-            differs = draw(flat.size)
-            np.bitwise_xor(flat, digit[: flat.size], out=change)
-            np.bitwise_and(change, differs, out=change)
-            np.bitwise_xor(flat, change, out=flat)  # where they differ: the threshold's digit
-            np.bitwise_or(decided, differs, out=decided)
-        self._finish(flat, np.bitwise_not(decided, out=decided), rng)
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:  # a thread more at work than ever before
+            scratch = np.empty((3, self._size), dtype=np.uint64)
+        undecided = _compare(flat, self._first, rng, scratch[:, : flat.size])
+        words = np.flatnonzero(undecided)
+        lanes = undecided[words]
+        self._scratch.append(scratch)
+        column = words % self._words
+        more, *space = np.empty((4, words.size), dtype=np.uint64)
+        undecided = _compare(more, [digit[column] for digit in self._second], rng, space) & lanes
+        self._finish(more, undecided, column, rng)
+        flat[words] |= more & lanes
+        out[:, -1] &= self._mask
 
     def _finish(
-        self, flat: NDArray[np.uint64], undecided: NDArray[np.uint64], rng: np.random.Generator
+        self,
+        flat: NDArray[np.uint64],
+        undecided: NDArray[np.uint64],
+        column: NDArray[np.int64],
+        rng: np.random.Generator,
     ) -> None:
+        """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
         words = np.flatnonzero(undecided)
-        bits = np.unpackbits(undecided[words].view(np.uint8), bitorder="little")
-        lanes = np.flatnonzero(bits)
-        column = (words[lanes >> 6] % self._words) * 64 + (lanes & 63)
-        rest = rng.integers(2**_REST, size=lanes.size, dtype=np.uint32)
-        bits[lanes] = rest < self._low[column]
-        flat[words] |= np.packbits(bits, bitorder="little").view(np.uint64)
+        bits = unpack(undecided[words, None], 64)
+        row, lane = np.nonzero(bits)
+        place = column[words[row]] * 64 + lane
+        bits[row, lane] = rng.integers(2**_REST, size=row.size, dtype=np.uint32) < self._low[place]
+        flat[words] |= pack(bits)[:, 0]
+
+
+def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:
+    """The digit of a chunk's lanes; a plain bool if all lanes have the same, as often."""
+    if not digit.any():
+        return False
+    return True if not (~digit).any() else np.tile(digit, rows)
+
+
+def _compare(
+    flat: NDArray[np.uint64],
+    digits: Sequence[NDArray[np.uint64] | bool],
+    rng: np.random.Generator,
+    scratch: Iterable[NDArray[np.uint64]],
+) -> NDArray[np.uint64]:
+    """Compare from the last digit to the first; write the answers, return the undecided lanes.
+
+    Where a digit differs, the answer becomes the threshold's digit. A random word may as
+    well say where digits agree, so that lanes with digit 0 take one operation.
+    """
+    draw = rng.bit_generator.random_raw
+    change, decided, agreed = scratch
+    flat[:] = decided[:] = 0
+    agreed[:] = ~np.uint64(0)
+    for digit in digits:
+        word = draw(flat.size)
+        if digit is False:
+            np.bitwise_and(flat, word, out=flat)
+            np.bitwise_and(agreed, word, out=agreed)
+            continue
+        if digit is True:
+            np.bitwise_or(flat, word, out=flat)
+        else:
+            np.bitwise_xor(flat, digit[: flat.size], out=change)
+            np.bitwise_and(change, word, out=change)
+            np.bitwise_xor(flat, change, out=flat)
+        np.bitwise_or(decided, word, out=decided)
+    np.bitwise_not(decided, out=decided)
+    return np.bitwise_and(decided, agreed, out=decided)

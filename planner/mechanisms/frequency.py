@@ -111,6 +111,19 @@ class FrequencyMechanism(ABC):
         n = int(counts.sum())
         return Aggregate(n, draw(counts, self.a) + draw(n - counts, self.b))
 
-    def _variance(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+    @property
+    def largest_set(self) -> int:
+        """Items per user: one."""
+        return 1
+
+    def variance_terms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """``(noise, signal)``: variance per user, and extra per user who has the item.
+
+        Each of shape ``(items,)``; ``Var = n noise + c signal``.
+        """
         noise = logodds.noise_from_probabilities(self.a, self.b)
-        return users * noise + counts * logodds.signal_from_probabilities(self.a, self.b)
+        return noise, logodds.signal_from_probabilities(self.a, self.b)
+
+    def _variance(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
+        noise, signal = self.variance_terms()
+        return users * noise + counts * signal

@@ -77,13 +77,11 @@ class ItemSets:
         if isinstance(sets, ItemSets):
             return sets
         try:
-            lists = [np.asarray(one).tolist() for one in sets]
-            starts = np.cumsum([0, *map(len, lists)])
+            lists = [list(one) for one in sets]
+            members = np.asarray(list(chain.from_iterable(lists)))
         except (TypeError, ValueError):
             raise InputError("sets", sets, "one list of item numbers per user") from None
-        return cls(
-            items, np.asarray(list(chain(*lists)), dtype=None if any(lists) else int), starts
-        )
+        return cls(items, members, np.cumsum([0, *map(len, lists)]))
 
     @property
     def users(self) -> int:

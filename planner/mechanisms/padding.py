@@ -17,11 +17,10 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import GRID
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
-from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
+from planner.mechanisms.unary import ROUNDING, UnaryMechanism, draw_reports, unary_law
 
 __all__ = ["PaddedUnaryMechanism", "set_budgets"]
 
-_SLACK = 1e-9
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
@@ -80,10 +79,9 @@ class PaddedUnaryMechanism:
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not whole or not 1 <= length <= 2**20:
             raise InputError("padding_length", length, f"a whole number from 1 to {2**20}")
-        a, b = self.unary.thresholds
-        s, w = logodds.to_log_odds(a / GRID, b / GRID)
+        s, w = self.unary.log_odds()
         excess = float(np.max(s + w - np.diag(self.unary.table.policy.bounds())))
-        if excess > _SLACK:
+        if excess > ROUNDING:
             reason = f"a level's items and dummies exceed their own budget by {excess:.3g} nats"
             raise VerificationError(reason, "Solve with the rows (i, i) for every level.")
 
@@ -153,8 +151,23 @@ class PaddedUnaryMechanism:
         checked = as_sets(sets, self.items)
         once, twice = checked.sampling_sums(self.padding_length)
         a, b = self.unary.a, self.unary.b
-        noise = checked.users * logodds.noise_from_probabilities(a, b)
-        return self.padding_length**2 * (noise + once * (1 - 2 * b) / (a - b) - twice)
+        noise, length = self.variance_terms()[0], self.padding_length
+        return checked.users * noise + length**2 * (once * (1 - 2 * b) / (a - b) - twice)
+
+    @property
+    def largest_set(self) -> int:
+        """Items per user for which :meth:`variance_terms` hold: ``l``, or all if fewer."""
+        return min(self.padding_length, self.items)
+
+    def variance_terms(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """``(noise, signal)``: variance per user, and extra per user who has the item.
+
+        For sets of at most ``l`` items, where nothing is truncated. Each of shape ``(items,)``:
+        ``noise = l^2 b(1-b)/(a-b)^2``, ``signal = l (1-2b)/(a-b) - 1``.
+        """
+        a, b, length = self.unary.a, self.unary.b, self.padding_length
+        noise = length**2 * logodds.noise_from_probabilities(a, b)
+        return noise, length * (1 - 2 * b) / (a - b) - 1
 
     def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
         """An aggregate with the law that perturbing everybody would give, without reports.
@@ -175,8 +188,7 @@ class PaddedUnaryMechanism:
         that attain the two maxima have enough items to fill two sets, and is
         an upper bound otherwise.
         """
-        a, b = self.unary.thresholds
-        s, w = logodds.to_log_odds(a / GRID, b / GRID)
+        s, w = self.unary.log_odds()
         return float(s.max() + w.max())
 
     def output_law(self) -> NDArray[np.float64]:

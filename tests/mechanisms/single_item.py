@@ -1,7 +1,10 @@
 """The suite for mechanisms in which each user has one item."""
 
 import numpy as np
+import pytest
 
+from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import FiniteLawSuite
 
@@ -48,9 +51,41 @@ class SingleItemSuite(FiniteLawSuite):
         mechanism, rng = self.mechanism(), np.random.default_rng(9)
         truth = np.array([70, 20, 5, 4, 1])
         runs = np.array(
-            [mechanism.estimate(mechanism.draw_aggregate(truth, rng)).values for _ in range(20_000)]
+            [mechanism.estimate(mechanism.draw_aggregate(truth, rng)).values for _ in range(12_000)]
         )
         variance = mechanism.variance(truth)
         assert mean_is(runs, truth)
         assert mean_square_is(runs - truth, variance)
         assert not mean_square_is(runs - truth, variance * 1.05)
+
+    def test_bad_counts_are_refused(self):
+        mechanism, rng = self.mechanism(), np.random.default_rng(10)
+        before = rng.bit_generator.state
+        good = [1, 0, 0, 2, 0]
+        for bad in ([1, 2], [0] * 5, [-1, 2, 0, 0, 0], [0.5] * 5, [np.nan] * 5, [good], None):
+            with pytest.raises(InputError, match="true_counts"):
+                mechanism.variance(bad)
+            with pytest.raises(InputError, match="true_counts"):
+                mechanism.draw_aggregate(bad, rng)
+        with pytest.raises(InputError, match="rng"):
+            mechanism.draw_aggregate(good, 3)
+        assert rng.bit_generator.state == before
+
+    def test_bad_aggregates_are_refused(self):
+        with pytest.raises(InputError, match="users is 0"):
+            self.mechanism().estimate(Aggregate(0, np.zeros(5, dtype=int)))
+        with pytest.raises(InputError, match="counts"):
+            self.mechanism().estimate(Aggregate(7, np.zeros(4, dtype=int)))
+        with pytest.raises(InputError, match="number of users, 7"):
+            Aggregate(7, np.full(5, 8))
+
+    def test_bad_budgets_and_domains_are_refused(self):
+        kind = type(self.mechanism())
+        make = {"rappor": kind.rappor, "oue": kind.oue} if hasattr(kind, "oue") else {"": kind}
+        for build in make.values():
+            for epsilon in (0, -1.0, np.nan, np.inf, 51, True, "1", None):
+                with pytest.raises(InputError, match="epsilon"):
+                    build(epsilon, 5)
+            for items in (1, 0, -3, 2.0, np.nan, True, None, 2**31):
+                with pytest.raises(InputError, match="items"):
+                    build(1.0, items)

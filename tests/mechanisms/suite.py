@@ -19,7 +19,7 @@ class MechanismSuite:
     """Unbiased, the stated variance, merging, seeds, and refusal of bad input."""
 
     users = 40  # people in one repetition; the laws tested are exact for any number
-    repeats = 20_000
+    repeats = 12_000
     bias_near_miss = 2.0  # in the unit of the estimates; must be noticed
 
     # -- hooks --------------------------------------------------------------

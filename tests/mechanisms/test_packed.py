@@ -20,21 +20,23 @@ def test_carry_save_counts_are_plain_counts(rows, items):
 
 
 THRESHOLDS = np.array([0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, GRID - 1])
+ONE_LEVEL = np.full(9, 0b01100110 * 2**24 + 12345)
 
 
-def test_bulk_draws_have_the_stated_law():
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, ONE_LEVEL])
+def test_bulk_draws_have_the_stated_law(thresholds):
     rows = np.empty((200_000, 1), dtype=np.uint64)
-    BernoulliRows(THRESHOLDS, rows=200_000).fill(rows, np.random.default_rng(0))
-    bits = unpack(rows, THRESHOLDS.size)
-    assert not rows[:, 0].astype(np.int64).max() >> THRESHOLDS.size  # nothing beyond the row
-    for k, threshold in enumerate(THRESHOLDS):
+    BernoulliRows(thresholds, rows=200_000).fill(rows, np.random.default_rng(0))
+    bits = unpack(rows, thresholds.size)
+    assert not rows[:, 0].astype(np.int64).max() >> thresholds.size  # nothing beyond the row
+    for k, threshold in enumerate(thresholds):
         probability = threshold / GRID
         ones = int(bits[:, k].sum())
         law = np.array([1 - probability, probability])
         assert draws_follow(np.array([200_000 - ones, ones]), law)
     # all bits of a row together: independent of each other
     middle = bits[:, 5:8] @ np.array([1, 2, 4])
-    p = THRESHOLDS[5:8] / GRID
+    p = thresholds[5:8] / GRID
     law = np.array(
         [np.prod([p[j] if (y >> j) & 1 else 1 - p[j] for j in range(3)]) for y in range(8)]
     )
@@ -53,7 +55,10 @@ def test_rows_and_lanes_are_uncorrelated():
 
 
 class AdversarialWords:
-    """A generator whose bulk words never decide, so that the last digits must."""
+    """A generator whose bulk words never decide, so that the last sixteen digits must.
+
+    No digit is the same for all lanes, so a word of zeros says "no lane differs".
+    """
 
     def __init__(self, rng):
         self.bit_generator = self
@@ -64,12 +69,12 @@ class AdversarialWords:
 
 
 def test_the_last_digits_count():
-    thresholds = np.array([2**20, 2**20 - 1, 2**19, 1, 5 * 2**20 + 2**18])
+    thresholds = np.array([GRID - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
     rows = np.empty((100_000, 1), dtype=np.uint64)
     draws = BernoulliRows(thresholds, rows=100_000)
     draws.fill(rows, AdversarialWords(np.random.default_rng(2)))
-    shares = unpack(rows, 5).mean(axis=0)
-    low = (thresholds % 2**20) / 2**20
+    shares = unpack(rows, 6).mean(axis=0)
+    low = (thresholds % 2**14) / 2**14
     assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
 
 
@@ -77,3 +82,14 @@ def test_the_last_digits_count():
 def test_bad_thresholds_are_refused(thresholds):
     with pytest.raises(InputError, match="thresholds"):
         BernoulliRows(thresholds, rows=1)
+
+
+def test_unsuitable_arrays_and_generators_are_refused():
+    draws, rng = BernoulliRows([1, 2], rows=4), np.random.default_rng(0)
+    for shape in ((5, 1), (2, 2), (4,)):
+        with pytest.raises(InputError, match="out"):
+            draws.fill(np.empty(shape, dtype=np.uint64), rng)
+    with pytest.raises(InputError, match="out"):
+        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], rng)
+    with pytest.raises(InputError, match="64-bit"):
+        draws.fill(np.empty((4, 1), dtype=np.uint64), np.random.Generator(np.random.MT19937(0)))

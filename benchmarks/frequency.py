@@ -1,0 +1,186 @@
+"""Frequency mechanisms beside their peers and the machine's limits, in one run.
+
+Run by hand: ``python benchmarks/frequency.py``; peers come with the extra ``bench``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import numpy as np
+from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
+
+from planner.mechanisms.bernoulli import GRID, BernoulliRows
+from planner.mechanisms.chunks import CHUNK_WORDS
+from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.packed import bit_counts
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.unary import UnaryMechanism
+
+USERS, ITEMS, EPSILON = 1_000_000, 1000, 1.0
+BIG_USERS, BIG_ITEMS = 990_002, 41_270
+PEER_USERS = 10_000
+
+
+def figures() -> list[Figure]:
+    words = words_a_second()
+    return [
+        collection(words),
+        *peers(),
+        aggregation(),
+        single_item_simulation(),
+        item_set_simulation(),
+        bulk_draws(words),
+    ]
+
+
+def words_a_second() -> float:
+    """Random 64-bit words a second from one core, in chunks as the draws take them."""
+    generator = np.random.SFC64(1)
+    return CHUNK_WORDS / seconds(lambda: generator.random_raw(CHUNK_WORDS), repeat=50)
+
+
+def collect(users: int = USERS) -> None:
+    mechanism = UnaryMechanism.oue(EPSILON, ITEMS)
+    rng = np.random.default_rng(1)
+    values = rng.integers(ITEMS, size=users)
+    mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng)))
+
+
+def plain_numpy(users: int, chunk: int = 1000) -> None:
+    """One float per bit, a thousand users at a time: what one writes without thinking."""
+    rng = np.random.default_rng(1)
+    values = rng.integers(ITEMS, size=users)
+    a, b = 0.5, 1 / (np.exp(EPSILON) + 1)
+    counts = np.zeros(ITEMS)
+    for start in range(0, users, chunk):
+        probability = np.full((chunk, ITEMS), b)
+        probability[np.arange(chunk), values[start : start + chunk]] = a
+        counts += (rng.random((chunk, ITEMS)) < probability).sum(axis=0)
+    (counts - users * b) / (a - b)
+
+
+def collection(words: float) -> Figure:
+    time, memory = seconds(collect), peak_megabytes(collect)
+    plain = seconds(lambda: plain_numpy(USERS // 10), repeat=1) * 10
+    least = 10.5 * USERS * -(-ITEMS // 64) / words / (os.cpu_count() or 1)
+    return Figure(
+        f"perturb + aggregate + estimate, {USERS:,} users x {ITEMS:,} items",
+        f"{time:.2f} s, {memory:.0f} MB",
+        "1 s, 600 MB",
+        time < 1 and memory < 600,
+        f"plain chunked NumPy {plain:.1f} s (a tenth of the users, times 10): {plain / time:.0f}x",
+        f"its random words alone {least:.2f} s on all cores",
+    )
+
+
+def peers() -> list[Figure]:
+    ours = seconds(lambda: collect(PEER_USERS))
+    rows = []
+    for module, run in (("multi_freq_ldpy", multi_freq_ldpy), ("pure_ldp", pure_ldp)):
+        if importlib.util.find_spec(module) is None:
+            peer = f"{module} is not installed (extra bench)"
+        else:
+            theirs = seconds(run)
+            peer = f"{module} {theirs:.3f} s: {theirs / ours:.0f}x"
+        what = f"the same, {PEER_USERS:,} users"
+        rows.append(Figure(what, f"{ours:.4f} s", peer=peer))
+    return rows
+
+
+def multi_freq_ldpy() -> None:
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
+
+    values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS)
+    reports = [UE_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
+    UE_Aggregator_MI(reports, EPSILON, optimal=True)
+
+
+def pure_ldp() -> None:
+    from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
+
+    client = UEClient(EPSILON, ITEMS, use_oue=True)
+    server = UEServer(EPSILON, ITEMS, use_oue=True)
+    for value in np.random.default_rng(1).integers(ITEMS, size=PEER_USERS):
+        server.aggregate(client.privatise(int(value) + 1))
+    server.estimate_all(range(1, ITEMS + 1), suppress_warnings=True)
+
+
+def aggregation() -> Figure:
+    reports = np.random.default_rng(1).integers(2**63, size=(USERS, 16), dtype=np.uint64)
+    rate = reports.nbytes / seconds(lambda: bit_counts(reports, ITEMS), repeat=7)
+    part = reports[: USERS // 20]
+    unpacked = part.nbytes / seconds(
+        lambda: np.unpackbits(part.view(np.uint8), axis=1).sum(axis=0), repeat=1
+    )
+    limit = read_bandwidth()
+    return Figure(
+        "count packed reports",
+        f"{rate / 1e9:.1f} GB/s",
+        "a third of the read bandwidth",
+        rate >= limit / 3,
+        f"unpackbits and sum {unpacked / 1e9:.2f} GB/s: {rate / unpacked:.0f}x",
+        f"reading {limit / 1e9:.1f} GB/s: {rate / limit:.0%}",
+    )
+
+
+def single_item_simulation() -> Figure:
+    weights = 1 / np.arange(1, BIG_ITEMS + 1)
+    rng = np.random.default_rng(1)
+    counts = rng.multinomial(BIG_USERS, weights / weights.sum())
+    mechanism = UnaryMechanism.oue(EPSILON, BIG_ITEMS)
+    time = seconds(lambda: mechanism.estimate(mechanism.draw_aggregate(counts, rng)))
+    return Figure(
+        f"simulate {BIG_USERS:,} users x {BIG_ITEMS:,} items, single items",
+        f"{time:.3f} s",
+        "1 s",
+        time < 1,
+    )
+
+
+def item_set_simulation() -> Figure:
+    rng = np.random.default_rng(1)
+    sizes = 1 + rng.poisson(7, size=BIG_USERS)
+    starts = np.cumsum([0, *sizes])
+    # Distinct items of one user: consecutive ones from a random start.
+    first = np.repeat(rng.integers(BIG_ITEMS, size=BIG_USERS), sizes)
+    members = (first + np.arange(starts[-1]) - np.repeat(starts[:-1], sizes)) % BIG_ITEMS
+    mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(EPSILON, BIG_ITEMS), 8)
+
+    def run() -> None:
+        sets = ItemSets(BIG_ITEMS, members, starts)  # checking the sets is part of it
+        mechanism.estimate(mechanism.draw_aggregate(sets, rng))
+        mechanism.variance(sets)
+
+    time = seconds(run)
+    return Figure(
+        f"the same, sets of {members.size / BIG_USERS:.1f} items, with exact variance",
+        f"{time:.2f} s",
+        "3 s",
+        time < 3,
+    )
+
+
+def bulk_draws(words: float) -> Figure:
+    rows = CHUNK_WORDS // 16
+    threshold = int(GRID / (np.exp(EPSILON) + 1))
+    draws = BernoulliRows(np.full(1024, threshold), rows)
+    out = np.empty((rows, 16), dtype=np.uint64)
+    rng = np.random.Generator(np.random.SFC64(1))
+    bits = 64 * out.size
+    ours = bits / seconds(lambda: draws.fill(out, rng), repeat=50)
+    theirs = bits / seconds(lambda: np.packbits(rng.random(bits) < threshold / GRID), repeat=50)
+    limit = words * 64 / 10.5
+    return Figure(
+        "exact Bernoulli bits, one core",
+        f"{ours / 1e9:.2f} Gbit/s",
+        "3x one float a bit",
+        ours >= 3 * theirs,
+        f"one float a bit {theirs / 1e9:.2f} Gbit/s: {ours / theirs:.1f}x",
+        f"its 10.5 random words a word alone {limit / 1e9:.2f} Gbit/s: {ours / limit:.0%}",
+    )
+
+
+if __name__ == "__main__":
+    show(figures(), "Frequency mechanisms")

@@ -1,0 +1,156 @@
+"""The command ``ldp-planner simulate``: ask, run, show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from math import isnan
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from planner.datasets import Answers, read_answers
+from planner.errors import InputError
+from planner.simulate import Assignment, Simulated, assign_levels, build_mechanisms
+from planner.simulate import simulate as run_simulation
+from planner.survey import Question, Survey
+from planner.survey_file import load_survey
+
+__all__ = ["simulate"]
+
+KINDS = ("categorical", "item-set")
+
+
+def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    survey: Annotated[Path, typer.Argument(help="Survey file (TOML).")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            help="True answers: a .csv with the header item,count; a .csv with a column named "
+            "like the question; or transactions, one user's item numbers a line."
+        ),
+    ],
+    repeats: Annotated[int, typer.Option(help="Runs per mechanism.")] = 10,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 1,
+    first_item: Annotated[
+        bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
+    ] = False,
+    top: Annotated[int, typer.Option(help="Judge by this many most frequent items.")] = 10,
+    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    question: Annotated[
+        str, typer.Option(help="Name of the question, if the survey has several.")
+    ] = "",
+) -> None:
+    """Try every mechanism on answers you have, and compare measured with predicted errors."""
+    if seed < 0:
+        raise InputError("seed", seed, "a whole number of at least 0")
+    asked = _pick(load_survey(survey), question)
+    answers = read_answers(data, asked.name)
+    if first_item:
+        answers = answers.first_items()
+    place_rng, run_rng = np.random.default_rng(seed).spawn(2)
+    assignment = assign_levels(asked, answers.labels, place_rng)
+    length = _padding_length(asked, answers)
+    mechanisms = build_mechanisms(assignment, length)
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("simulating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task("runs", total=repeats * len(mechanisms))
+        results = run_simulation(
+            mechanisms, answers, repeats, run_rng, top, lambda: progress.advance(task)
+        )
+    run = _Run(asked, answers, assignment, length, top, results)
+    if json_output:
+        typer.echo(json.dumps(_as_json(run), indent=2))
+    else:
+        _show(run)
+
+
+class _Run(NamedTuple):
+    question: Question
+    answers: Answers
+    assignment: Assignment
+    padding_length: int | None
+    top: int
+    results: list[Simulated]
+
+
+def _pick(survey: Survey, name: str) -> Question:
+    fitting = [one for one in survey.questions if one.kind in KINDS]
+    if name:
+        fitting = [one for one in fitting if one.name == name]
+    if len(fitting) == 1:
+        return fitting[0]
+    known = ", ".join(one.name for one in survey.questions if one.kind in KINDS) or "none"
+    remedy = f"Choose with --question; the survey's questions about items: {known}."
+    raise InputError(
+        "question", name or "not given", "one categorical or item-set question", remedy
+    )
+
+
+def _padding_length(question: Question, answers: Answers) -> int | None:
+    """As the survey says, else the mean set size; nothing for single items."""
+    if answers.sets is None:
+        return None
+    stated = getattr(question, "padding_length", None)
+    return stated or max(1, round(float(answers.sets.sizes.mean())))
+
+
+def _as_json(run: _Run) -> dict[str, Any]:
+    policy = run.assignment.policy
+    rows = [asdict(one) for one in run.results]
+    for row in rows:
+        if isnan(row["mse_error"]):  # which is not JSON
+            row["mse_error"] = None
+    return {
+        "question": run.question.name,
+        "users": run.answers.users,
+        "items": len(run.answers.labels),
+        "items_per_level": dict(zip(policy.names, policy.item_counts.tolist(), strict=True)),
+        "padding_length": run.padding_length,
+        "top": run.top,
+        "mechanisms": rows,
+    }
+
+
+def _show(run: _Run) -> None:
+    policy, top = run.assignment.policy, run.top
+    levels = ", ".join(
+        f"{name}: {count}" for name, count in zip(policy.names, policy.item_counts, strict=True)
+    )
+    users, items = run.answers.users, len(run.answers.labels)
+    heading = f"{run.question.name}: {users:,} users, {items:,} items ({levels})"
+    if run.padding_length is not None:
+        heading += f", padding length {run.padding_length}"
+    table = Table(title=heading)
+    table.add_column("mechanism", no_wrap=True)
+    for title in ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for one in run.results:
+        table.add_row(
+            one.name,
+            f"{one.mse:.5g}",
+            "" if isnan(one.mse_error) else f"{one.mse_error:.2g}",
+            f"{one.predicted_mse:.5g}",
+            f"{one.relative_error:.1%}",
+            f"{one.predicted_relative_error:.1%}",
+            f"{one.precision:.0%}",
+        )
+    console = Console()
+    console.print(table)
+    best = min(run.results, key=lambda one: one.predicted_mse)
+    console.print(
+        f"MSE/n: total squared error of all counts per user, ± its standard error over the runs. "
+        f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items. "
+        f"Smallest predicted error on these answers: {best.name}."
+    )
