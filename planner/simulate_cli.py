@@ -102,7 +102,7 @@ def _padding_length(question: Question, answers: Answers) -> int | None:
     """As the survey says, else the mean set size; nothing for single items."""
     if answers.sets is None:
         return None
-    stated = getattr(question, "padding_length", None)
+    stated = question.padding_length
     return stated or max(1, round(float(answers.sets.sizes.mean())))
 
 

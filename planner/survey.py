@@ -14,8 +14,9 @@ from planner.preferences import Preferences
 
 __all__ = ["KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
 
-KINDS = ("categorical", "sampled-choice", "numeric")
+KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
 _MAX_USERS = 10**12
+_MAX_PADDING = 2**20
 Rule = str | tuple[tuple[float, ...], ...]
 
 
@@ -109,12 +110,16 @@ class Question:
         ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
     kind:
         ``"categorical"``: every person holds exactly one answer.
+        ``"item-set"``: every person holds a set of answers, which may be empty.
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
         ``"numeric"``: a number or no answer.
     sampling:
         For ``"sampled-choice"``, and only for it.
     numeric:
         For ``"numeric"``, and only for it.
+    padding_length:
+        For ``"item-set"``, and only for it: the size to which sets are padded or cut,
+        1 to 2^20; ``None`` while it is still to be chosen.
 
     Raises
     ------
@@ -134,6 +139,7 @@ class Question:
     kind: str = "categorical"
     sampling: Sampling | None = None
     numeric: Numeric | None = None
+    padding_length: int | None = None
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -143,6 +149,7 @@ class Question:
             allowed = "given" if self.kind == "numeric" else "left out"
             raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
         self._check_sampling()
+        self._check_padding()
         if self.kind == "numeric":
             if self.levels or self.rule != "min":
                 raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
@@ -156,6 +163,15 @@ class Question:
                     raise InputError(f"item of level {level.name!r}", item, allowed)
                 home[item] = level.name
         _ = self.policy  # validates names, budgets, counts and rule, once
+
+    def _check_padding(self) -> None:
+        length = self.padding_length
+        if length is None:
+            return
+        if self.kind != "item-set":
+            raise InputError("padding_length", length, f"left out for {self.kind!r}")
+        if not 1 <= length <= _MAX_PADDING:
+            raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"

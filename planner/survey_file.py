@@ -111,6 +111,7 @@ class _QuestionTable(Table):
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    padding_length: int | None = None
     level: list[_LevelTable] = Field(min_length=1)
 
     def to_question(self, _folder: Path) -> Question:
@@ -127,7 +128,14 @@ class _QuestionTable(Table):
         )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
-            return Question(self.name, levels, rule, self.kind, sampling)
+            return Question(
+                self.name,
+                levels,
+                rule,
+                self.kind,
+                sampling,
+                padding_length=self.padding_length,
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
 
