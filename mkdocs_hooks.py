@@ -13,7 +13,8 @@ from typing import Any
 from latex2mathml.converter import convert
 
 FORMULA = re.compile(
-    r'<(?:span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?:span|div)>', re.DOTALL
+    r'<(?:span|div) class="arithmatex">\\(?P<open>[(\[])(?P<tex>.*?)\\[)\]]</(?:span|div)>',
+    re.DOTALL,
 )
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):<code>~?(?P<name>[\w.]+)</code>")
 # The converter raises a prime, which fonts draw raised already, and sets "ln x" without a space.
@@ -44,7 +45,9 @@ def _entries(found: re.Match[str]) -> str:
 def _mathml(found: re.Match[str]) -> str:
     display = "block" if found["open"] == "[" else "inline"
     tex = html.unescape(found["tex"]).strip().replace("{aligned}", "{align*}")
-    return SPACED.sub(r'\1<mspace width="0.17em"/>', PRIME.sub(_prime, convert(tex, display=display)))
+    return SPACED.sub(
+        r'\1<mspace width="0.17em"/>', PRIME.sub(_prime, convert(tex, display=display))
+    )
 
 
 def _prime(found: re.Match[str]) -> str:

@@ -26,7 +26,9 @@ FETCHES = {
     ("use", "href"),
 }
 OUTSIDE = re.compile(r"^\s*(?:[a-z]+:)?//", re.IGNORECASE)
-IN_STYLE = re.compile(r"(?:url\(\s*[\"']?|@import\s+[\"'])\s*((?:[a-z]+:)?//[^\"')\s]+)", re.IGNORECASE)
+IN_STYLE = re.compile(
+    r"(?:url\(\s*[\"']?|@import\s+[\"'])\s*((?:[a-z]+:)?//[^\"')\s]+)", re.IGNORECASE
+)
 
 
 class Fetches(HTMLParser):
