@@ -21,7 +21,7 @@ ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):<code>~?(?P<name>[\w.]+)<
 PRIME = re.compile(
     r"<msup>(?P<base><(m[io])[^>]*>[^<]*</\2>)<mi>(?P<prime>&#x0203[2-4];)</mi></msup>"
 )
-SPACED = re.compile(r"(<mi>(?:ln|exp)</mi>)(?=<m(?:i|frac|sub))")
+SPACED = re.compile(r"(<mi>(?:ln|exp)</mi>)(?=<m(?:i|n|frac|sub))")
 MODULES = re.compile(r"^modules of (?P<folder>planner[\w/]*)$", re.MULTILINE)
 COMMANDS = ("cli", "text")  # they ask and show; their help is on the command line
 
