@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
 from planner.errors import PlannerError
@@ -48,7 +47,7 @@ def plan(
     from planner.deployment.parameters import parameters_from_plan, write_parameters
     from planner.planning.frequency import plan_survey
     from planner.survey_file import load_survey
-    from planner.text import plan_document, show_plan
+    from planner.text import plan_document, show_plan, terminal
 
     made = plan_survey(load_survey(survey), model)
     parameters = parameters_from_plan(made)
@@ -57,7 +56,7 @@ def plan(
     if json:
         _print_json(plan_document(made, parameters))
     else:
-        console = Console(highlight=False)
+        console = terminal()
         show_plan(console, made)
         if out is not None:
             console.print(f"Parameters written to {out} and verified.", soft_wrap=True)
@@ -67,14 +66,14 @@ def plan(
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, verification_document
+    from planner.text import show_verification, terminal, verification_document
 
     parameters = read_parameters(params)
     parameters.verify()
     if json:
         _print_json(verification_document(parameters))
     else:
-        show_verification(Console(highlight=False), parameters)
+        show_verification(terminal(), parameters)
 
 
 def main() -> None:
@@ -82,7 +81,7 @@ def main() -> None:
     try:
         app()
     except PlannerError as error:
-        Console(stderr=True, highlight=False).print(f"ldp-planner: {error}", markup=False)
+        typer.echo(f"ldp-planner: {error}", err=True)
         sys.exit(1)
 
 

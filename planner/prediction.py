@@ -24,7 +24,7 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 
-__all__ = ["Prediction", "padded_rivals", "plain_rivals", "predict", "verdict"]
+__all__ = ["Predictable", "Prediction", "padded_rivals", "plain_rivals", "predict", "verdict"]
 
 
 class Predictable(Protocol):

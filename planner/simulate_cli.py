@@ -57,7 +57,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     assignment = assign_levels(asked, answers.labels, place_rng)
     length = _padding_length(asked, answers)
     mechanisms = build_mechanisms(assignment, length)
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, emoji=False)
     columns = (
         TextColumn("simulating"),
         BarColumn(),
@@ -146,7 +146,7 @@ def _show(run: _Run) -> None:
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
         )
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names are no commands
     console.print(table)
     best = min(run.results, key=lambda one: one.predicted_mse)
     console.print(

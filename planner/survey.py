@@ -46,11 +46,16 @@ class Level:
     yes_counts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        _refuse_text(f"items of level {self.name!r}", self.items)
+        object.__setattr__(self, "items", tuple(self.items))
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
             raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
         if self.items:
             object.__setattr__(self, "item_count", len(self.items))
+        elif self.item_count == 0:
+            remedy = "List the level's items, or give their number as item_count."
+            raise InputError(f"items of level {self.name!r}", self.items, "not empty", remedy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +222,7 @@ class Survey:
 
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
-        if not isinstance(self.users, int) or not 1 <= self.users <= _MAX_USERS:
+        if type(self.users) is not int or not 1 <= self.users <= _MAX_USERS:
             raise InputError("users", self.users, f"a whole number from 1 to {_MAX_USERS}")
         if not self.questions:
             raise InputError("questions", self.questions, "one or more questions")
@@ -226,6 +231,11 @@ class Survey:
             if question.name in seen:
                 raise InputError("question name", question.name, "different from every other's")
             seen.add(question.name)
+
+
+def _refuse_text(argument: str, value: object) -> None:
+    if isinstance(value, str):  # a text is a sequence too, of its letters
+        raise InputError(argument, value, "a list of texts")
 
 
 def _require_text(argument: str, value: object) -> None:

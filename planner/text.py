@@ -9,11 +9,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from planner.deployment.parameters import Parameters, QuestionParameters
 from planner.planning.frequency import Plan, QuestionPlan
 
-__all__ = ["plan_document", "show_plan", "show_verification", "verification_document"]
+__all__ = [
+    "plan_document",
+    "show_plan",
+    "show_verification",
+    "terminal",
+    "verification_document",
+]
 
 _MOST_ROWS = 40
 _NAMES = {
@@ -25,10 +32,15 @@ _NAMES = {
 }
 
 
+def terminal(*, stderr: bool = False) -> Console:
+    """A console that prints names as they are: "[b]" and ":smile:" are no commands to it."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
 def show_plan(console: Console, plan: Plan) -> None:
     """Print a plan, question by question."""
     survey = plan.survey
-    console.print(f"[bold]{survey.name}[/bold]: {survey.users:,} users")
+    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} users"))
     for question in plan.questions:
         console.print()
         _show_levels(console, question, survey.users)
@@ -62,7 +74,8 @@ def plan_document(plan: Plan, parameters: Parameters) -> dict[str, Any]:
 
 def show_verification(console: Console, parameters: Parameters) -> None:
     """Print each pair's realised and demanded budget of verified parameters."""
-    console.print(f"[bold]{parameters.survey}[/bold]: parameters for {parameters.users:,} users")
+    name = (parameters.survey, "bold")
+    console.print(Text.assemble(name, f": parameters for {parameters.users:,} users"))
     for question in parameters.questions:
         table = Table("level", "against", title=question.name, title_justify="left")
         table.add_column("realised epsilon", justify="right")

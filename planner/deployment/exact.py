@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from operator import index
 
 from planner.errors import InputError, VerificationError
 
@@ -147,6 +148,8 @@ def check_budgets(
     ------
     VerificationError
         Names the first pair that exceeds its budget, or the first impossible integer.
+    InputError
+        Unequal lengths, no level, or an unknown rule.
 
     Examples
     --------
@@ -156,6 +159,8 @@ def check_budgets(
     ...
     planner.deployment.exact.PairViolation: Levels 0 and 0 realise 1.0986... nats but ...
     """
+    _require_shapes(a, b, epsilons, rule)
+    a, b = [index(top) for top in a], [index(bottom) for bottom in b]  # NumPy's would overflow
     for i, (top, bottom) in enumerate(zip(a, b, strict=True)):
         if not 0 < bottom < top < DENOMINATOR:
             reason = f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
@@ -169,7 +174,7 @@ def check_budgets(
     else:
         for i, row in enumerate(rule):
             for j, budget in enumerate(row):
-                if not math.isinf(budget):
+                if budget != math.inf:
                     _check_pair(ones, zeros, i, j, budget)
 
 
@@ -185,6 +190,8 @@ def pair_budgets(
     >>> [pair.demanded for pair in pair_budgets([2**31], [2**30], [1.25], "min")]
     [1.25]
     """
+    _require_shapes(a, b, epsilons, rule)
+    a, b = [index(top) for top in a], [index(bottom) for bottom in b]
     pairs = []
     for i in range(len(a)):
         for j in range(i, len(a)):
@@ -192,6 +199,29 @@ def pair_budgets(
             demanded = _demanded(epsilons, rule, i, j)
             pairs.append(PairBudget(i, j, log_upper_bound(ratio), demanded))
     return pairs
+
+
+def _require_shapes(
+    a: Sequence[int], b: Sequence[int], epsilons: Sequence[float], rule: Rule
+) -> None:
+    """A pair that nobody looks at would pass; so nothing may be missing."""
+    size = len(a)
+    if size == 0 or len(b) != size or len(epsilons) != size:
+        lengths = (size, len(b), len(epsilons))
+        raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1")
+    for i, epsilon in enumerate(epsilons):
+        if not 0 < epsilon < math.inf:
+            raise InputError(f"epsilons[{i}]", epsilon, "a finite number above 0")
+    if isinstance(rule, str):
+        if rule not in ("min", "avg"):
+            raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets')
+        return
+    if len(rule) != size or any(len(row) != size for row in rule):
+        raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix")
+    for i, row in enumerate(rule):
+        for j, budget in enumerate(row):
+            if not budget > 0:
+                raise InputError(f"rule[{i}][{j}]", budget, "above 0, or inf for no demand")
 
 
 def _check_min(ones: list[Fraction], zeros: list[Fraction], epsilons: Sequence[float]) -> None:

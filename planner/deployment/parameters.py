@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from planner.deployment.exact import (
     DENOMINATOR,
@@ -48,6 +48,13 @@ MAX_FILE_BYTES = 64 * 2**20
 Text = Annotated[str, Field(min_length=1)]
 Bits = Annotated[int, Field(gt=0, lt=DENOMINATOR)]
 Budget = Annotated[float, Field(gt=0, le=MAX_EPSILON)]
+
+
+def _whole(value: object) -> object:
+    """A literal compares by value alone, and 1.0 and true equal 1."""
+    if type(value) is not int:
+        raise ValueError("Input should be a whole number")
+    return value
 
 
 class _Strict(BaseModel):
@@ -89,7 +96,7 @@ class QuestionParameters(_Strict):
     mechanism: Literal["idue"]
     model: Literal["opt0", "opt1", "opt2"]
     rule: Literal["min", "avg"] | list[list[Budget | None]]
-    denominator: Literal[4294967296]
+    denominator: Annotated[Literal[4294967296], BeforeValidator(_whole)]
     levels: Annotated[list[LevelParameters], Field(min_length=1)]
     predicted: Predicted
 
@@ -106,6 +113,9 @@ class QuestionParameters(_Strict):
                 raise ValueError(f"the rule must be a {size} x {size} matrix")
             if any(self.rule[i][j] != self.rule[j][i] for i in range(size) for j in range(i)):
                 raise ValueError("the rule must be a symmetric matrix")
+            for name, row in zip(names, self.rule, strict=True):
+                if all(budget is None for budget in row):
+                    raise ValueError(f"the rule protects level {name!r} against nothing")
         return self
 
     def pairs(self) -> list[PairBudget]:
@@ -143,10 +153,17 @@ class Parameters(_Strict):
     """A whole parameter file."""
 
     format: Literal["ldp-planner-parameters"]
-    version: Literal[1]
+    version: Annotated[Literal[1], BeforeValidator(_whole)]
     survey: Text
     users: Annotated[int, Field(ge=1)]
     questions: Annotated[list[QuestionParameters], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Parameters:
+        names = [question.name for question in self.questions]
+        if len(set(names)) < len(names):
+            raise ValueError("a question name appears twice")
+        return self
 
     def verify(self) -> None:
         """Verify every question; see :meth:`QuestionParameters.verify`."""
@@ -209,7 +226,8 @@ def read_parameters(path: str | Path) -> Parameters:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB")
-        return Parameters.model_validate_json(path.read_bytes())
+        text = path.read_bytes()
+        parameters = Parameters.model_validate_json(text)
     except OSError as error:
         reason = error.strerror or str(error)
         raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
@@ -218,12 +236,26 @@ def read_parameters(path: str | Path) -> Parameters:
         place = ".".join(str(part) for part in first["loc"]) or "the file"
         message = first["msg"].removeprefix("Value error, ")
         raise FileError(path, f"{place}: {message}", "Export the parameters again.") from error
+    try:
+        json.loads(text, object_pairs_hook=_distinct_keys)
+    except ValueError as error:
+        raise FileError(path, str(error), "Export the parameters again.") from error
+    return parameters
 
 
 def json_schema() -> str:
     """The file's JSON Schema (draft 2020-12), as text."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps(schema | Parameters.model_json_schema(), indent=2) + "\n"
+
+
+def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Two readers may disagree about which of two values counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {max(keys, key=keys.count)!r} appears twice")
+    return found
 
 
 def _question(plan: QuestionPlan) -> dict[str, Any]:

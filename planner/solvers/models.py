@@ -23,7 +23,7 @@ from planner import logodds
 from planner.errors import ConvergenceError, InputError
 from planner.policy import PrivacyPolicy
 
-__all__ = ["MODELS", "Atoms", "Curvature", "Model", "Rows", "model_named"]
+__all__ = ["MODELS", "Atoms", "Curvature", "Model", "Opt0", "Opt1", "Opt2", "Rows", "model_named"]
 
 Array = NDArray[np.float64]
 
