@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from planner.answer_rate_cli import answer_rate
+from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
@@ -26,6 +27,10 @@ app = typer.Typer(
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
+app.command()(schema)
+app.command()(vectors)
+app.command()(perturb)
+app.command()(aggregate)
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]
@@ -44,7 +49,8 @@ def plan(
     json: Json = False,
 ) -> None:
     """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.parameters import parameters_from_plan, write_parameters
+    from planner.deployment.building import parameters_from_plan
+    from planner.deployment.parameters import write_parameters
     from planner.planning.frequency import plan_survey
     from planner.survey_file import load_survey
     from planner.text import plan_document, show_plan, terminal
@@ -68,8 +74,7 @@ def verify(params: ParameterFile, json: Json = False) -> None:
     from planner.deployment.parameters import read_parameters
     from planner.text import show_verification, terminal, verification_document
 
-    parameters = read_parameters(params)
-    parameters.verify()
+    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from planner.deployment.parameters import Parameters, QuestionParameters
+from planner.deployment.parameters import Parameters
+from planner.deployment.questions import QuestionParameters
 from planner.planning.frequency import Plan, QuestionPlan
 
 __all__ = [
@@ -175,15 +176,15 @@ def _show_reasons(console: Console, plan: QuestionPlan) -> None:
 
 
 def _pair_rows(question: QuestionParameters) -> list[dict[str, Any]]:
-    names = [level.name for level in question.levels]
+    names = question.law.labels
     return [
         {
             "level": names[pair.first],
             "against": names[pair.second],
             "realised": pair.realised,
-            "demanded": None if pair.demanded == float("inf") else pair.demanded,
+            "demanded": pair.demanded,
         }
-        for pair in question.pairs()
+        for pair in question.pairs
     ]
 
 
