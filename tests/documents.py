@@ -8,14 +8,18 @@ whose output on a terminal 80 columns wide must be what the block shows. Where t
 ``python -m tests.documents PAGE.md ...`` writes the commands' real output into the pages.
 """
 
+import contextlib
 import doctest
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
+
+from planner.cli import main
 
 ROOT = Path(__file__).parents[1]
 FENCE = re.compile(
@@ -46,28 +50,27 @@ def play(page: Path, folder: Path) -> str:
                 return found[0].replace(body, f"{command}\n{printed}")
         return found[0]
 
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
+    with contextlib.chdir(folder):
         return FENCE.sub(block, page.read_text(encoding="utf-8"))
-    finally:
-        os.chdir(before)
 
 
 def run(command: str, folder: Path) -> str:
     """What the command prints on a terminal 80 columns wide."""
-    call = [sys.executable, "-c", "from planner.cli import main; main()"]
-    terminal = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(  # noqa: S603 - the commands are the page's own
-        [*call, *shlex.split(command)[1:]],
-        cwd=folder,
-        env=os.environ | terminal,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    printed = done.stdout + (done.stderr if done.returncode else "")
-    return "\n".join(line.rstrip() for line in printed.splitlines()).strip()
+    terminal = {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb"}
+    printed, complaints, code = StringIO(), StringIO(), 0
+    with (
+        patch.dict(os.environ, terminal),
+        patch.object(sys, "argv", shlex.split(command)),
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(complaints),
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    shown = printed.getvalue() + (complaints.getvalue() if code else "")
+    return "\n".join(line.rstrip() for line in shown.splitlines()).strip()
 
 
 def _run_doctest(page: Path, body: str, names: dict[str, object], line: int) -> None:
