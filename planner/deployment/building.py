@@ -26,7 +26,7 @@ from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.frequency import Plan
+from planner.planning.frequency import Plan, QuestionPlan
 from planner.planning.sampling_plan import SamplingPlan
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
@@ -56,8 +56,8 @@ def parameters_from_plan(plan: Plan) -> Parameters:
         if question.table.certificate is None:
             allowed = "one with a certificate: opt0, opt1 or opt2"
             raise InputError("model", question.table.model, allowed)
-    tables = {question.question.name: question.table for question in plan.questions}
-    return parameters_from_mechanisms(plan.survey, tables)
+    mechanisms = {question.question.name: _planned(question) for question in plan.questions}
+    return parameters_from_mechanisms(plan.survey, mechanisms)
 
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
@@ -122,6 +122,18 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
     document = common | _describe(mechanism, question)
     law = read_law(document)
     return document | {"estimator": law.estimator(), "pairs": listed(law.pairs())}
+
+
+def _planned(plan: QuestionPlan) -> UnaryTable | PaddedUnaryMechanism:
+    """The mechanism of a planned question; a set is never reported without padding."""
+    question = plan.question
+    if question.kind != "item-set":
+        return plan.table
+    if question.padding_length is None:
+        remedy = "Plan the whole survey, or add padding_length to the question."
+        what = f"padding_length of question {question.name!r}"
+        raise InputError(what, None, "given for item sets", remedy)
+    return PaddedUnaryMechanism(UnaryMechanism(plan.table), question.padding_length)
 
 
 @singledispatch
