@@ -60,6 +60,7 @@ def bars(
             for i, (name, values) in enumerate(series.items())
         ]
     )
+    figure.update_xaxes(type="category")  # "10-14" is no date
     return _dressed(figure, titles, False, log_y)
 
 
@@ -67,10 +68,14 @@ def _dressed(figure: Figure, titles: tuple[str, str, str], log_x: bool, log_y: b
     title, x_title, y_title = titles
     figure.update_layout(
         title={"text": title, "font": {"size": 15}},
-        xaxis={"title": x_title, "type": "log" if log_x else None},
-        yaxis={"title": y_title, "type": "log" if log_y else None, "exponentformat": "power"},
+        xaxis_title=x_title,
+        yaxis={"title": y_title, "exponentformat": "power"},
         template="plotly_white",
         height=420,
         margin={"l": 70, "r": 20, "t": 50, "b": 50},
     )
+    if log_x:
+        figure.update_xaxes(type="log")
+    if log_y:
+        figure.update_yaxes(type="log")
     return figure

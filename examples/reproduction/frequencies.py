@@ -12,13 +12,14 @@ from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erf
 
 from planner import PrivacyPolicy, UnaryMechanism, baseline, solve
 from planner.datasets import Answers
 from planner.estimates import precision_at
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.simulate import Assignment, Mechanism
+
+from .normal import mean_absolute
 
 __all__ = [
     "FACTORS",
@@ -126,9 +127,7 @@ def total_error(bias: Array, variance: Array, users: int) -> float:
 def relative_error(bias: Array, variance: Array, counts: NDArray[np.int64], k: int) -> float:
     """Expected RE(k): estimates are sums over many people, so their errors are normal."""
     top = np.argsort(-counts, kind="stable")[:k]
-    mu, sd = bias[top], np.sqrt(variance[top])
-    fold = sd * sqrt(2 / np.pi) * np.exp(-((mu / sd) ** 2) / 2) + mu * erf(mu / sd / sqrt(2))
-    return float(np.mean(fold / counts[top]))
+    return float(np.mean(mean_absolute(bias[top], np.sqrt(variance[top])) / counts[top]))
 
 
 def sample_precision(errors_seen: Array, counts: NDArray[np.int64], k: int) -> Array:

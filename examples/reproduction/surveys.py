@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from planner import BiSampleMD, Harmony, Piecewise, PrivKVM, populations
 from planner.mechanisms.numeric import NumericMechanism
 
-__all__ = ["MECHANISMS", "Errors", "measure", "people"]
+from .normal import mean_absolute
+
+__all__ = ["MECHANISMS", "Errors", "Expected", "expected", "measure", "people"]
 
 Array = NDArray[np.float64]
 MECHANISMS: dict[str, Callable[[float], NumericMechanism]] = {
@@ -30,6 +32,18 @@ class Errors(NamedTuple):
 
     mean: Array
     missing: Array
+
+
+class Expected(NamedTuple):
+    """Expected absolute errors, to first order in 1/n.
+
+    ``reliable``: the answer rate is at least five standard errors above 0; where it is
+    not, the mean, a ratio, behaves as no variance says.
+    """
+
+    mean: float
+    missing: float
+    reliable: bool
 
 
 def people(users: int, adult: Path | None) -> dict[str, Array]:
@@ -72,3 +86,21 @@ def measure(
                 errors[1, run] = abs(estimates.missing_rate.value - absent.mean())
         found[name] = Errors(*errors)
     return found
+
+
+def expected(values: Array, missing: float, epsilon: float, name: str) -> Expected:
+    """The same as computed, for BiSample and PrivKVM, when a random share is missing."""
+    mechanism = MECHANISMS[name](epsilon)
+    given = values.copy()
+    silent = np.random.default_rng(5).choice(values.size, round(missing * values.size), False)
+    given[silent] = np.nan
+    answering = values.size - silent.size
+    variance = mechanism.variance(given)
+    who = values.var() * missing / answering  # the answering people's mean is not everybody's
+    bias = mechanism.bias(given) if isinstance(mechanism, PrivKVM) else 0.0
+    deviation = np.sqrt(variance.missing_rate)
+    return Expected(
+        float(mean_absolute(bias, np.sqrt(variance.mean + who))),
+        float(mean_absolute(0.0, deviation)),
+        bool(answering / values.size >= 5 * deviation),
+    )
