@@ -12,7 +12,7 @@ from reproduction.run import main
 
 from planner import PrivacyPolicy, UnaryTable, solve
 
-LIMITS = {"reduced": 10**6, "conic": 1000, "slsqp": 100}  # levels up to which each is tried
+LIMITS = {"reduced": 10**6, "conic": 1000, "slsqp": 10}  # levels up to which each is tried
 
 
 def reproduce(setting: Setting) -> Result:
