@@ -29,7 +29,13 @@ def answer_rate(
     """Predicted answer rates and errors over budgets, and the best budget to ask for."""
     loaded = load_survey(survey)
     plans = plan_answer_rates(loaded)
-    console = Console(width=None if json_output else _WIDTH, soft_wrap=json_output, highlight=False)
+    console = Console(
+        width=None if json_output else _WIDTH,
+        soft_wrap=json_output,
+        highlight=False,
+        markup=False,  # names are no commands
+        emoji=False,
+    )
     if json_output:
         document = {name: _document(plan) for name, plan in plans.items()}
         console.print_json(json.dumps(document, allow_nan=False))

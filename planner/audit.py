@@ -21,6 +21,7 @@ from planner.mechanisms.unary import UnaryMechanism
 
 __all__ = [
     "EmpiricalAudit",
+    "FiniteLaw",
     "LevelPair",
     "SetAudit",
     "audit_levels",

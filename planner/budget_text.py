@@ -12,7 +12,7 @@ __all__ = ["parse_epsilon"]
 
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(
-    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER})\s*(?P<close>\))?\s*"
+    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER})\s*(?P<close>\))?\s*", re.ASCII
 )
 _ALLOWED = f'a budget above 0 and at most {MAX_EPSILON:g}, such as 1.5, "ln 4" or "1.2 * ln 6"'
 _MAX_LENGTH = 100

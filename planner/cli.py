@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from planner.answer_rate_cli import answer_rate
+from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
+from planner.planning_cli import compare, plan
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
 
@@ -24,57 +25,31 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(plan)
+app.command()(compare)
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
+app.command()(schema)
+app.command()(vectors)
+app.command()(perturb)
+app.command()(aggregate)
 
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
-
-
-@app.command()
-def plan(
-    survey: SurveyFile,
-    model: Annotated[
-        str, typer.Option(help="opt0 (best), opt1 (a + b = 1) or opt2 (a = 1/2).")
-    ] = "opt0",
-    out: Annotated[
-        Path | None, typer.Option(metavar="params.json", help="Write deployable parameters here.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.parameters import parameters_from_plan, write_parameters
-    from planner.planning.frequency import plan_survey
-    from planner.survey_file import load_survey
-    from planner.text import plan_document, show_plan
-
-    made = plan_survey(load_survey(survey), model)
-    parameters = parameters_from_plan(made)
-    if out is not None:
-        write_parameters(out, parameters)
-    if json:
-        _print_json(plan_document(made, parameters))
-    else:
-        console = Console(highlight=False)
-        show_plan(console, made)
-        if out is not None:
-            console.print(f"Parameters written to {out} and verified.", soft_wrap=True)
 
 
 @app.command()
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, verification_document
+    from planner.text import show_verification, terminal, verification_document
 
-    parameters = read_parameters(params)
-    parameters.verify()
+    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:
         _print_json(verification_document(parameters))
     else:
-        show_verification(Console(highlight=False), parameters)
+        show_verification(terminal(), parameters)
 
 
 def main() -> None:
@@ -82,7 +57,7 @@ def main() -> None:
     try:
         app()
     except PlannerError as error:
-        Console(stderr=True, highlight=False).print(f"ldp-planner: {error}", markup=False)
+        typer.echo(f"ldp-planner: {error}", err=True)
         sys.exit(1)
 
 

@@ -110,8 +110,10 @@ class Objective:
         return np.array(values, dtype=np.float64)
 
 
-def _not_negative(name: str, values: Sequence[float]) -> list[float]:
+def _not_negative(name: str, values: Sequence[float] | str) -> list[float]:
     try:
+        if isinstance(values, str):
+            raise TypeError
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
         raise InputError(name, values, "a list of numbers") from None

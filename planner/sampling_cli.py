@@ -31,7 +31,9 @@ def sampling(
     """Best Sampling Privacy parameters, their error, and who may see what."""
     loaded = load_survey(survey)
     plans = plan_sampling_survey(loaded)
-    console = Console(width=None if json_output else _WIDTH, soft_wrap=json_output)
+    console = Console(
+        width=None if json_output else _WIDTH, soft_wrap=json_output, markup=False, emoji=False
+    )
     if json_output:
         document = {name: _document(plan) for name, plan in plans.items()}
         console.print_json(json.dumps(document, allow_nan=False))

@@ -57,7 +57,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     assignment = assign_levels(asked, answers.labels, place_rng)
     length = _padding_length(asked, answers)
     mechanisms = build_mechanisms(assignment, length)
-    console = Console(stderr=True)
+    console = Console(stderr=True, markup=False, emoji=False)
     columns = (
         TextColumn("simulating"),
         BarColumn(),
@@ -102,7 +102,7 @@ def _padding_length(question: Question, answers: Answers) -> int | None:
     """As the survey says, else the mean set size; nothing for single items."""
     if answers.sets is None:
         return None
-    stated = getattr(question, "padding_length", None)
+    stated = question.padding_length
     return stated or max(1, round(float(answers.sets.sizes.mean())))
 
 
@@ -146,7 +146,7 @@ def _show(run: _Run) -> None:
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
         )
-    console = Console()
+    console = Console(markup=False, emoji=False)  # names are no commands
     console.print(table)
     best = min(run.results, key=lambda one: one.predicted_mse)
     console.print(

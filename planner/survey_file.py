@@ -8,15 +8,21 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic_core import ErrorDetails
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
 from planner.survey import KINDS, Level, Question, Sampling, Survey
-from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
+from planner.survey_sets import SetsTable
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table, TargetTable
 
 __all__ = ["load_survey", "survey_from_text"]
 
 _MAX_BYTES = 16 * 2**20
+_WORDS = {
+    "model_type": "a table of keys and values is needed",
+    "list_type": "a list is needed; write tables of a list in [[double brackets]]",
+}
 
 
 def load_survey(path: str | Path) -> Survey:
@@ -67,7 +73,9 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise FileError(source, f"is not valid TOML: {error}", "Correct that line.") from error
+        raise FileError(
+            source, f"is not valid TOML: {_at_end(str(error), text)}", "Correct that line."
+        ) from error
     try:
         file = _SurveyFile.model_validate(document)
         return file.to_survey(Path(source).parent)
@@ -95,6 +103,7 @@ class _LevelTable(Table):
     items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
+    prior: float | None = None
 
 
 class _SamplingTable(Table):
@@ -111,23 +120,38 @@ class _QuestionTable(Table):
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
+    padding_length: int | None = None
+    sets: SetsTable | None = None
+    weight: float = 1.0
+    target: list[TargetTable] = Field(default=[])
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self, _folder: Path) -> Question:
+    def to_question(self, folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
-        levels = tuple(
-            Level(
-                level.name,
-                level.epsilon,
-                tuple(level.items),
-                level.item_count,
-                tuple(level.yes_counts),
-            )
-            for level in self.level
-        )
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
-            return Question(self.name, levels, rule, self.kind, sampling)
+            levels = tuple(
+                Level(
+                    level.name,
+                    level.epsilon,
+                    tuple(level.items),
+                    level.item_count,
+                    tuple(level.yes_counts),
+                    level.prior,
+                )
+                for level in self.level
+            )
+            return Question(
+                self.name,
+                levels,
+                rule,
+                self.kind,
+                sampling,
+                padding_length=self.padding_length,
+                sets=None if self.sets is None else self.sets.read(folder),
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
 
@@ -135,6 +159,9 @@ class _QuestionTable(Table):
 class _SurveyTable(Table):
     name: str
     users: int
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
 
 
 def _kind_of_table(question: Any) -> str:
@@ -156,27 +183,51 @@ class _SurveyFile(Table):
 
     def to_survey(self, folder: Path) -> Survey:
         questions = tuple(question.to_question(folder) for question in self.question)
-        return Survey(self.survey.name, self.survey.users, questions)
+        about = self.survey
+        ledger = None if about.ledger is None else str(folder / about.ledger)
+        return Survey(about.name, about.users, questions, about.design, about.objective, ledger)
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
-    """The first mistake, with its place written as in the file."""
-    first = error.errors(include_url=False)[0]
-    *parents, key = first["loc"]
+    """The most telling mistake, with its place written as in the file."""
+    mistakes = error.errors(include_url=False)
+    first = min(mistakes, key=_rank)
+    location = list(first["loc"])
+    if "rule" in location:  # a text or a matrix: pydantic goes on with the branch it tried
+        location = location[: location.index("rule") + 1]
+    *parents, key = location
     if first["type"].startswith("union_tag"):
         parents, key = [*parents, key], "model"
     place = _place([*parents, key], document)
     if first["type"] == "extra_forbidden":
         known = _known_keys(parents)
         near = difflib.get_close_matches(str(key), known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}."
-        return f"{place} is not a known key; {hint}"
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        return f"{place} is not a known key ({hint})"
     if first["type"] == "missing":
         return f"{place} is missing"
+    if key == "rule":
+        value = InputError("rule", first["input"], '"min", "avg" or a matrix of pair budgets')
+        return f"{place}: {value}"
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
         return f"{place}: {cause}"
-    return f"{place} is {first['input']!r}: {first['msg']}"
+    reason = _WORDS.get(first["type"], first["msg"])
+    return f"{place} is {first['input']!r}: {reason}"
+
+
+def _rank(mistake: ErrorDetails) -> int:
+    """The kind decides which keys are known; a misspelt key is also a missing one."""
+    if mistake["loc"][-1] == "kind":
+        return 0
+    return 1 if mistake["type"] == "extra_forbidden" else 2
+
+
+def _at_end(reason: str, text: str) -> str:
+    """``tomllib`` names line and column, except where the text ends too early."""
+    *_, last = text.split("\n")
+    place = f"(at line {text.count(chr(10)) + 1}, column {len(last) + 1}, the end of the file)"
+    return reason.replace("(at end of document)", place)
 
 
 def _place(location: list[Any], document: Any) -> str:
@@ -201,6 +252,8 @@ def _known_keys(parents: list[Any]) -> list[str]:
         _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
+        "sets": SetsTable,
+        "target": TargetTable,
     }
     names = [part for part in parents if isinstance(part, str)]
     owner: type[Table] = table[names[-1]] if names else _SurveyFile

@@ -19,14 +19,27 @@ from planner.preferences import (
     Preferences,
 )
 from planner.survey import Numeric, Question
+from planner.target import Target
 
-__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table"]
+__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table", "TargetTable"]
 
 
 class Table(BaseModel):
     """A table of a survey file: unknown keys and wrong types are mistakes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TargetTable(Table):
+    """An error that is small enough, of any question."""
+
+    error: float | None = None
+    detect: float | None = None
+    level: str | None = None
+
+    def read(self) -> Target:
+        """The target."""
+        return Target(self.error, self.detect, self.level)
 
 
 class _Normal(Table):
@@ -95,6 +108,8 @@ class NumericTable(Table):
     mean: float | None = None
     sd: float | None = None
     correlation: float = 0.0
+    weight: float = 1.0
+    target: list[TargetTable] = Field(default=[])
     preferences: (
         Annotated[
             _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
@@ -110,6 +125,13 @@ class NumericTable(Table):
             numeric = Numeric(
                 domain, preferences, self.epsilon, self.mean, self.sd, self.correlation
             )
-            return Question(self.name, (), kind="numeric", numeric=numeric)
+            return Question(
+                self.name,
+                (),
+                kind="numeric",
+                numeric=numeric,
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error

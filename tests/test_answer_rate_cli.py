@@ -90,7 +90,7 @@ def test_survey_reaches_the_model():
         ("lower = 0 ", "lower = 30_000 ", "lower is 30000.0 but must be below upper"),
         ("lower = 0 ", "lower = nan ", "lower"),
         ("lower = 0 ", "", "question 'bill', lower is missing"),
-        ("lower = 0 ", "lowr = 0 ", "lower is missing"),
+        ("lower = 0 ", "lowr = 0 ", "lowr is not a known key .did you mean 'lower'"),
         ('"ln 9"', "0", "epsilon"),
         ('"ln 9"', "51", "epsilon"),
         ("mean = 5_000 ", "mean = 30_000 ", "mean is 30000.0"),

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+from operator import index
 
+from planner.deployment.pairs import PairBudget, Rule, all_pairs, log_above
 from planner.errors import InputError, VerificationError
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "PairViolation",
     "Rule",
     "check_budgets",
+    "check_ratio",
     "exp_lower_bound",
+    "log_ratios",
     "log_upper_bound",
     "pair_budgets",
     "round_inward",
@@ -35,22 +38,6 @@ __all__ = [
 DENOMINATOR = 2**32
 _DIGITS = Context(prec=60)
 _MAX_STEPS = 8  # units of 2^-32 that rounding may have to give up; one is the rule
-
-Rule = str | Sequence[Sequence[float]]
-
-
-@dataclass(frozen=True, slots=True)
-class PairBudget:
-    """Realised and demanded budget of telling an item of ``first`` from one of ``second``.
-
-    ``realised`` is an upper bound, rounded up, in nats; ``demanded`` is ``inf`` for a
-    pair that the policy does not protect.
-    """
-
-    first: int
-    second: int
-    realised: float
-    demanded: float
 
 
 class PairViolation(VerificationError):
@@ -87,10 +74,7 @@ def log_upper_bound(ratio: Fraction) -> float:
     >>> math.log(2) < log_upper_bound(Fraction(2)) < 0.6931472
     True
     """
-    quotient = _DIGITS.next_plus(
-        _DIGITS.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    )
-    return math.nextafter(float(_DIGITS.next_plus(_DIGITS.ln(quotient))), math.inf)
+    return math.nextafter(float(log_above(ratio)), math.inf)
 
 
 def round_inward(
@@ -147,6 +131,8 @@ def check_budgets(
     ------
     VerificationError
         Names the first pair that exceeds its budget, or the first impossible integer.
+    InputError
+        Unequal lengths, no level, or an unknown rule.
 
     Examples
     --------
@@ -156,6 +142,8 @@ def check_budgets(
     ...
     planner.deployment.exact.PairViolation: Levels 0 and 0 realise 1.0986... nats but ...
     """
+    _require_shapes(a, b, epsilons, rule)
+    a, b = [index(top) for top in a], [index(bottom) for bottom in b]  # NumPy's would overflow
     for i, (top, bottom) in enumerate(zip(a, b, strict=True)):
         if not 0 < bottom < top < DENOMINATOR:
             reason = f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
@@ -169,7 +157,7 @@ def check_budgets(
     else:
         for i, row in enumerate(rule):
             for j, budget in enumerate(row):
-                if not math.isinf(budget):
+                if budget != math.inf:
                     _check_pair(ones, zeros, i, j, budget)
 
 
@@ -185,13 +173,61 @@ def pair_budgets(
     >>> [pair.demanded for pair in pair_budgets([2**31], [2**30], [1.25], "min")]
     [1.25]
     """
-    pairs = []
-    for i in range(len(a)):
-        for j in range(i, len(a)):
-            ratio = max(_ratio(a, b, i, j), _ratio(a, b, j, i))
-            demanded = _demanded(epsilons, rule, i, j)
-            pairs.append(PairBudget(i, j, log_upper_bound(ratio), demanded))
-    return pairs
+    _require_shapes(a, b, epsilons, rule)
+    return all_pairs(*log_ratios(a, b), epsilons, rule)
+
+
+def log_ratios(a: Sequence[int], b: Sequence[int]) -> tuple[list[Decimal], list[Decimal]]:
+    """``ln(a/b)`` and ``ln((D-b)/(D-a))`` of each level, rounded up."""
+    both = [(index(top), index(bottom)) for top, bottom in zip(a, b, strict=True)]
+    ones = [log_above(Fraction(top, bottom)) for top, bottom in both]
+    zeros = [log_above(Fraction(DENOMINATOR - b, DENOMINATOR - a)) for a, b in both]
+    return ones, zeros
+
+
+def check_ratio(ratio: Fraction, budget: float, name: str = "A report") -> None:
+    """Prove that a ratio of two probabilities is at most ``e^budget``.
+
+    Raises
+    ------
+    VerificationError
+        It is larger.
+
+    Examples
+    --------
+    >>> check_ratio(Fraction(3), 1.0986)
+    Traceback (most recent call last):
+    ...
+    planner.errors.VerificationError: A report realises 1.098612289 nats but 1.098600000 are ...
+    """
+    if ratio > exp_lower_bound(budget):
+        realised = log_upper_bound(ratio)
+        raise VerificationError(
+            f"{name} realises {realised:.9f} nats but {budget:.9f} are promised"
+        )
+
+
+def _require_shapes(
+    a: Sequence[int], b: Sequence[int], epsilons: Sequence[float], rule: Rule
+) -> None:
+    """A pair that nobody looks at would pass; so nothing may be missing."""
+    size = len(a)
+    if size == 0 or len(b) != size or len(epsilons) != size:
+        lengths = (size, len(b), len(epsilons))
+        raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1")
+    for i, epsilon in enumerate(epsilons):
+        if not 0 < epsilon < math.inf:
+            raise InputError(f"epsilons[{i}]", epsilon, "a finite number above 0")
+    if isinstance(rule, str):
+        if rule not in ("min", "avg"):
+            raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets')
+        return
+    if len(rule) != size or any(len(row) != size for row in rule):
+        raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix")
+    for i, row in enumerate(rule):
+        for j, budget in enumerate(row):
+            if not budget > 0:
+                raise InputError(f"rule[{i}][{j}]", budget, "above 0, or inf for no demand")
 
 
 def _check_min(ones: list[Fraction], zeros: list[Fraction], epsilons: Sequence[float]) -> None:
@@ -219,14 +255,3 @@ def _check_avg(ones: list[Fraction], zeros: list[Fraction], epsilons: Sequence[f
 def _check_pair(ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float) -> None:
     if ones[i] * zeros[j] > exp_lower_bound(budget):
         raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), budget)
-
-
-def _ratio(a: Sequence[int], b: Sequence[int], i: int, j: int) -> Fraction:
-    return Fraction(a[i] * (DENOMINATOR - b[j]), b[i] * (DENOMINATOR - a[j]))
-
-
-def _demanded(epsilons: Sequence[float], rule: Rule, i: int, j: int) -> float:
-    if isinstance(rule, str):
-        both = epsilons[i], epsilons[j]
-        return min(both) if rule == "min" else sum(both) / 2
-    return float(rule[i][j])

@@ -1,188 +1,108 @@
 """The parameter file: what a plan hands to the clients and the collector.
 
-Version 1 holds, per question, integer bit probabilities over 2^32 with the budgets
-they keep. Reading is strict: a file that is not exactly right is refused with the reason.
+Version 2 (:class:`Parameters`) holds any mechanism's integer probabilities over 2^32, the
+budgets they keep, the constants of the estimator and a content hash. Files of version 1
+stay readable. Reading is strict: a file that is not exactly right, or whose probabilities
+do not keep their budgets, is refused with the reason.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
-from planner.deployment.exact import (
-    DENOMINATOR,
-    PairBudget,
-    PairViolation,
-    Rule,
-    check_budgets,
-    pair_budgets,
-    round_inward,
+from planner.deployment.document import (
+    FORMAT,
+    MAX_FILE_BYTES,
+    content_hash,
+    parse_document,
+    read_document,
 )
-from planner.errors import FileError, InputError, VerificationError
+from planner.deployment.questions import QuestionParameters, Strict, Text
+from planner.deployment.version1 import upgrade
+from planner.errors import FileError, InputError
 from planner.files import replace_file
-from planner.planning.frequency import Plan, QuestionPlan
-from planner.policy import MAX_EPSILON
 
 __all__ = [
     "FORMAT",
     "MAX_FILE_BYTES",
-    "LevelParameters",
     "Parameters",
-    "Predicted",
-    "QuestionParameters",
     "json_schema",
-    "parameters_from_plan",
+    "parse_parameters",
     "read_parameters",
     "write_parameters",
 ]
 
-FORMAT = "ldp-planner-parameters"
-MAX_FILE_BYTES = 64 * 2**20
 
-Text = Annotated[str, Field(min_length=1)]
-Bits = Annotated[int, Field(gt=0, lt=DENOMINATOR)]
-Budget = Annotated[float, Field(gt=0, le=MAX_EPSILON)]
+class Parameters(Strict):
+    """A whole parameter file.
 
+    ``hash`` is the SHA-256 of the canonical JSON (RFC 8785) of everything else. The
+    planner version and the time of creation are null when read from version 1 only.
+    """
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class LevelParameters(_Strict):
-    """One privacy level: its budget in nats, its items, and its integers over 2^32."""
-
-    name: Text
-    epsilon: Budget
-    item_count: Annotated[int, Field(ge=1)]
-    items: list[Text]
-    a: Bits
-    b: Bits
+    format: Literal["ldp-planner-parameters"]
+    version: Literal[2]
+    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    planner_version: Text | None
+    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")] | None
+    survey: Text
+    users: Annotated[int, Field(ge=1, le=10**12)]
+    questions: Annotated[list[QuestionParameters], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _consistent(self) -> LevelParameters:
-        if self.items and len(self.items) != self.item_count:
-            raise ValueError(f"item_count is {self.item_count} but {len(self.items)} are listed")
-        if self.b >= self.a:
-            raise ValueError(f"b = {self.b} must be below a = {self.a}")
+    def _distinct(self) -> Parameters:
+        names = [question.name for question in self.questions]
+        if len(set(names)) < len(names):
+            raise ValueError("a question name appears twice")
         return self
-
-
-class Predicted(_Strict):
-    """What the plan promises: worst-case total squared error per user, and its proof."""
-
-    worst_case_mse: Annotated[float, Field(gt=0)]
-    lower_bound: float
-    relative_gap: Annotated[float, Field(ge=0)]
-
-
-class QuestionParameters(_Strict):
-    """One question, its pair rule and its levels; pair budgets of a matrix rule, null = none."""
-
-    name: Text
-    kind: Literal["categorical"]
-    mechanism: Literal["idue"]
-    model: Literal["opt0", "opt1", "opt2"]
-    rule: Literal["min", "avg"] | list[list[Budget | None]]
-    denominator: Literal[4294967296]
-    levels: Annotated[list[LevelParameters], Field(min_length=1)]
-    predicted: Predicted
-
-    @model_validator(mode="after")
-    def _consistent(self) -> QuestionParameters:
-        names = [level.name for level in self.levels]
-        items = [item for level in self.levels for item in level.items]
-        for kind, values in (("level name", names), ("item", items)):
-            if len(set(values)) < len(values):
-                raise ValueError(f"a {kind} appears twice")
-        if isinstance(self.rule, list):
-            size = len(self.levels)
-            if len(self.rule) != size or any(len(row) != size for row in self.rule):
-                raise ValueError(f"the rule must be a {size} x {size} matrix")
-            if any(self.rule[i][j] != self.rule[j][i] for i in range(size) for j in range(i)):
-                raise ValueError("the rule must be a symmetric matrix")
-        return self
-
-    def pairs(self) -> list[PairBudget]:
-        """Realised and demanded budget of every pair of levels; O(t^2)."""
-        return pair_budgets(*self._numbers())
 
     def verify(self) -> None:
-        """Prove from the integers alone that every pair keeps its budget.
+        """Prove every question's budgets again.
 
         Raises
         ------
         VerificationError
-            Names the first pair of levels that does not.
+            Names the question and what does not hold.
         """
-        try:
-            check_budgets(*self._numbers())
-        except PairViolation as broken:
-            first, second = self.levels[broken.first].name, self.levels[broken.second].name
-            raise VerificationError(
-                f"Question {self.name!r}: levels {first!r} and {second!r} realise "
-                f"{broken.realised:.9f} nats but are promised {broken.demanded:.9f}"
-            ) from broken
-
-    def _numbers(self) -> tuple[list[int], list[int], list[float], Rule]:
-        rule: Rule
-        if isinstance(self.rule, str):
-            rule = self.rule
-        else:
-            rule = [[math.inf if budget is None else budget for budget in row] for row in self.rule]
-        levels = self.levels
-        return [x.a for x in levels], [x.b for x in levels], [x.epsilon for x in levels], rule
-
-
-class Parameters(_Strict):
-    """A whole parameter file."""
-
-    format: Literal["ldp-planner-parameters"]
-    version: Literal[1]
-    survey: Text
-    users: Annotated[int, Field(ge=1)]
-    questions: Annotated[list[QuestionParameters], Field(min_length=1)]
-
-    def verify(self) -> None:
-        """Verify every question; see :meth:`QuestionParameters.verify`."""
         for question in self.questions:
             question.verify()
 
+    def question(self, name: str | None = None) -> QuestionParameters:
+        """The question of that name; without a name, the only one.
 
-def parameters_from_plan(plan: Plan) -> Parameters:
-    """Round a plan's probabilities inward to integers over 2^32, and verify them exactly.
+        Raises
+        ------
+        InputError
+            No such question, or no name given and several questions.
+        """
+        names = [question.name for question in self.questions]
+        if name is None and len(names) == 1:
+            return self.questions[0]
+        if name not in names:
+            raise InputError("question", name, f"one of {', '.join(map(repr, names))}")
+        return self.questions[names.index(name)]
+
+
+def read_parameters(path: str | Path) -> Parameters:
+    """Read and verify a parameter file of at most 64 MiB, of version 1 or 2.
 
     Raises
     ------
-    InputError
-        A budget is too small for probabilities on this grid.
+    FileError
+        Unreadable, too large, not JSON, altered, or not exactly of the expected form.
     VerificationError
-        The integers do not keep the policy.
-
-    Examples
-    --------
-    >>> from planner import Level, Question, Survey
-    >>> from planner.planning.frequency import plan_survey
-    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
-    >>> parameters_from_plan(plan_survey(survey)).questions[0].levels[0].a > 2**30
-    True
+        The probabilities do not keep the promised budgets.
     """
-    parameters = Parameters.model_validate(
-        {
-            "format": FORMAT,
-            "version": 1,
-            "survey": plan.survey.name,
-            "users": plan.survey.users,
-            "questions": [_question(question) for question in plan.questions],
-        }
-    )
-    parameters.verify()
-    return parameters
+    return _checked(read_document(path), path)
+
+
+def parse_parameters(data: bytes | str, source: str | Path = "parameters") -> Parameters:
+    """As :func:`read_parameters`, from the file's content; ``source`` is named in errors."""
+    return _checked(parse_document(data, source), source)
 
 
 def write_parameters(path: str | Path, parameters: Parameters) -> None:
@@ -192,32 +112,14 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     ------
     FileError
         The path cannot be written; nothing is half written.
+    VerificationError
+        The probabilities do not keep the promised budgets.
     """
+    document = parameters.model_dump(mode="json")
+    if content_hash(document) != parameters.hash:
+        raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()
-    replace_file(path, parameters.model_dump_json(indent=2) + "\n")
-
-
-def read_parameters(path: str | Path) -> Parameters:
-    """Read a parameter file of at most 64 MiB; it is not verified yet.
-
-    Raises
-    ------
-    FileError
-        Unreadable, too large, not JSON, or not exactly of the expected form.
-    """
-    path = Path(path)
-    try:
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB")
-        return Parameters.model_validate_json(path.read_bytes())
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        message = first["msg"].removeprefix("Value error, ")
-        raise FileError(path, f"{place}: {message}", "Export the parameters again.") from error
+    replace_file(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
 def json_schema() -> str:
@@ -226,42 +128,16 @@ def json_schema() -> str:
     return json.dumps(schema | Parameters.model_json_schema(), indent=2) + "\n"
 
 
-def _question(plan: QuestionPlan) -> dict[str, Any]:
-    table, policy = plan.table, plan.table.policy
-    if table.certificate is None:
-        raise InputError("model", table.model, "one with a certificate: opt0, opt1 or opt2")
-    epsilons = policy.epsilons.tolist()
-    rule = policy.rule if isinstance(policy.rule, str) else policy.rule.tolist()
-    a, b = round_inward(table.a.tolist(), table.b.tolist(), epsilons, rule)
-    grid = np.array([a, b]) / DENOMINATOR
-    error = replace(table, a=grid[0], b=grid[1]).worst_case_mse
-    bound = table.certificate.lower_bound
-    levels = [
-        {
-            "name": level.name,
-            "epsilon": epsilons[i],
-            "item_count": level.item_count,
-            "items": list(level.items),
-            "a": a[i],
-            "b": b[i],
-        }
-        for i, level in enumerate(plan.question.levels)
-    ]
-    return {
-        "name": plan.question.name,
-        "kind": "categorical",
-        "mechanism": "idue",
-        "model": table.model,
-        "rule": rule if isinstance(rule, str) else [[_finite(r) for r in row] for row in rule],
-        "denominator": DENOMINATOR,
-        "levels": levels,
-        "predicted": {
-            "worst_case_mse": error,
-            "lower_bound": bound,
-            "relative_gap": max(0.0, (error - bound) / bound),
-        },
-    }
-
-
-def _finite(budget: float) -> float | None:
-    return None if math.isinf(budget) else budget
+def _checked(document: dict[str, Any], source: str | Path) -> Parameters:
+    try:
+        current = upgrade(document) if document["version"] == 1 else document
+        parameters = Parameters.model_validate(current)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        message = first["msg"].removeprefix("Value error, ")
+        raise FileError(source, f"{place}: {message}", "Export the parameters again.") from error
+    except InputError as error:
+        raise FileError(source, str(error), "Export the parameters again.") from error
+    parameters.verify()
+    return parameters

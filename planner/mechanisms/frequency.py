@@ -24,7 +24,7 @@ from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["FrequencyMechanism"]
+__all__ = ["FrequencyMechanism", "linear_estimates"]
 
 
 class FrequencyMechanism(ABC):
@@ -79,16 +79,7 @@ class FrequencyMechanism(ABC):
         InputError
             No users, or counts of the wrong shape.
         """
-        if aggregate.users < 1:
-            raise InputError("users", aggregate.users, "at least 1", "Collect reports first.")
-        if aggregate.counts.shape != (self.items,):
-            shape = aggregate.counts.shape
-            raise InputError("counts", shape, f"one count per item, shape ({self.items},)")
-        n = aggregate.users
-        values = (aggregate.counts - n * self.b) / (self.a - self.b)
-        variance = self._variance(np.clip(values, 0, n), n)
-        null = self._variance(np.zeros(self.items), n)
-        return Estimates(values, np.sqrt(variance), np.sqrt(null), n)
+        return linear_estimates(aggregate, self.a, self.b)
 
     def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
         """Exact variance of each estimated count, shape ``(items,)``, in users squared.
@@ -127,3 +118,25 @@ class FrequencyMechanism(ABC):
     def _variance(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         noise, signal = self.variance_terms()
         return users * noise + counts * signal
+
+
+def linear_estimates(
+    aggregate: Aggregate, a: NDArray[np.float64], b: NDArray[np.float64]
+) -> Estimates:
+    """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``.
+
+    Raises
+    ------
+    InputError
+        No users, or counts of the wrong shape.
+    """
+    n = aggregate.users
+    if n < 1:
+        raise InputError("users", n, "at least 1", "Collect reports first.")
+    if aggregate.counts.shape != a.shape:
+        raise InputError("counts", aggregate.counts.shape, f"one count per item, shape {a.shape}")
+    noise = logodds.noise_from_probabilities(a, b)
+    signal = logodds.signal_from_probabilities(a, b)
+    values = (aggregate.counts - n * b) / (a - b)
+    variance = n * noise + np.clip(values, 0, n) * signal
+    return Estimates(values, np.sqrt(variance), np.sqrt(n * noise), n)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.mechanisms.chunks import map_rows
 
-__all__ = ["bit_counts", "check_reports", "pack", "unpack", "words_for"]
+__all__ = ["BitCounter", "bit_counts", "check_reports", "pack", "unpack", "words_for"]
 
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
@@ -84,13 +84,58 @@ def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
     rows, words = reports.shape
     share = max(-(-rows // (os.cpu_count() or 1)), _SLAB_WORDS[0] // words, 1)
     tasks = map_rows(lambda part, _: _add_up([(0, reports[part])], _SLAB_WORDS[0]), rows, share)
-    parts = [part for task in tasks for part in task]
+    return _finish([part for task in tasks for part in task], words)[:items]
+
+
+class BitCounter:
+    """Counts set bits over many batches of reports; the end of the addition is done once.
+
+    Parameters
+    ----------
+    items:
+        Bits of a report.
+
+    Examples
+    --------
+    >>> counter = BitCounter(3)
+    >>> for batch in ([[1, 0, 1]], [[0, 0, 1], [1, 0, 0]]):
+    ...     counter.add(pack(np.array(batch)))
+    >>> counter.counts().tolist()
+    [2, 0, 2]
+    """
+
+    __slots__ = ("_adder", "_height", "_items", "_rest", "_words")
+
+    def __init__(self, items: int) -> None:
+        self._items, self._words = items, words_for(items)
+        self._height = max(1, _SLAB_WORDS[0] // self._words)
+        self._adder = _Adder((self._height, self._words))
+        self._rest: list[Words] = []  # fewer rows than a slab has
+
+    def add(self, reports: Words) -> None:
+        """Add checked reports; the array may be kept for a while, and must not change."""
+        full = len(reports) - len(reports) % self._height
+        for start in range(0, full, self._height):
+            self._adder.add(reports[start : start + self._height], 0)
+        if full < len(reports):
+            self._rest.append(reports[full:])
+            if sum(map(len, self._rest)) >= self._height:
+                rest, self._rest = np.concatenate(self._rest), []
+                self.add(rest)
+
+    def counts(self) -> NDArray[np.int64]:
+        """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
+        parts = [*self._adder.parts(), *((0, rows) for rows in self._rest)]
+        return _finish(parts, self._words)[: self._items]
+
+
+def _finish(parts: list[tuple[int, Words]], words: int) -> NDArray[np.int64]:
     for slab_words in _SLAB_WORDS[1:]:
-        parts = _add_up(parts, slab_words)
+        parts = _add_up(parts, slab_words) if parts else parts
     counts = np.zeros(64 * words, dtype=np.int64)
     for plane, slab in parts:
         counts += unpack(slab, 64 * words).sum(axis=0, dtype=np.int64) << plane
-    return counts[:items]
+    return counts
 
 
 def _add_up(parts: list[tuple[int, Words]], slab_words: int) -> list[tuple[int, Words]]:

@@ -23,6 +23,8 @@ __all__ = ["Proof", "prove"]
 
 Array = NDArray[np.float64]
 
+_RESOLVED = 1e-9  # of a count's signal variance: its two terms cancel to about 1e-16
+
 
 class Proof(NamedTuple):
     """Lower bound of the optimum, and the multipliers that prove it."""
@@ -30,6 +32,7 @@ class Proof(NamedTuple):
     lower_bound: float
     shadow_prices: Array
     weights: Array  # of the maximum's branches, shape (t,), sum 1
+    stationary: bool = True  # False: the bound holds, but the prices are no slopes
 
 
 def prove(program: Program, v0: Array) -> Proof:
@@ -38,7 +41,7 @@ def prove(program: Program, v0: Array) -> Proof:
     Raises
     ------
     ConvergenceError
-        The linear program could not be solved.
+        The linear program could not be solved, or the error is too small to be proven.
     """
     rows = program.model.rows(program.policy, v0)
     total, branches, slope, own = program.pieces(v0)
@@ -46,6 +49,9 @@ def prove(program: Program, v0: Array) -> Proof:
     extra = rows.matrix.shape[1] - size
     # In steps u = v / v0, and in units of the objective, all numbers are near 1.
     unit = abs(total + branches.max())
+    if unit < _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
+        reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
+        raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
     step = np.concatenate([v0.ravel(), np.full(extra, v0.max())])
     cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
     planes = sp.hstack(
@@ -59,7 +65,8 @@ def prove(program: Program, v0: Array) -> Proof:
     matrix = sp.csr_array(sp.vstack([planes, privacy]))
     limit = np.concatenate([np.sum(own * v0, axis=0) / unit - branches / unit, rows.limit])
     ceiling = (program.model.ceiling(program.policy) / v0).ravel()
-    far = 10 * float(np.max(program.policy.epsilons)) / v0.max() + 10
+    # No auxiliary exceeds the largest budget, or 1 (opt2 with the rule avg).
+    far = 10 * max(1.0, float(np.max(program.policy.epsilons))) / v0.max()
     low = np.concatenate([np.zeros(size), np.full(extra, -far), [-np.inf]])
     high = np.concatenate([ceiling, np.full(extra, far), [np.inf]])
     answer = linprog(

@@ -14,6 +14,9 @@ __all__ = ["solve_conic"]
 
 Array = NDArray[np.float64]
 
+_TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+_STEP_FRACTIONS = (0.99, 0.9, 0.5)  # shorter steps are slower, and survive steeper cones
+
 
 def solve_conic(program: Program) -> Array:
     """Minimise the program's objective as a disciplined convex program (exponential cones).
@@ -44,18 +47,22 @@ def solve_conic(program: Program) -> Array:
     )
     if not problem.is_dcp():  # guards the model definitions; no input can cause it
         raise AssertionError("the model is not a disciplined convex program")
-    tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an inaccurate answer is judged by its certificate below
+    failure: Exception | None = None
+    for fraction in _STEP_FRACTIONS:
         try:
-            problem.solve(solver=cp.CLARABEL, **tight)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an inaccurate answer: the certificate judges it
+                problem.solve(solver=cp.CLARABEL, max_step_fraction=fraction, **_TIGHT)
+            break
         except cp.SolverError as error:
-            raise ConvergenceError(f"Clarabel failed: {error}", _REMEDY) from error
+            failure = error
+    else:
+        raise ConvergenceError(f"Clarabel failed: {failure}", _REMEDY) from failure
     if problem.status in (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE):
         raise InfeasibleError("No table keeps all the pair budgets", "Raise the tightest budgets.")
     if problem.status in (cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE):
         raise UnboundedError("The error has no minimum", "Give every level a finite pair budget.")
-    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
+    if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE) or u.value is None:
         raise ConvergenceError(f"Clarabel stopped early: {problem.status}", _REMEDY)
     return start * u.value
 

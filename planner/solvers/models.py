@@ -98,7 +98,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Opt0:
+class _Opt0:
     """Free ``a`` and ``b``: coordinates ``(s, w)``."""
 
     name: ClassVar[str] = "opt0"
@@ -148,7 +148,7 @@ class Opt0:
 
 
 @dataclass(frozen=True, slots=True)
-class Opt1:
+class _Opt1:
     """``a + b = 1``: coordinate ``tau``."""
 
     name: ClassVar[str] = "opt1"
@@ -192,7 +192,7 @@ class Opt1:
 
 
 @dataclass(frozen=True, slots=True)
-class Opt2:
+class _Opt2:
     """``a = 1/2``: coordinate ``x = 1/2 - b``."""
 
     name: ClassVar[str] = "opt2"
@@ -233,7 +233,7 @@ class Opt2:
         return _positive(0.5 - np.maximum(b, np.exp(-policy.room(np.log1p(-b)))))[None]
 
 
-MODELS: dict[str, Model] = {model.name: model for model in (Opt0(), Opt1(), Opt2())}
+MODELS: dict[str, Model] = {model.name: model for model in (_Opt0(), _Opt1(), _Opt2())}
 
 
 def model_named(name: str) -> Model:

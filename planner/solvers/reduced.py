@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 
 _COARSE = 1_000  # levels of the rough copy that gives a large problem its starting point
 _SHORT_OF_POLE = 1 - 1e-12
+_FLAT = 1e-6  # largest relative slope that still counts as 0
 
 
 def solve_reduced(program: Program) -> tuple[Array, Proof]:
@@ -56,18 +57,23 @@ def solve_reduced(program: Program) -> tuple[Array, Proof]:
     if program.policy.size > 4 * _COARSE:
         guess = family(_coarse(program)).solve(None)
     best = family(program).solve(guess)
-    return best.v, Proof(best.bound, best.prices, best.weights)
+    return best.v, Proof(best.bound, best.prices, best.weights, best.stationary)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """A solution: reduced position, coordinates, proven bound, and its multipliers."""
+    """A solution: reduced position, coordinates, proven bound, and its multipliers.
+
+    Not ``stationary``: several branches meet at an end of the search, and the bound holds
+    although no mix of the two branches at hand has slope 0.
+    """
 
     position: tuple[float, float]
     v: Array
     bound: float
     prices: Array
     weights: Array
+    stationary: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,8 +180,10 @@ class _LogOdds:
             for end in ends
             for side in (-1, 1)
         ]
-        bound = value + float(weights @ branches) + min(corners)
-        return _Best((total, delta), v, bound, -both * unsaturated, weights)
+        value += float(weights @ branches)
+        stationary = (abs(along_total) + abs(across)) * total <= _FLAT * abs(value)
+        prices = -both * unsaturated
+        return _Best((total, delta), v, value + min(corners), prices, weights, stationary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +233,14 @@ class _Half:
         value, branches, slope, own = self.program.pieces(v)
         plane = (slope + found.weights * own)[0]
         rise = float(np.sum(plane * (found.unsaturated * (up + down) - down)))
-        bound = value + float(found.weights @ branches)
-        bound += min(rise * (end - found.x) for end in ends)
+        value += float(found.weights @ branches)
+        bound = value + min(rise * (end - found.x) for end in ends)
+        stationary = abs(rise) * found.x <= _FLAT * abs(value)
         if self.program.policy.rule_name == "min":
             gain = found.unsaturated * up * found.x
         else:
             gain = (found.unsaturated * (up - down) + down) * found.x / 2
-        return _Best((found.x, 0.0), v, bound, -plane * gain, found.weights)
+        return _Best((found.x, 0.0), v, bound, -plane * gain, found.weights, stationary)
 
 
 def _coarse(program: Program) -> Program:

@@ -62,7 +62,7 @@ def solve_slsqp(program: Program) -> Array:
         first,
         jac=True,
         method="SLSQP",
-        bounds=[(1e-6, None)] * size + free,
+        bounds=[(1e-9, None)] * size + free,
         constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
         options={"ftol": 1e-15, "maxiter": 2000},
     )

@@ -53,15 +53,16 @@ def solve_slsqp_ab(program: Program, *, box: bool = False, starts: int = 5) -> A
     for k in range(starts):
         shrink = 1.0 if k == 0 else rng.uniform(0.2, 1.0, symmetric.shape[1])
         start = 0.5 + (symmetric - 0.5) * shrink
-        found = _repaired(program, _minimise(program, start, box), box)
-        if found is not None:
-            answers.append(found)
+        found = _minimise(program, start, box)
+        repaired = None if found is None else _repaired(program, found, box)
+        if repaired is not None:
+            answers.append(repaired)
     if not answers:
         raise ConvergenceError("SLSQP in (a, b) found no table that keeps the policy", _REMEDY)
     return min(answers, key=program.value)
 
 
-def _minimise(program: Program, start: Array, box: bool) -> Array:
+def _minimise(program: Program, start: Array, box: bool) -> Array | None:
     t = start.shape[1]
     noise_sum, _, _, signal_max = program.coefficients
     odds = np.exp(program.policy.bounds())
@@ -112,6 +113,8 @@ def _minimise(program: Program, start: Array, box: bool) -> Array:
         constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
         options={"ftol": 1e-14, "maxiter": 1000},
     )
+    if answer.status not in (0, 8):  # 8: no descent left at machine precision
+        return None
     return np.asarray(answer.x[:-1]).reshape(2, t)
 
 

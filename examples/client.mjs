@@ -1,0 +1,157 @@
+// The client in JavaScript (Node 20 or later, nothing else): the same parameter file, the same
+// exact draws, the same conformance vectors as the Python client.
+//
+//   node examples/client.mjs params.json QUESTION ANSWER     prints one report (a line of JSON)
+//   node examples/client.mjs params.json --vectors FILE      checks the conformance vectors
+//
+// ANSWER is JSON, or plain text: an item's name; its number where items have no names;
+// ["a", "b"] for an item set; a number or null; for Sampling Privacy a value's name or null.
+// Options: --memory DIRECTORY --user NAME remember the report for good; --round 1|2.
+
+import { createHash, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
+import { readFileSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+import { Refused, parseDocument, refuse, whole } from "./client/document.mjs";
+import { GRID } from "./client/draws.mjs";
+import { MECHANISMS } from "./client/mechanisms.mjs";
+
+const ID_BYTES = 8;
+
+/** One report per person and question, each in a file that is written whole or not at all. */
+export class Memory {
+  constructor(directory) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    this.directory = directory;
+  }
+
+  /** What is remembered under a key; if there is nothing, make() once and for all. */
+  recall(key, make) {
+    const path = join(this.directory, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
+    try {
+      return readFileSync(path);
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error;
+    }
+    const temporary = `${path}.${randomBytes(4).toString("hex")}`;
+    const file = openSync(temporary, "wx", 0o600);
+    try {
+      writeSync(file, make());
+      fsyncSync(file);
+      linkSync(temporary, path); // fails if another process was first
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    } finally {
+      closeSync(file);
+      unlinkSync(temporary);
+    }
+    return readFileSync(path);
+  }
+}
+
+export class Client {
+  #encoders = new Map();
+  #memory;
+
+  /** data: the bytes of a parameter file; its promises are proven here, before any report. */
+  constructor(data, memory = null) {
+    const { questions, hash } = parseDocument(data);
+    this.parameters = hash;
+    this.#memory = memory;
+    for (const question of questions) {
+      const { name, mechanism } = question ?? {};
+      if (typeof name !== "string" || !name || this.#encoders.has(name)) refuse("a question's name");
+      if (!Object.hasOwn(MECHANISMS, mechanism)) refuse(`the mechanism ${mechanism} is not known`);
+      whole(question, "denominator", GRID, GRID);
+      this.#encoders.set(name, MECHANISMS[mechanism](question));
+    }
+  }
+
+  encoder(question) {
+    return this.#encoders.get(question) ?? refuse(`there is no question ${question}`);
+  }
+
+  /** One answer in, one line of a report file out; the answer is checked before any draw. */
+  report(question, answer, { user, round } = {}) {
+    const encoder = this.encoder(question);
+    const code = encoder.code(answer);
+    const draw = () => encoder.draw(code, randomBytes);
+    const withId = (payload) => Buffer.concat([randomBytes(ID_BYTES), payload]);
+    const recall = (part, make) => {
+      if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
+      return this.#memory.recall([this.parameters, user, question, part], make);
+    };
+    let kept;
+    if (encoder.output) {
+      if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
+      const output = encoder.output(recall("die", draw), code, round);
+      kept = recall(`round ${round}`, () => withId(output));
+    } else {
+      if (round !== undefined) refuse("this question has one round");
+      kept = user === undefined ? withId(draw()) : recall("report", () => withId(draw()));
+    }
+    return JSON.stringify({
+      parameters: this.parameters,
+      question,
+      id: kept.subarray(0, ID_BYTES).toString("hex"),
+      ...(encoder.output ? { round } : {}),
+      report: kept.subarray(ID_BYTES).toString("base64"),
+    });
+  }
+}
+
+/** The report of a conformance vector; its entropy must be consumed exactly. */
+export function replay(client, vector) {
+  const encoder = client.encoder(vector.question);
+  const entropy = Buffer.from(vector.entropy, "hex");
+  let taken = 0;
+  const source = (count) => entropy.subarray(taken, (taken += count));
+  const code = encoder.code(vector.answer);
+  let report = encoder.draw(code, source);
+  if (taken !== entropy.length) refuse("entropy is left over");
+  if (encoder.output) report = encoder.output(report, code, vector.round);
+  return report.toString("hex");
+}
+
+function main() {
+  const text = { type: "string" };
+  const options = { vectors: text, memory: text, user: text, round: text };
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [file, question, given] = positionals;
+  const memory = values.memory === undefined ? null : new Memory(values.memory);
+  const client = new Client(readFileSync(file), memory);
+  if (values.vectors === undefined) {
+    const round = values.round === undefined ? undefined : Number(values.round);
+    console.log(client.report(question, parsed(given), { user: values.user, round }));
+    return;
+  }
+  const { format, parameters, vectors } = JSON.parse(readFileSync(values.vectors, "utf8"));
+  if (format !== "ldp-planner-vectors") refuse("these are no conformance vectors");
+  if (parameters !== client.parameters) refuse("the vectors are of other parameters");
+  for (const [i, vector] of vectors.entries()) {
+    if (replay(client, vector) !== vector.report) refuse(`vector ${i} differs`);
+  }
+  console.log(`${vectors.length} vectors pass`);
+}
+
+/** Plain text is an item's name. */
+function parsed(given) {
+  try {
+    return JSON.parse(given);
+  } catch {
+    return given;
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    main();
+  } catch (error) {
+    if (!(error instanceof Refused) && !error.code) throw error;
+    console.error(`client: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,39 @@
+// Exact draws from random bytes: words of 32 bits, little-endian, and what is made of them.
+
+import { refuse } from "./document.mjs";
+
+export const GRID = 2 ** 32;
+
+export function words(source, count) {
+  const data = source(4 * count);
+  if (!(data instanceof Uint8Array) || data.length !== 4 * count) refuse("entropy failed");
+  const view = new DataView(data.buffer, data.byteOffset, data.length);
+  return Array.from({ length: count }, (_, i) => view.getUint32(4 * i, true));
+}
+
+export function choose(source, size) {
+  const accepted = GRID - (GRID % size);
+  for (;;) {
+    const [word] = words(source, 1);
+    if (word < accepted) return word % size;
+  }
+}
+
+export function respond(value, truth, values, source) {
+  return words(source, 1)[0] < truth ? value : choose(source, values);
+}
+
+export function xxh32(item, seed) {
+  const rotate = (x, r) => (x << r) | (x >>> (32 - r));
+  let h = (seed + 374761393 + 4 + Math.imul(item, 3266489917)) | 0;
+  h = Math.imul(rotate(h, 17), 668265263);
+  h = Math.imul(h ^ (h >>> 15), 2246822519);
+  h = Math.imul(h ^ (h >>> 13), 3266489917);
+  return (h ^ (h >>> 16)) >>> 0;
+}
+
+export function uint32(...values) {
+  const data = Buffer.alloc(4 * values.length);
+  values.forEach((value, i) => data.writeUInt32LE(value, 4 * i));
+  return data;
+}

@@ -1,0 +1,206 @@
+"""The parameter file as a JSON document: strict parsing, canonical form, content hash.
+
+Only the standard library is used; clients and collectors read files through here.
+
+The content hash is the SHA-256 of the document without its key ``hash`` in the canonical
+form of RFC 8785: no blanks, keys sorted by UTF-16 code units, strings with the shortest
+escapes, numbers as ECMAScript prints them (shortest digits that read back the same
+double). Version 1 had no key ``hash``; its hash is that of the whole document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Any
+
+from planner.errors import FileError, InputError
+
+__all__ = [
+    "FORMAT",
+    "MAX_FILE_BYTES",
+    "VERSIONS",
+    "canonical",
+    "content_hash",
+    "parse_document",
+    "read_document",
+]
+
+FORMAT = "ldp-planner-parameters"
+VERSIONS = (1, 2)
+MAX_FILE_BYTES = 64 * 2**20
+_MAX_INTEGER = 2**53 - 1
+_AGAIN = "Export the parameters again."
+
+
+def read_document(path: str | Path) -> dict[str, Any]:
+    """Read and check the outside of a parameter file of at most 64 MiB.
+
+    Raises
+    ------
+    FileError
+        Unreadable, too large, not JSON, not of a known format and version, or altered.
+    """
+    path = Path(path)
+    try:
+        status = path.stat()
+        if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
+            raise FileError(path, "is not a regular file", "Check the path.")
+        if status.st_size > MAX_FILE_BYTES:
+            raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
+    return parse_document(data, source=path)
+
+
+def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict[str, Any]:
+    """Parse a parameter document and check its format, version and content hash.
+
+    Parameters
+    ----------
+    data:
+        JSON in UTF-8, at most 64 MiB. A key given twice, NaN and infinities are refused.
+    source:
+        Named in errors.
+
+    Raises
+    ------
+    FileError
+        As :func:`read_document`.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8")
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise FileError(source, "is not text in UTF-8", _AGAIN) from error
+    except (ValueError, RecursionError) as error:
+        raise FileError(source, f"the file: Invalid JSON: {error}", _AGAIN) from error
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise FileError(source, f"is not a parameter file (format {FORMAT!r})", _AGAIN)
+    version = document.get("version")
+    if isinstance(version, bool) or not isinstance(version, int) or version not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise FileError(source, f"version: {version!r} is not known; {known} are", _AGAIN)
+    try:
+        actual = content_hash(document)
+    except InputError as error:
+        raise FileError(source, str(error), _AGAIN) from error
+    if version > 1 and document.get("hash") != actual:
+        reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
+        remedy = "The file was altered or damaged. Get the original, or export it again."
+        raise FileError(source, reason, remedy)
+    return document
+
+
+def content_hash(document: Mapping[str, Any]) -> str:
+    """SHA-256 (lower-case hex) of a document's canonical form without its key ``hash``.
+
+    Raises
+    ------
+    InputError
+        The document has no canonical form.
+
+    Examples
+    --------
+    >>> content_hash({"b": 1, "a": 2.0}) == content_hash({"a": 2, "b": 1, "hash": "..."})
+    True
+    """
+    content = {key: value for key, value in document.items() if key != "hash"}
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def canonical(value: Any) -> bytes:
+    """Canonical JSON (RFC 8785) in UTF-8.
+
+    Raises
+    ------
+    InputError
+        A number that is not finite or beyond what a double holds, text that is not Unicode,
+        nesting beyond what the interpreter allows, or no JSON type at all.
+
+    Examples
+    --------
+    >>> canonical({"b": [1e21, 0.000001, -0.0], "a": "é"}).decode()
+    '{"a":"é","b":[1e+21,0.000001,0]}'
+    """
+    parts: list[str] = []
+    try:
+        _append(value, parts)
+        return "".join(parts).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError("text", "a lone surrogate", "valid Unicode") from None
+    except RecursionError:
+        raise InputError("document", "nested deeply", "nested less deeply") from None
+
+
+def _append(value: Any, parts: list[str]) -> None:
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
+        for i, key in enumerate(keys):
+            parts += (",{"[i == 0], json.dumps(key, ensure_ascii=False), ":")
+            _append(value[key], parts)
+        parts.append("}" if keys else "{}")
+    elif isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            parts.append(",["[i == 0])
+            _append(item, parts)
+        parts.append("]" if value else "[]")
+    elif isinstance(value, float):
+        parts.append(_number(value))
+    elif value is None or isinstance(value, str | bool):
+        parts.append(json.dumps(value, ensure_ascii=False))
+    elif isinstance(value, int):
+        parts.append(str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value)))
+    else:
+        raise InputError("a value", type(value).__name__, "one of JSON's types")
+
+
+def _double(value: int) -> float:
+    """A whole number beyond 2^53 is the double that other languages read it as."""
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError("a whole number", value, "one that a double can hold") from None
+
+
+def _number(value: float) -> str:
+    """A double as ECMAScript prints it; Python has the same digits, but another layout."""
+    if not math.isfinite(value):
+        raise InputError("a number", value, "finite")
+    sign, figures, exponent = Decimal(repr(value)).as_tuple()
+    if not isinstance(exponent, int) or value == 0:
+        return "0"
+    digits = "".join(map(str, figures)).rstrip("0")
+    point = len(figures) + exponent  # digits before the decimal point
+    if len(digits) <= point <= 21:
+        text = digits + "0" * (point - len(digits))
+    elif 0 < point <= 21:
+        text = f"{digits[:point]}.{digits[point:]}"
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        mantissa = digits[0] + ("." + digits[1:] if digits[1:] else "")
+        text = f"{mantissa}e{point - 1:+d}"
+    return "-" * sign + text
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} appears twice")
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number that JSON allows")

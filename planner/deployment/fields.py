@@ -1,0 +1,102 @@
+"""Strict access to the fields of a JSON object, with the standard library only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.errors import InputError
+
+__all__ = ["Fields"]
+
+_MISSING = object()
+
+
+class Fields:
+    """One JSON object; each accessor returns a field of the right type and range or raises.
+
+    Parameters
+    ----------
+    where:
+        Where the object is, for errors.
+    data:
+        The parsed object.
+
+    Examples
+    --------
+    >>> Fields("question 'q'", {"truth": -1}).whole("truth", 0, 10)
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10.
+    """
+
+    __slots__ = ("_data", "_where")
+
+    def __init__(self, where: str, data: Any) -> None:
+        if not isinstance(data, dict):
+            raise InputError(where, data, "a JSON object")
+        self._where = where
+        self._data = data
+
+    def text(self, key: str) -> str:
+        """Text that is not empty."""
+        value = self._get(key)
+        if not isinstance(value, str) or not value:
+            raise self.wrong(key, value, "text that is not empty")
+        return value
+
+    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+        """One of the allowed texts."""
+        value = self._get(key)
+        if not isinstance(value, str) or value not in allowed:
+            raise self.wrong(key, value, f"one of {', '.join(allowed)}")
+        return value
+
+    def whole(self, key: str, least: int, most: int) -> int:
+        """A whole number from ``least`` to ``most``."""
+        value = self._get(key)
+        if type(value) is not int or not least <= value <= most:
+            raise self.wrong(key, value, f"a whole number from {least} to {most}")
+        return value
+
+    def wholes(self, key: str, least: int, most: int) -> list[int]:
+        """A list of whole numbers from ``least`` to ``most``, not empty."""
+        values = self.list(key)
+        for value in values:
+            if type(value) is not int or not least <= value <= most:
+                raise self.wrong(key, value, f"a list of whole numbers from {least} to {most}")
+        return values
+
+    def number(self, key: str, least: float, most: float) -> float:
+        """A number from ``least`` to ``most``."""
+        value = self._get(key)
+        if type(value) not in (int, float) or not least <= value <= most:
+            raise self.wrong(key, value, f"a number from {least:g} to {most:g}")
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        """True or false."""
+        value = self._get(key)
+        if not isinstance(value, bool):
+            raise self.wrong(key, value, "true or false")
+        return value
+
+    def list(self, key: str, least: int = 1) -> list[Any]:
+        """A list with at least ``least`` entries."""
+        value = self._get(key)
+        if not isinstance(value, list) or len(value) < least:
+            raise self.wrong(key, value, f"a list with at least {least} entries")
+        return value
+
+    def value(self, key: str) -> Any:
+        """Any value."""
+        return self._get(key)
+
+    def wrong(self, key: str, value: object, allowed: str) -> InputError:
+        """The error for a field that is not as it must be."""
+        return InputError(f"{key} of {self._where}", value, allowed)
+
+    def _get(self, key: str) -> Any:
+        value = self._data.get(key, _MISSING)
+        if value is _MISSING:
+            raise InputError(f"{key} of {self._where}", "missing", "given")
+        return value

@@ -1,0 +1,288 @@
+"""Report files: Parquet for collections, newline JSON for small pilots.
+
+A Parquet file holds the reports of one question (and round). Each row has the column
+``report`` (fixed-size binary) and the column ``parameters`` (the parameter hash, stored once
+for each row group). The file's metadata names the question and carries a random file number,
+by which copies are recognised; a seal protects the whole (:mod:`planner.deployment.sealing`).
+A line of a newline-JSON file is what :meth:`planner.deployment.client.Report.to_json` gives.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from base64 import b64decode
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from planner.deployment.fields import Fields
+from planner.deployment.sealing import check_seal, seal
+from planner.deployment.tallies import Rows
+from planner.errors import FileError, InputError
+
+__all__ = [
+    "MAX_JSON_BYTES",
+    "MAX_ROW_GROUP_BYTES",
+    "SUFFIXES",
+    "Batch",
+    "Key",
+    "ReportWriter",
+    "read_batches",
+]
+
+Key = tuple[str, int | None]
+"""Question and round (``None`` for a question that has no rounds)."""
+SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+MAX_ROW_GROUP_BYTES = 256 * 2**20
+MAX_JSON_BYTES = 64 * 2**20
+_ROW_GROUP_BYTES = 16 * 2**20
+_METADATA = b"ldp-planner-reports"
+_HASHES = pa.dictionary(pa.int32(), pa.binary())
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Some reports of one question, with the number of the file they are from."""
+
+    key: Key
+    rows: Rows
+    file_id: str
+
+
+class ReportWriter:
+    """Writes a Parquet file of reports, whole or not at all; used as a context manager.
+
+    Parameters
+    ----------
+    path:
+        An existing file is replaced when the context ends without an error.
+    parameters:
+        The parameter hash, 64 hexadecimal digits.
+    key:
+        Question and round.
+    size:
+        Bytes of a report.
+
+    Raises
+    ------
+    FileError
+        The path cannot be written.
+    """
+
+    def __init__(self, path: str | Path, parameters: str, key: Key, size: int) -> None:
+        self._path = Path(path)
+        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._size = size
+        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
+        about: dict[str, Any] = {"version": _VERSION, "question": key[0], "round": key[1]}
+        about["file"] = secrets.token_hex(16)
+        self._schema = pa.schema(
+            [("report", pa.binary(size)), ("parameters", _HASHES)],
+            metadata={_METADATA: json.dumps(about)},
+        )
+        self._waiting: list[Rows] = []
+        self._rows = 0
+
+    def __enter__(self) -> ReportWriter:
+        try:
+            self._file = pq.ParquetWriter(
+                self._temporary,
+                self._schema,
+                compression="none",  # random bits do not compress
+                use_dictionary=["parameters"],
+                write_statistics=False,
+            )
+        except OSError as error:
+            remedy = "Check that the directory exists and may be written to."
+            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
+        return self
+
+    def write(self, rows: Rows) -> None:
+        """Add reports, uint8, shape ``(n, size)``."""
+        if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
+            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})")
+        self._waiting.append(rows)
+        self._rows += len(rows)
+        if self._rows * self._size >= _ROW_GROUP_BYTES:
+            self._flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self._flush()
+            self._file.close()
+            if kind is None:
+                seal(self._temporary)
+                self._temporary.replace(self._path)
+        except OSError as failure:
+            raise FileError(self._path, f"cannot be written: {failure}") from failure
+        finally:
+            self._temporary.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        rows = np.ascontiguousarray(np.concatenate(self._waiting)) if self._waiting else None
+        self._waiting, self._rows = [], 0
+        if rows is None or len(rows) == 0:
+            return
+        n = len(rows)
+        reports = pa.Array.from_buffers(pa.binary(self._size), n, [None, pa.py_buffer(rows)])
+        ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
+        table = pa.Table.from_arrays([reports, ones], schema=self._schema)
+        self._file.write_table(table, row_group_size=n)
+
+
+def read_batches(path: str | Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
+    """The reports of a file in batches of bounded size.
+
+    A problem may show only after some batches: count a file whole or not at all.
+
+    Parameters
+    ----------
+    path:
+        ``.parquet``, ``.jsonl`` or ``.ndjson``.
+    parameters:
+        The parameter hash that every report must carry.
+    sizes:
+        Bytes of a report for every question and round.
+
+    Raises
+    ------
+    FileError
+        The file is corrupt, truncated, foreign, or its reports have the wrong length.
+    """
+    path = Path(path)
+    try:
+        if path.suffix == ".parquet":
+            yield from _parquet(path, parameters, sizes)
+        else:
+            yield from _lines(path, parameters, sizes)
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
+    except InputError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(path, str(error), "Check where it comes from.") from error
+
+
+# -- Parquet ----------------------------------------------------------------
+
+
+def _parquet(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
+    check_seal(path)
+    with pq.ParquetFile(path, memory_map=True) as file:
+        key, file_id = _about(file)
+        if key not in sizes:
+            raise InputError("question and round", key, "ones of the parameter file")
+        size, schema = sizes[key], file.schema_arrow
+        if schema.names != ["report", "parameters"]:
+            raise InputError("columns", schema.names, "report and parameters")
+        if schema.field("report").type != pa.binary(size):
+            kind = str(schema.field("report").type)
+            raise InputError("report column", kind, f"fixed_size_binary[{size}]")
+        if schema.field("parameters").type != _HASHES:
+            kind = str(schema.field("parameters").type)
+            raise InputError("parameters column", kind, str(_HASHES))
+        for group in range(file.num_row_groups):
+            _check_size(file.metadata.row_group(group).total_byte_size, group)
+            reports, hashes = file.read_row_group(group).columns
+            _check_hashes(hashes, group, bytes.fromhex(parameters))
+            for chunk in reports.chunks:
+                if len(chunk):
+                    yield Batch(key, _bytes_of(chunk, size), file_id)
+
+
+def _about(file: pq.ParquetFile) -> tuple[Key, str]:
+    try:
+        about = Fields("the metadata", json.loads((file.schema_arrow.metadata or {})[_METADATA]))
+    except (KeyError, ValueError, RecursionError):
+        raise InputError("metadata", "missing or not JSON", "that of a report file") from None
+    about.whole("version", _VERSION, _VERSION)
+    number = about.value("round")
+    if number is not None:
+        number = about.whole("round", 1, 2)
+    return (about.text("question"), number), about.text("file")
+
+
+def _check_size(size: int, group: int) -> None:
+    if not 0 <= size <= MAX_ROW_GROUP_BYTES:
+        allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
+        raise InputError(f"size of row group {group}", size, allowed)
+
+
+def _check_hashes(column: Any, group: int, parameters: bytes) -> None:
+    """All rows of a row group must carry the hash; the dictionary makes this cheap."""
+    for chunk in column.chunks:
+        found = chunk.dictionary.to_pylist()
+        if chunk.null_count or found != [parameters]:
+            names = ["none" if value is None else value.hex() for value in found]
+            raise InputError(f"parameter hash of row group {group}", names, parameters.hex())
+
+
+def _bytes_of(chunk: Any, size: int) -> Rows:
+    if chunk.null_count:
+        raise InputError("reports", f"{chunk.null_count} nulls", "none missing")
+    data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
+    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
+
+
+# -- newline JSON -----------------------------------------------------------
+
+
+def _lines(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
+    if path.stat().st_size > MAX_JSON_BYTES:
+        raise InputError("size", path.stat().st_size, f"at most {MAX_JSON_BYTES}; use Parquet")
+    data = path.read_bytes()
+    file_id = sha256(data).hexdigest()
+    if data and not data.endswith(b"\n"):
+        raise InputError("last line", "cut off", "ended by a newline")
+    found: dict[Key, list[bytes]] = {}
+    seen: set[str] = set()
+    for number, line in enumerate(data.splitlines(), start=1):
+        key, report_id, payload = _line(line, number, parameters, sizes)
+        if report_id in seen:
+            raise InputError(f"id in line {number}", report_id, "given once in a file")
+        seen.add(report_id)
+        found.setdefault(key, []).append(payload)
+    for key, payloads in found.items():
+        rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
+        yield Batch(key, rows, file_id)
+
+
+def _line(
+    line: bytes, number: int, parameters: str, sizes: dict[Key, int]
+) -> tuple[Key, str, bytes]:
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError):
+        raise InputError(f"line {number}", "not JSON", "a report") from None
+    fields = Fields(f"line {number}", data)
+    extra = sorted(set(data) - {"parameters", "question", "id", "report", "round"})
+    if extra:
+        raise InputError(f"keys of line {number}", extra, "those of a report")
+    if fields.text("parameters") != parameters:
+        raise fields.wrong("parameters", fields.text("parameters"), parameters)
+    key = (fields.text("question"), fields.whole("round", 1, 2) if "round" in data else None)
+    if key not in sizes:
+        raise InputError(f"question and round of line {number}", key, "in the parameter file")
+    try:
+        payload = b64decode(fields.text("report"), validate=True)
+    except ValueError:
+        raise fields.wrong("report", data["report"], "base64") from None
+    if len(payload) != sizes[key]:
+        raise InputError(f"length of line {number}", len(payload), f"{sizes[key]} bytes")
+    return key, fields.text("id"), payload

@@ -1,0 +1,63 @@
+"""Random policies, and what their definitions say, spelt out pair by pair."""
+
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+
+from planner import Objective, PrivacyPolicy
+
+RULES = ("min", "avg", "matrix")
+
+
+def log_uniform(rng, low, high, size):
+    return np.exp(rng.uniform(math.log(low), math.log(high), size))
+
+
+def random_matrix(rng, t, low=0.05, high=10.0, gaps=0.3):
+    """Symmetric pair budgets; about a share ``gaps`` of the other pairs is unprotected."""
+    matrix = np.triu(log_uniform(rng, low, high, (t, t)))
+    matrix += np.triu(matrix, 1).T
+    open_pairs = np.triu(rng.random((t, t)) < gaps, 1)
+    matrix[open_pairs | open_pairs.T] = np.inf
+    return matrix
+
+
+def random_policy(rng, t, rule, low=0.05, high=10.0, most=1e5):
+    counts = np.floor(log_uniform(rng, 1, most, t)).astype(int)
+    chosen = random_matrix(rng, t, low, high) if rule == "matrix" else rule
+    return PrivacyPolicy(log_uniform(rng, low, high, t), counts, chosen)
+
+
+def random_objective(rng, policy, kind):
+    weights = rng.uniform(0.2, 3, policy.size) if rng.random() < 0.5 else None
+    prior = None
+    if kind == "expected":
+        prior = rng.random(policy.size) * np.minimum(policy.item_counts, 3)
+    return Objective(kind, weights=weights, prior=prior)
+
+
+def feasible_coordinates(rng, policy, shape=1.0):
+    """Random (s, w) that keeps every pair budget, at least one of them with equality."""
+    s, w = rng.random((2, policy.size)) ** shape + 1e-3
+    limit = policy.bounds()
+    scale = np.max((s[:, None] + w[None, :]) / limit)
+    return s / scale, w / scale
+
+
+def worst_excess(policy, a, b):
+    """Largest excess over a pair budget, from the definition in (a, b), pair by pair."""
+    budgets = policy.bounds()
+    worst = -math.inf
+    for i in range(policy.size):
+        for j in range(policy.size):
+            odds = math.log(a[i] / b[i]) + math.log((1 - b[j]) / (1 - a[j]))
+            worst = max(worst, odds - budgets[i, j])
+    return worst
+
+
+budgets = st.floats(0.05, 10.0)
+counts = st.integers(1, 100_000)
+levels = st.lists(st.tuples(budgets, counts), min_size=1, max_size=8)
+rules = st.sampled_from(["min", "avg"])
+seeds = st.integers(0, 2**32 - 1)

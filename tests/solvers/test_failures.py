@@ -1,0 +1,166 @@
+"""A solver that fails or stops early is an error, never a table; so is a wrong argument."""
+
+import numpy as np
+import pytest
+from scipy.optimize import OptimizeResult
+
+from planner import (
+    ConvergenceError,
+    InfeasibleError,
+    InputError,
+    Objective,
+    PrivacyPolicy,
+    SolverError,
+    UnboundedError,
+    solve,
+)
+from planner.solvers import certificate, conic, reduced, slsqp, tables
+from planner.solvers.certificate import prove
+from planner.solvers.models import MODELS, model_named
+from planner.solvers.program import Program
+from tests.policies import random_policy
+
+THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+every_model = pytest.mark.parametrize("model", MODELS)
+
+
+@pytest.mark.parametrize("method", ["reduced", "slsqp", "conic"])
+def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
+    program = Program.of(THREE, Objective(), model_named("opt0"))
+    bad = program.model.repair(THREE, program.model.start(THREE))
+    proof, optimum = prove(program, bad), solve(THREE).worst_case_mse
+    assert program.value(bad) > 1.01 * optimum > 1.01 * proof.lower_bound
+    monkeypatch.setattr(reduced, "solve_reduced", lambda _: (bad, proof))
+    monkeypatch.setattr(slsqp, "solve_slsqp", lambda _: bad)
+    monkeypatch.setattr(conic, "solve_conic", lambda _: bad)
+    monkeypatch.setattr(tables, "newton_step", lambda _program, v, _weights: v)
+    with pytest.raises(ConvergenceError, match=f"{method!r} is proven optimal only to"):
+        solve(THREE, method=method)
+
+
+@pytest.mark.parametrize("status", [4, 6, 9])
+@pytest.mark.parametrize("method", ["slsqp", "slsqp-ab"])
+def test_slsqp_that_stops_early(status, method, monkeypatch):
+    def minimize(_fun, x0, **_):
+        return OptimizeResult(x=x0, status=status, success=False, message="stopped", fun=1.0)
+
+    monkeypatch.setattr(f"planner.solvers.{method.replace('-', '_')}.minimize", minimize)
+    with pytest.raises(ConvergenceError, match=r"SLSQP .*Use method="):
+        solve(THREE, method=method)
+
+
+@pytest.mark.parametrize("method", ["slsqp", "slsqp-ab"])
+def test_slsqp_that_returns_nonsense_and_calls_it_success(method, monkeypatch):
+    def minimize(_fun, x0, **_):
+        return OptimizeResult(x=x0 * np.nan, status=0, success=True, message="", fun=np.nan)
+
+    monkeypatch.setattr(f"planner.solvers.{method.replace('-', '_')}.minimize", minimize)
+    with pytest.raises(ConvergenceError):
+        solve(THREE, method=method)
+
+
+def _conic_ends(monkeypatch, status, value=None):
+    import cvxpy as cp
+
+    def fake(problem, **_):
+        problem._status = status
+        for variable in problem.variables():
+            size = variable.shape
+            variable.value = None if value is None else np.full(size, value)
+
+    monkeypatch.setattr(cp.Problem, "solve", fake)
+
+
+@pytest.mark.parametrize(
+    ("status", "error"),
+    [
+        ("infeasible", InfeasibleError),
+        ("infeasible_inaccurate", InfeasibleError),
+        ("unbounded", UnboundedError),
+        ("unbounded_inaccurate", UnboundedError),
+        ("user_limit", ConvergenceError),
+        ("solver_error", ConvergenceError),
+        ("optimal", ConvergenceError),  # but without a value
+        ("optimal_inaccurate", ConvergenceError),
+    ],
+)
+@every_model
+def test_conic_programs_that_fail(model, status, error, monkeypatch):
+    _conic_ends(monkeypatch, status)
+    with pytest.raises(error) as caught:
+        solve(THREE, model, "conic")
+    assert isinstance(caught.value, SolverError)
+    assert caught.value.remedy
+
+
+@pytest.mark.parametrize("value", [5.0, 0.05, -1.0])
+def test_an_inaccurate_conic_answer_is_judged_by_its_proof(value, monkeypatch):
+    _conic_ends(monkeypatch, "optimal_inaccurate", value)
+    monkeypatch.setattr(tables, "newton_step", lambda _program, v, _weights: v)
+    with pytest.raises(ConvergenceError):
+        solve(THREE, method="conic")
+
+
+def test_a_solver_that_raises(monkeypatch):
+    import cvxpy as cp
+
+    def fake(_problem, **_):
+        raise cp.SolverError("numbers everywhere")
+
+    monkeypatch.setattr(cp.Problem, "solve", fake)
+    with pytest.raises(ConvergenceError, match="Clarabel failed: numbers everywhere"):
+        solve(THREE, method="conic")
+
+
+@pytest.mark.parametrize("method", ["slsqp", "conic"])
+def test_a_certificate_that_fails(method, monkeypatch):
+    answer = OptimizeResult(status=4, message="numerical trouble")
+    monkeypatch.setattr(certificate, "linprog", lambda *_, **__: answer)
+    with pytest.raises(ConvergenceError, match="linear program failed: numerical trouble"):
+        solve(THREE, method=method)
+
+
+def test_auto_tries_the_other_method_and_says_so(monkeypatch):
+    def fail(_):
+        raise ConvergenceError("no")
+
+    rng = np.random.default_rng(1)
+    small, large = (random_policy(rng, t, "matrix") for t in (3, 14))
+    assert solve(small).method == "slsqp"
+    assert solve(large).method == "conic"
+    monkeypatch.setattr(slsqp, "solve_slsqp", fail)
+    assert solve(small).method == "conic"
+    monkeypatch.undo()
+    monkeypatch.setattr(conic, "solve_conic", fail)
+    assert solve(large).method == "slsqp"
+    with pytest.raises(ConvergenceError):
+        solve(large, method="conic")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "opt3"}, "model is 'opt3' but must be one of opt0, opt1, opt2"),
+        ({"method": "simplex"}, "method is 'simplex' but must be one of auto, reduced, slsqp"),
+        ({"objective": "median"}, "objective is 'median' but must be one of worst-case"),
+        ({"box": True}, "box is True but must be False unless"),
+        ({"method": "slsqp-ab", "model": "opt1"}, "used with the model opt0"),
+        ({"method": "slsqp-ab", "objective": "minimax"}, "and the worst-case objective"),
+        ({"method": "slsqp-ab", "starts": 0}, "starts is 0 but must be at least 1"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(InputError, match=message):
+        solve(THREE, **arguments)
+
+
+def test_no_reduction_of_a_matrix():
+    with pytest.raises(InputError, match='\'reduced\' but must be "slsqp" or "conic"'):
+        solve(PrivacyPolicy([1.0], [2], [[1.0]]), method="reduced")
+
+
+def test_no_such_baseline():
+    from planner import baseline
+
+    with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
+        baseline(THREE, "grr")

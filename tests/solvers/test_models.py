@@ -1,0 +1,177 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from scipy.optimize import linprog
+
+from planner import InputError, PrivacyPolicy
+from planner.solvers.models import MODELS, model_named
+from planner.solvers.program import Program
+from tests.policies import RULES, random_objective, random_policy, seeds
+
+KINDS = ("worst-case", "expected", "minimax")
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def _point(rng, model, t):
+    top = 0.45 if model.name == "opt2" else 3.0
+    return rng.uniform(0.02 * top, top, (model.coordinates, t))
+
+
+@every_model
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=seeds)
+def test_slopes_and_curvatures_are_finite_differences(model, kind, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, 4, "min", most=50)
+    program = Program.of(policy, random_objective(rng, policy, kind), model)
+    v, weights = _point(rng, model, 4), rng.dirichlet(np.ones(4))
+    total, branches, slope, own = program.pieces(v)
+    assert program.value(v) == pytest.approx(total + branches.max(), rel=1e-12)
+    curvature = program.curvature(v, weights)
+    for c in range(model.coordinates):
+        h = 1e-6 * v[c]
+        ahead, behind = v.copy(), v.copy()
+        ahead[c] += h
+        behind[c] -= h
+        for k in range(4):  # one level at a time: the sum mixes them
+            one, two = v.copy(), v.copy()
+            one[c, k], two[c, k] = ahead[c, k], behind[c, k]
+            rise = (program.pieces(one)[0] - program.pieces(two)[0]) / (2 * h[k])
+            assert slope[c, k] == pytest.approx(rise, rel=1e-5, abs=1e-6 * abs(total) / v[c, k])
+        up, down = program.pieces(ahead), program.pieces(behind)
+        close = {"rtol": 1e-5, "atol": 1e-6 * float(np.max(abs(branches) / v[c]))}
+        np.testing.assert_allclose(own[c], (up[1] - down[1]) / (2 * h), **close)
+        bend = (up[2] + weights * up[3] - down[2] - weights * down[3]) / (2 * h)
+        size = np.abs(slope + weights * own).max() / v[c]
+        assert np.all(np.abs(curvature[:, c] - bend) <= 1e-5 * np.abs(bend) + 1e-6 * size)
+
+
+@every_model
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=seeds)
+def test_every_branch_with_the_sum_is_convex(model, kind, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, 3, "min", most=5)
+    program = Program.of(policy, random_objective(rng, policy, kind), model)
+    v = _point(rng, model, 3)
+    for k in range(3):
+        curvature = program.curvature(v, np.eye(3)[k])
+        for i in range(3):
+            least = np.linalg.eigvalsh(curvature[:, :, i]).min()
+            assert least >= -1e-9 * np.abs(curvature[:, :, i]).max()
+
+
+@every_model
+@given(seed=seeds)
+def test_expressions_are_disciplined_and_equal_the_atoms(model, seed):
+    import cvxpy as cp
+
+    rng = np.random.default_rng(seed)
+    unit, u0 = _point(rng, model, 3), rng.uniform(0.6, 1.0, (model.coordinates, 3))
+    u = cp.Variable(unit.shape)
+    noise, signal, tight = model.expressions(u, unit)
+    weights = np.array([1.0, 2.0, 3.0])
+    goal = weights @ noise + 0.5 * cp.max(signal)
+    assert cp.Problem(cp.Minimize(goal), tight).is_dcp()
+    u.value = u0
+    atoms = model.atoms(unit * u0)
+    if model.name != "opt0":
+        np.testing.assert_allclose(noise.value, atoms.noise, rtol=1e-9)
+        np.testing.assert_allclose(signal.value, atoms.signal, rtol=1e-9, atol=1e-12)
+        return
+    p, q = (1 / np.expm1(x) for x in (unit * u0))
+    p0, q0 = (1 / np.expm1(x) for x in unit)
+    exact = (p / p0, q / q0, p * q / (p0 * q0))
+    for constraint, value in zip(tight, exact, strict=True):
+        (variable,) = [x for x in constraint.variables() if x.id != u.id]
+        variable.value = value
+    for constraint in tight:  # equality at the exact values: the cones are tight
+        gap = constraint.args[1].value - constraint.args[0].value
+        np.testing.assert_allclose(gap, 0, atol=1e-9)
+    np.testing.assert_allclose(noise.value, atoms.noise, rtol=1e-9)
+    np.testing.assert_allclose(signal.value, atoms.signal, rtol=1e-9, atol=1e-9)
+
+
+@every_model
+@given(seed=seeds)
+def test_coordinates_and_probabilities_round_trip(model, seed):
+    rng = np.random.default_rng(seed)
+    v = _point(rng, model, 5)
+    a, b = model.to_probabilities(v)
+    assert np.all((b > 0) & (b < a) & (a < 1))
+    if model.name == "opt1":
+        np.testing.assert_allclose(a + b, 1)
+    if model.name == "opt2":
+        np.testing.assert_array_equal(a, 0.5)
+    np.testing.assert_allclose(model.from_probabilities(a, b), v, rtol=1e-9)
+    atoms = model.atoms(v)
+    np.testing.assert_allclose(atoms.noise, b * (1 - b) / (a - b) ** 2, rtol=1e-9)
+    np.testing.assert_allclose(atoms.signal, (1 - a - b) / (a - b), rtol=1e-9, atol=1e-9)
+
+
+def _dense_excess(policy, a, b):
+    s, w = np.log(a / b), np.log((1 - b) / (1 - a))
+    return np.max(s[:, None] + w[None, :] - policy.bounds())
+
+
+@every_model
+@every_rule
+@given(seed=seeds)
+def test_the_few_rows_say_what_all_pairs_say(model, rule, seed):
+    rng = np.random.default_rng(seed)
+    t = int(rng.integers(1, 6))
+    policy = random_policy(rng, t, rule, low=0.3, high=4)
+    start = model.start(policy)
+    ceiling = model.ceiling(policy)
+    for _ in range(3):
+        v = np.minimum(start * rng.uniform(0.6, 1.6, start.shape), 0.999 * ceiling)
+        a, b = model.to_probabilities(v)
+        excess = _dense_excess(policy, a, b)
+        if abs(excess) < 1e-6:
+            continue
+        rows = model.rows(policy, v)
+        matrix = rows.matrix.toarray()
+        fixed, free = matrix[:, : v.size], matrix[:, v.size :]
+        left = rows.limit - fixed @ v.ravel()
+        if free.shape[1] == 0:
+            kept = left.min() >= 0
+        else:
+            search = linprog(np.zeros(free.shape[1]), A_ub=free, b_ub=left, bounds=(None, None))
+            kept = search.status == 0
+        assert kept == (excess < 0)
+
+
+@every_model
+@every_rule
+@given(seed=seeds)
+def test_start_ceiling_and_repair(model, rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 7)), rule)
+    start = model.start(policy)
+    assert _dense_excess(policy, *model.to_probabilities(start)) <= 1e-12
+    assert np.all(start <= model.ceiling(policy))
+    outside = start * rng.uniform(0.9, 1.1, start.shape)
+    repaired = model.repair(policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9)))
+    assert _dense_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
+    assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
+
+
+def test_the_rows_grow_with_t_not_with_its_square():
+    for model in MODELS.values():
+        for rule, most in (("min", 4), ("avg", 2)):
+            policy = PrivacyPolicy(np.linspace(1, 2, 50), np.ones(50), rule)
+            rows = model.rows(policy, model.start(policy))
+            assert rows.limit.size <= most * 50
+            assert rows.matrix.nnz <= 2 * most * 50
+
+
+def test_models_by_name():
+    assert model_named("opt1").name == "opt1"
+    with pytest.raises(InputError, match="model is 'opt3' but must be one of opt0, opt1, opt2"):
+        model_named("opt3")
+    assert math.isclose(
+        MODELS["opt2"].start(PrivacyPolicy([1.0], [1]))[0, 0], 0.5 - 1 / (1 + math.e)
+    )

@@ -1,0 +1,198 @@
+"""Data flows one way: the imports are read from the source, lazy ones included."""
+
+import ast
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "planner"
+# What may be imported: only names of a lower layer, or of the same layer without circles.
+LAYERS = (
+    ("errors",),
+    ("files", "logodds", "policy"),
+    (
+        "budget_text",
+        "numeric_domain",
+        "objective",
+        "palette",
+        "preference_file",
+        "preferences",
+        "set_model",
+        "target",
+    ),
+    (
+        "survey",
+        "survey_tables",
+        "survey_sets",
+        "survey_file",
+        "table",
+        "estimates",
+        "numeric_estimates",
+    ),
+    ("solvers", "mechanisms"),
+    ("audit", "datasets", "populations", "prediction"),
+    ("planning", "simulate", "deployment"),
+    ("text", "text_survey", "text_compare", "charts", "report", "cli", "ui"),
+)
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+TOP = len(LAYERS) - 1
+
+
+def _module(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "planner"])
+
+
+def _imports(path):
+    """Every absolute name that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else node.module for name in names}
+    return found
+
+
+def _eager_imports(path):
+    """The same, outside functions: what loading the file loads."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.body = [ast.Pass()]
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module)
+    return found
+
+
+def _part(module):
+    """The part of the package that a module belongs to: its first name below ``planner``."""
+    return module.split(".")[1]
+
+
+def _rank(part):
+    if part.endswith("_cli") or part.startswith("charts_"):
+        return TOP
+    assert part in RANK, f"give planner/{part} a layer in {Path(__file__).name}"
+    return RANK[part]
+
+
+def _inner(module):
+    return {name for name in _imports(MODULES[module]) if name.startswith("planner.")}
+
+
+@ids
+def test_imports_point_down(module):
+    for name in _inner(module):
+        here, there = _part(module), _part(name)
+        assert here == there or _rank(there) <= _rank(here), f"{module} imports {name}"
+
+
+def test_solvers_and_mechanisms_never_meet():
+    for module in MODULES:
+        if module.startswith("planner.solvers"):
+            assert not any(_part(name) == "mechanisms" for name in _inner(module)), module
+        if module.startswith("planner.mechanisms"):
+            assert not any(_part(name) == "solvers" for name in _inner(module)), module
+
+
+def _circle(edges):
+    done, path = set(), []
+
+    def visit(name):
+        if name in path:
+            return [*path[path.index(name) :], name]
+        if name in done:
+            return None
+        path.append(name)
+        for other in sorted(edges.get(name, ())):
+            if found := visit(other):
+                return found
+        path.pop()
+        done.add(name)
+        return None
+
+    return next((found for name in sorted(edges) if (found := visit(name))), None)
+
+
+def test_no_circles_between_modules_or_parts():
+    modules = {name: _inner(name) & set(MODULES) - {name} for name in MODULES if name != "planner"}
+    assert _circle(modules) is None
+    parts = {}
+    for name, others in modules.items():
+        parts.setdefault(_part(name), set()).update({_part(other) for other in others})
+    for name, others in parts.items():
+        others.discard(name)
+    assert _circle(parts) is None
+
+
+def test_the_circle_finder_finds_circles():
+    assert _circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert _circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) is None
+
+
+@ids
+def test_heavy_libraries_stay_in_their_places(module):
+    roots = {name.partition(".")[0] for name in _imports(MODULES[module])}
+    assert "streamlit" not in roots or _part(module) == "ui"
+    assert "cvxpy" not in roots or _part(module) in ("solvers", "planning")
+    eager = {name.partition(".")[0] for name in _eager_imports(MODULES[module])}
+    assert "cvxpy" not in eager  # a second that most commands need not pay
+    assert not roots & {"tests", "app", "benchmarks", "examples"}
+
+
+def test_only_the_app_and_the_pages_know_streamlit():
+    found = [
+        path.relative_to(ROOT)
+        for folder in ("planner", "benchmarks", "examples")
+        for path in (ROOT / folder).rglob("*.py")
+        if "streamlit" in {name.partition(".")[0] for name in _imports(path)}
+    ]
+    assert all(path.parts[:2] == ("planner", "ui") for path in found)
+    outside = {name for name in _imports(ROOT / "app.py") if name.startswith("planner")}
+    assert all(name.startswith("planner.ui") for name in outside)
+
+
+def _public(path):
+    """Functions and classes a file defines for others; a command's name is its public face."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if not any(text.startswith("app.command") for text in decorators):
+                yield node.name
+
+
+@ids
+def test_all_is_there_and_honest(module):
+    path = MODULES[module]
+    loaded = import_module(module)
+    assert loaded.__doc__, f"{module} has no docstring"
+    public = set(_public(path))
+    if path.name == "__init__.py" and not public and not hasattr(loaded, "__all__"):
+        return  # a package that only groups its modules
+    names = loaded.__all__
+    assert len(set(names)) == len(names)
+    for name in names:
+        assert hasattr(loaded, name), f"{module}.__all__ names {name}"
+        assert not name.startswith("_")
+    assert public <= set(names), f"{module} hides {public - set(names)} from __all__"
+
+
+@ids
+def test_everything_public_has_a_docstring(module):
+    loaded = import_module(module)
+    for name in getattr(loaded, "__all__", ()):
+        value = getattr(loaded, name)
+        if callable(value) and getattr(value, "__module__", None) == module:
+            assert value.__doc__, f"{module}.{name}"

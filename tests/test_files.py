@@ -1,0 +1,75 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from planner import FileError, InputError
+from planner.files import replace_file
+
+
+def _only(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_it_writes_and_replaces(tmp_path):
+    path = tmp_path / "out.json"
+    replace_file(path, "one")
+    assert path.read_text() == "one"
+    replace_file(str(path), b"two \xff")
+    assert path.read_bytes() == b"two \xff"
+    assert _only(tmp_path) == ["out.json"]
+    assert path.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_old_file_stays_until_the_new_one_is_complete(tmp_path, monkeypatch):
+    path = tmp_path / "out.json"
+    path.write_text("old")
+    order = []
+    sync, rename = os.fsync, Path.replace
+
+    def watch_sync(handle):
+        order.append("sync")
+        assert path.read_text() == ("old" if len(order) == 1 else "new")
+        sync(handle)
+
+    def watch_rename(self, target):
+        order.append("rename")
+        assert path.read_text() == "old"
+        assert self.read_text() == "new"
+        assert self.parent == path.parent  # a rename within one file system
+        return rename(self, target)
+
+    monkeypatch.setattr(os, "fsync", watch_sync)
+    monkeypatch.setattr(Path, "replace", watch_rename)
+    replace_file(path, "new")
+    assert order == ["sync", "rename", "sync"]
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "chmod"])
+def test_a_failure_leaves_the_old_file_and_no_litter(step, tmp_path, monkeypatch):
+    path = tmp_path / "out.json"
+    path.write_text("old")
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    owner = os if step == "fsync" else Path
+    monkeypatch.setattr(owner, step, fail)
+    with pytest.raises(FileError, match="cannot be written: No space left on device") as caught:
+        replace_file(path, "new")
+    assert str(path) in str(caught.value)
+    monkeypatch.undo()
+    assert path.read_text() == "old"
+    assert _only(tmp_path) == ["out.json"]
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "none" / "out", tmp_path / "file" / "out", tmp_path / "folder"):
+        with pytest.raises(
+            FileError, match=r"cannot be written: .* Check that the directory exists"
+        ):
+            replace_file(path, "new")
+    assert _only(tmp_path) == ["file", "folder"]
+    assert issubclass(FileError, InputError)

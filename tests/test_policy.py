@@ -1,0 +1,126 @@
+import copy
+import math
+import pickle
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from planner import InputError, PrivacyPolicy
+from tests.policies import RULES, levels, random_policy, rules, seeds
+
+
+def test_bounds_of_the_three_rules():
+    epsilons = [1.0, 3.0]
+    assert PrivacyPolicy(epsilons, [1, 1]).bounds().tolist() == [[1, 1], [1, 3]]
+    assert PrivacyPolicy(epsilons, [1, 1], "avg").bounds().tolist() == [[1, 2], [2, 3]]
+    matrix = [[math.inf, 0.5], [0.5, 2.0]]
+    assert PrivacyPolicy(epsilons, [1, 1], matrix).bounds().tolist() == matrix
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+def test_room_is_the_least_that_any_pair_leaves(rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 8)), rule)
+    used = rng.uniform(0, 3, policy.size)
+    expected = (policy.bounds() - used[None, :]).min(axis=1)
+    np.testing.assert_allclose(policy.room(used), expected, rtol=0, atol=1e-12)
+
+
+def _leakage(policy):
+    """Longest shortest path from each level's items, in the graph of single items."""
+    owner = np.repeat(np.arange(policy.size), np.minimum(policy.item_counts, 2))
+    paths = policy.bounds()[np.ix_(owner, owner)].copy()
+    np.fill_diagonal(paths, 0.0)
+    for k in range(owner.size):
+        paths = np.minimum(paths, paths[:, [k]] + paths[[k], :])
+    return np.array([paths[owner == i].max() for i in range(policy.size)])
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+def test_leakage_is_the_tightest_bound_over_all_paths(rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 7)), rule)
+    brute = _leakage(policy)
+    assert np.all(policy.leakage_epsilons >= brute * (1 - 1e-12))  # pair (i, i) is always kept
+    crowded = PrivacyPolicy(policy.epsilons, policy.item_counts + 1, policy.rule)
+    np.testing.assert_allclose(crowded.leakage_epsilons, _leakage(crowded), rtol=1e-12)
+
+
+@given(chosen=levels)
+def test_lemma_1(chosen):
+    epsilons, counts = zip(*chosen, strict=True)
+    policy = PrivacyPolicy(epsilons, counts)
+    assert policy.ldp_epsilon == min(max(epsilons), 2 * min(epsilons))
+
+
+def test_an_unconnected_pair_has_no_guarantee():
+    inf = math.inf
+    apart = PrivacyPolicy([1, 1, 1], [2, 2, 2], [[1, 1, inf], [1, 1, inf], [inf, inf, 1]])
+    assert apart.ldp_epsilon == inf
+    chain = PrivacyPolicy([1, 1, 1], [2, 2, 2], [[1, 1, inf], [1, 1, 2], [inf, 2, 1]])
+    assert chain.ldp_epsilon == 3.0
+
+
+def test_a_lone_item_without_a_pair_of_its_own_only_faces_others():
+    policy = PrivacyPolicy([1, 1], [1, 1], [[math.inf, 0.5], [0.5, math.inf]])
+    assert policy.leakage_epsilons.tolist() == [0.5, 0.5]
+    pairs = PrivacyPolicy([1, 1], [2, 1], [[math.inf, 0.5], [0.5, math.inf]])
+    assert pairs.leakage_epsilons.tolist() == [1.0, 0.5]  # there and back over the other level
+
+
+def test_prior_posterior_bounds_of_table_1():
+    lower, upper = PrivacyPolicy([1.0, 1.5, 3.0], [1, 1, 4]).prior_posterior_bounds
+    np.testing.assert_allclose(upper, np.exp([1.0, 1.5, 2.0]))
+    np.testing.assert_allclose(lower * upper, 1.0)
+
+
+@given(chosen=levels, rule=rules)
+def test_equal_policies_are_equal_and_hash_alike(chosen, rule):
+    epsilons, counts = zip(*chosen, strict=True)
+    one, two = PrivacyPolicy(epsilons, counts, rule), PrivacyPolicy(epsilons, counts, rule)
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != PrivacyPolicy(epsilons, [count + 1 for count in counts], rule)
+    assert one != PrivacyPolicy(epsilons, counts, "avg" if rule == "min" else "min")
+
+
+def test_matrices_take_part_in_equality():
+    one = PrivacyPolicy([1.0], [2], [[1.0]])
+    assert one == PrivacyPolicy([1.0], [2], [[1.0]])
+    assert one != PrivacyPolicy([1.0], [2], [[1.5]])
+    assert one != "a policy"
+
+
+def test_it_cannot_be_changed():
+    source = np.array([1.0, 2.0])
+    policy = PrivacyPolicy(source, [1, 2])
+    source[0] = 40.0
+    assert policy.epsilons[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        policy.epsilons[0] = 3.0
+    with pytest.raises(ValueError, match="read-only"):
+        PrivacyPolicy([1.0], [2], [[1.0]]).bounds()[0, 0] = 3.0
+    with pytest.raises(FrozenInstanceError):
+        policy.rule = "avg"
+
+
+def test_copies_are_equal():
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2], [[1, 2], [2, 3]], names=["x", "y"])
+    assert copy.deepcopy(policy) == policy
+    assert pickle.loads(pickle.dumps(policy)) == policy  # noqa: S301 - our own bytes
+
+
+def test_names():
+    assert PrivacyPolicy([1.0, 2.0], [1, 1]).names == ("level 1", "level 2")
+    assert PrivacyPolicy([1.0, 2.0], [1, 1], names=["b", "a"]).names == ("b", "a")
+
+
+def test_many_levels_have_room_but_no_dense_matrix():
+    many = PrivacyPolicy(np.linspace(1, 2, 20_001), np.ones(20_001))
+    assert many.room(np.zeros(many.size)).max() == 1.0
+    with pytest.raises(InputError, match=r"levels is 20001 but must be at most 20000"):
+        many.bounds()

@@ -1,0 +1,115 @@
+"""Names that scripts outside this repository rely on."""
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import planner
+from planner import Certificate, PrivacyPolicy, UnaryTable, baseline, solve
+
+ROOT = Path(__file__).parents[1]
+
+
+def _parameters(function):
+    return {
+        name: parameter.default
+        for name, parameter in inspect.signature(function).parameters.items()
+        if name != "self"
+    }
+
+
+def test_privacy_policy():
+    empty = inspect.Parameter.empty
+    expected = {"epsilons": empty, "item_counts": empty, "rule": "min", "names": None}
+    assert _parameters(PrivacyPolicy) == expected
+    assert list(_parameters(PrivacyPolicy)) == list(expected)
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    assert policy.bounds().shape == (2, 2)
+
+
+def test_solve():
+    parameters = _parameters(solve)
+    assert list(parameters)[:4] == ["policy", "model", "method", "objective"]
+    assert parameters["model"] == "opt0"
+    assert parameters["method"] == "auto"
+
+
+@pytest.mark.parametrize("method", ["auto", "reduced", "slsqp", "conic", "slsqp-ab"])
+def test_a_table_has_the_fixed_names(method):
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    table = solve(policy, method=method)
+    assert isinstance(table, UnaryTable)
+    assert table.policy is policy
+    for column in (table.a, table.b, table.shadow_prices):
+        assert isinstance(column, np.ndarray)
+        assert column.shape == (2,)
+        assert column.dtype == np.float64
+    assert type(table.worst_case_mse) is float
+    assert type(table.saturation_epsilon) is float
+    assert (table.model, table.method) == ("opt0", "reduced" if method == "auto" else method)
+    assert isinstance(table.certificate, Certificate)
+    for name in ("lower_bound", "relative_gap", "max_violation"):
+        assert type(getattr(table.certificate, name)) is float
+
+
+def test_baselines_are_tables_too():
+    table = baseline(PrivacyPolicy([1.0, 2.0], [1, 2]), "oue")
+    assert isinstance(table, UnaryTable)
+    assert (table.model, table.certificate, table.shadow_prices) == ("oue", None, None)
+
+
+def test_all_names_of_the_package_load():
+    assert planner.__all__ == sorted(planner.__all__)
+    assert set(planner.__all__) <= set(dir(planner))
+    for name in planner.__all__:
+        assert getattr(planner, name).__doc__
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = planner.nonsense
+
+
+def test_type_checkers_see_the_same_names():
+    """The lazy table and the imports for type checkers must not drift apart."""
+    import ast
+
+    tree = ast.parse((ROOT / "planner" / "__init__.py").read_text())
+    seen = {
+        alias.name: node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("planner.")
+        for alias in node.names
+    }
+    assert sorted(seen) == planner.__all__
+    for name, module in seen.items():
+        assert getattr(import_module(module), name) is getattr(planner, name)
+
+
+HEAVY = ("cvxpy", "streamlit", "scipy", "plotly", "pydantic", "typer", "rich", "pandas", "dask")
+
+
+def _loaded_by(code):
+    done = subprocess.run(  # noqa: S603 - our own code
+        [sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.partition(".")[0] for name in done.stdout.split()}
+
+
+def test_importing_the_package_stays_light():
+    assert not _loaded_by("import planner").intersection(HEAVY)
+
+
+def test_a_reduced_plan_never_loads_the_modelling_language():
+    code = "import planner; planner.solve(planner.PrivacyPolicy([1.0, 2.0], [1, 2]))"
+    assert not _loaded_by(code).intersection(("cvxpy", "streamlit", "plotly"))
+
+
+def test_the_command_line_starts_without_solvers():
+    assert not _loaded_by("import planner.cli").intersection(("cvxpy", "streamlit"))
