@@ -154,7 +154,7 @@ class WholePlan:
         )
 
     def collection(self, day: datetime.date) -> Collection:
-        """What this survey adds to a ledger, per level by its name; see :mod:`planner.planning.ledger`.
+        """What this survey adds to a ledger, per level by its name.
 
         Of one question each a person spends one question's budget: the largest per level.
         """
