@@ -122,7 +122,7 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
         figure.add_trace(
             Scatter(
                 x=middle,
-                y=names,
+                y=np.arange(len(names)) + 0.22 * (k - 1),
                 mode="markers",
                 name=f"prior {100 * prior:.0f} %",
                 marker={"color": colour, "size": 9},
@@ -142,7 +142,12 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
             "range": [0, 1],
             "tickformat": ".0%",
         },
-        yaxis={"automargin": True, "autorange": "reversed"},
+        yaxis={
+            "automargin": True,
+            "autorange": "reversed",
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+        },
         legend=_LEGEND,
         height=140 + 50 * len(names),
     )

@@ -25,11 +25,13 @@ QUARANTINED = 3
 _MOST_ROWS = 20
 _MOST_FILES = 20
 
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
 
 
-def schema() -> None:
+def schema(json_output: Json = False) -> None:
     """Print the parameter file's JSON Schema (draft 2020-12)."""
+    del json_output  # it is JSON anyway
     from planner.deployment.parameters import json_schema
 
     typer.echo(json_schema(), nl=False)
@@ -40,8 +42,10 @@ def vectors(
     out: Annotated[
         Path | None, typer.Option(metavar="vectors.json", help="Write here, not to the screen.")
     ] = None,
+    json_output: Json = False,
 ) -> None:
     """Conformance vectors for clients in other languages: entropy in, expected report out."""
+    del json_output  # they are JSON anyway
     from planner.deployment.parameters import read_parameters
     from planner.deployment.vectors import make_vectors
 
@@ -61,6 +65,7 @@ def perturb(
     question: Annotated[
         list[str] | None, typer.Option(help="Only this question; may be given several times.")
     ] = None,
+    json_output: Json = False,
 ) -> None:
     """Randomise a file of true answers, for pilots and tests; devices do it in a collection."""
     from planner.deployment.bulk import perturb_file
@@ -68,8 +73,7 @@ def perturb(
     from planner.text import terminal
 
     parameters = read_parameters(params)
-    console = terminal(stderr=True)
-    with Progress(console=console, transient=True) as progress:
+    with Progress(console=terminal(stderr=True), transient=True) as progress:
         task = progress.add_task("randomising", total=None)
         written = perturb_file(
             parameters,
@@ -78,8 +82,11 @@ def perturb(
             question or (),
             lambda done: progress.update(task, completed=done),
         )
+    if json_output:
+        typer.echo(json.dumps({"written": {str(path): n for path, n in written.items()}}, indent=2))
+        return
     for path, reports in written.items():
-        console.print(f"{reports:,} reports written to {path}", soft_wrap=True)
+        terminal().print(f"{reports:,} reports written to {path}", soft_wrap=True)
 
 
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -100,7 +107,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(help="Keep progress here, to go on after an interruption [OUT.checkpoint]."),
     ] = None,
     confidence: Annotated[float, typer.Option(help="Of the intervals.")] = 0.95,
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json_output: Json = False,
 ) -> None:
     """Count report files and estimate, with standard errors and intervals.
 
@@ -188,7 +195,8 @@ def _show_files(console: Console, collection: Collection) -> None:
     from planner.deployment.poisoning import ALPHA
 
     reports = sum(one.users for one in collection.counted)
-    console.print(f"{reports:,} reports in {len(collection.counted):,} files counted")
+    files = len(collection.counted)
+    console.print(f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted")
     if collection.resumed:
         console.print(f"{collection.resumed:,} of the files had been counted before.")
     for path, reason in collection.quarantined[:_MOST_FILES]:

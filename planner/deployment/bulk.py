@@ -73,11 +73,13 @@ def perturb_file(
     names = list(questions) or [question.name for question in parameters.questions]
     chosen = [parameters.question(name) for name in names]
     encoders = {question.name: encoder_for(question.law) for question in chosen}
+    paths = _paths(out, encoders)
     # Every answer is checked before anything is drawn.
     total = sum(len(rows) for rows in _answers(data, chosen, encoders))
-    paths = _paths(out, encoders)
     if total == 0:
         raise FileError(data, "there are no rows below the header", "Give at least one answer.")
+    if len(paths) > 1:
+        _make_directory(out)
     if all(path.suffix == ".parquet" for path in paths.values()):
         _write_parquet(parameters, data, chosen, encoders, paths, progress)
     else:
@@ -111,23 +113,26 @@ def draw_unary(
 
     def draw(part: slice, _: int) -> None:
         own = true[part]
-        bits = _bernoulli(np.broadcast_to(b, (own.size, b.size)), source)
-        bits[np.arange(own.size), own] = _bernoulli(a[own][None], source)[0]
+        bits = _bernoulli(b, own.size, source)
+        bits[np.arange(own.size), own] = _bernoulli(a[own], 1, source)[0]
         reports[part] = pack(bits).view(np.uint8).reshape(own.size, size)
 
     map_rows(draw, true.size, chunk)
     return reports
 
 
-def _bernoulli(thresholds: NDArray[np.uint32], source: Callable[[int], bytes]) -> NDArray[np.bool_]:
-    """Independent bits, each 1 with probability ``threshold / 2^32`` exactly."""
-    first = np.frombuffer(source(thresholds.size), dtype=np.uint8).reshape(thresholds.shape)
+def _bernoulli(
+    thresholds: NDArray[np.uint32], rows: int, source: Callable[[int], bytes]
+) -> NDArray[np.bool_]:
+    """Rows of independent bits; bit ``k`` is 1 with probability ``thresholds[k] / 2^32``."""
+    size = thresholds.size
+    first = np.frombuffer(source(rows * size), dtype=np.uint8).reshape(rows, size)
     top = (thresholds >> np.uint32(24)).astype(np.uint8)
     bits = first < top
-    ties = np.nonzero(first == top)
-    rest = np.frombuffer(source(4 * ties[0].size), dtype="<u4") & np.uint32(2**24 - 1)
-    bits[ties] = rest < (thresholds[ties] & np.uint32(2**24 - 1))
-    return np.asarray(bits)
+    ties = np.flatnonzero(first == top)
+    rest = np.frombuffer(source(4 * ties.size), dtype="<u4") & np.uint32(2**24 - 1)
+    bits.reshape(-1)[ties] = rest < (thresholds & np.uint32(2**24 - 1))[ties % size]
+    return bits
 
 
 def _write_parquet(
@@ -204,13 +209,16 @@ def _paths(out: Path, encoders: Mapping[str, Encoder]) -> dict[Key, Path]:
     if out.suffix:
         remedy = "Give a directory, or one question with --question."
         raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(out, f"cannot be made: {error.strerror or error}") from error
     place = {name: i + 1 for i, name in enumerate(encoders)}
     ending = {None: "", 1: "-round-1", 2: "-round-2"}
     return {key: out / f"question-{place[key[0]]}{ending[key[1]]}.parquet" for key in keys}
+
+
+def _make_directory(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(path, f"cannot be made: {error.strerror or error}") from error
 
 
 def _answers(
@@ -248,7 +256,7 @@ def _row(
     encoders: Mapping[str, Encoder],
 ) -> list[Any]:
     try:
-        cells = [row[column].strip() for column in columns]
+        cells = [row[column] for column in columns]
         return [
             encoders[question.name].code(_answer(question, cell))
             for question, cell in zip(chosen, cells, strict=True)
@@ -264,7 +272,7 @@ def _answer(question: QuestionParameters, cell: str) -> Any:
     law = question.law
     if isinstance(law, SignLaw):
         try:
-            return float(cell) if cell else None
+            return float(cell) if cell.strip() else None
         except ValueError:
             return cell
     levels = law.levels  # type: ignore[attr-defined]
@@ -275,7 +283,7 @@ def _answer(question: QuestionParameters, cell: str) -> Any:
 
 def _items(cell: str) -> list[Any]:
     if not cell.startswith("["):
-        return [item.strip() for item in cell.split(";") if item.strip()]
+        return [item for item in cell.split(";") if item]
     try:
         items = json.loads(cell)
     except ValueError:

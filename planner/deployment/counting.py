@@ -16,7 +16,7 @@ from planner.errors import FileError
 if TYPE_CHECKING:
     from planner.deployment.parameters import Parameters
 
-__all__ = ["Expected", "FileCount", "count_file"]
+__all__ = ["Expected", "FileCount", "count_file", "stamp_of"]
 
 
 @dataclass(frozen=True, slots=True)

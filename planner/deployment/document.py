@@ -16,6 +16,7 @@ import math
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from planner.errors import FileError, InputError
@@ -47,9 +48,10 @@ def read_document(path: str | Path) -> dict[str, Any]:
     """
     path = Path(path)
     try:
-        if not path.is_file():
-            raise FileError(path, "is not a file", "Check the path.")
-        if path.stat().st_size > MAX_FILE_BYTES:
+        status = path.stat()
+        if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
+            raise FileError(path, "is not a regular file", "Check the path.")
+        if status.st_size > MAX_FILE_BYTES:
             raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
         data = path.read_bytes()
     except OSError as error:
@@ -81,7 +83,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     except UnicodeDecodeError as error:
         raise FileError(source, "is not text in UTF-8", _AGAIN) from error
     except (ValueError, RecursionError) as error:
-        raise FileError(source, f"is not valid JSON: {error}", _AGAIN) from error
+        raise FileError(source, f"the file: Invalid JSON: {error}", _AGAIN) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", _AGAIN)
     version = document.get("version")

@@ -18,7 +18,19 @@ from planner.deployment.laws import HashingLaw, Law, ResponseLaw, SamplingLaw, S
 from planner.deployment.laws import UnaryLaw as Unary
 from planner.errors import InputError
 
-__all__ = ["MAX_BITS", "Encoder", "SamplingEncoder", "encoder_for"]
+__all__ = [
+    "MAX_BITS",
+    "Encoder",
+    "HashingEncoder",
+    "ResponseEncoder",
+    "SamplingEncoder",
+    "SetEncoder",
+    "SignEncoder",
+    "SubsetEncoder",
+    "UnaryEncoder",
+    "encoder_for",
+    "xxh32",
+]
 
 MAX_BITS = 2**24
 _GRID = 2**32

@@ -28,7 +28,7 @@ from planner.deployment.laws import (
 )
 from planner.deployment.tallies import Tally
 
-__all__ = ["ALPHA", "poisoning_signs"]
+__all__ = ["ALPHA", "bernstein_reach", "poisoning_signs"]
 
 ALPHA = 1e-6
 """Largest chance that a file of honest reports of one question and round raises a sign."""

@@ -14,15 +14,20 @@ from planner.errors import VerificationError
 from planner.policy import MAX_EPSILON
 
 __all__ = [
+    "AggregateGuarantee",
     "HashingQuestion",
     "ItemSetQuestion",
     "LevelParameters",
+    "LinearEstimator",
     "NumericQuestion",
     "PairParameters",
     "Predicted",
     "QuestionParameters",
     "ResponseQuestion",
+    "SamplingEstimator",
+    "SamplingGuarantee",
     "SamplingQuestionParameters",
+    "SignEstimator",
     "Strict",
     "SubsetQuestion",
     "Text",

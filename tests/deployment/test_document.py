@@ -1,6 +1,7 @@
 """Canonical JSON, the content hash, and what is refused before a model is built."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -27,7 +28,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(JSON)
 def test_canonical_form_is_that_of_the_reference_library(value):
     assert canonical(value) == rfc8785.dumps(value)
@@ -42,7 +43,7 @@ def test_canonical_form_reads_back(value):
 @pytest.mark.parametrize(
     "value",
     [float("nan"), float("inf"), -(10**400), "\ud800", {"a": {1, 2}}, object()],
-    ids=repr,
+    ids=["nan", "inf", "huge", "surrogate", "set", "object"],
 )
 def test_what_has_no_canonical_form(value):
     with pytest.raises(InputError):
@@ -60,10 +61,10 @@ def test_deep_nesting_is_named():
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "not valid JSON"),
+        (b"", "Invalid JSON"),
         (b"\xff\xfe", "UTF-8"),
-        (b"[" * 100_000, "not valid JSON"),
-        (b"1" * 5000, "not valid JSON"),
+        (b"[" * 100_000, "Invalid JSON"),
+        (b"1" * 5000, "Invalid JSON"),
         (b'{"format": "other"}', "not a parameter file"),
         (b"[]", "not a parameter file"),
         (b'{"format": "ldp-planner-parameters", "version": 3}', "version: 3"),
@@ -92,8 +93,14 @@ def test_oversize_file_is_not_even_read(tmp_path):
 
 @pytest.mark.parametrize("name", ["missing.json", "."])
 def test_unreadable_path(tmp_path, name):
-    with pytest.raises(FileError, match="not a file"):
+    with pytest.raises(FileError, match="cannot be read"):
         read_document(tmp_path / name)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    with pytest.raises(FileError, match="not a regular file"):
+        read_document(tmp_path / "pipe.json")
 
 
 def test_any_change_breaks_the_hash(document):

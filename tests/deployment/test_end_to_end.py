@@ -199,7 +199,7 @@ def test_bulk_bits_are_exact():
 
     def bit(first, rest):
         played = iter([bytes([first]), np.array([rest], "<u4").tobytes()])
-        return bool(_bernoulli(np.array([threshold]), lambda _: next(played))[0])
+        return bool(_bernoulli(np.array([threshold]), 1, lambda _: next(played))[0, 0])
 
     ones = sum(bit(first, 0xFFFFFFFF) * 2**24 for first in range(256) if first != 0x5A)
     assert ones == 0x5A * 2**24
