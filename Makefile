@@ -6,12 +6,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
 
-.PHONY: help run test bench format clean
+.PHONY: help run test bench docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
 	@echo "make bench    measure speed beside its peers and limits"
+	@echo "make docs     build the documentation into build/site"
 	@echo "make format   format the code"
 	@echo "make clean    remove the virtual environment and caches"
 
@@ -26,6 +27,9 @@ test: $(VENV)/test.stamp chromium
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/solvers.py
+
+docs: $(VENV)/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
@@ -47,7 +51,7 @@ $(VENV)/run.stamp: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test,cluster]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,cluster,docs]'
 	@touch $@ $(VENV)/run.stamp
 
 # Browser tests use the system's Chromium; Playwright's own where apt is not ours to use.
