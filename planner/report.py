@@ -61,7 +61,9 @@ def report_html(plan: WholePlan) -> str:
 
 
 def _question(question: PlannedQuestion) -> dict[str, Any]:
-    charts = [("All mechanisms at these budgets", _chart(mechanism_figure(question)))]
+    planned = None if question.plan is None else question.plan.table.model
+    mechanisms = mechanism_figure(question.choice, question.users, planned)
+    charts = [("All mechanisms at these budgets", _chart(mechanisms))]
     if question.padding is not None:
         charts.append(("The padding length", _chart(padding_figure(question.padding))))
     if question.plan is not None:
