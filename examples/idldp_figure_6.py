@@ -70,7 +70,9 @@ def _claims(what: str, shares: list[float], errors: Errors) -> list[Claim]:
     gain, boxed = (1 - errors[name] / errors["OUE"] for name in MECHANISMS[2:])
     many = np.array(shares) >= 0.4
     listed = ", ".join(
-        f"{gain[i]:.1%} at {share:.0%}" for i, share in enumerate(shares) if share in {0.05, 0.4, 0.8}
+        f"{gain[i]:.1%} at {share:.0%}"
+        for i, share in enumerate(shares)
+        if share in {0.05, 0.4, 0.8}
     )
     return [
         Claim(

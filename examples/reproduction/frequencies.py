@@ -101,9 +101,7 @@ def padded(
     }
 
 
-def errors(
-    mechanism: Mechanism, answers: Answers, repeats: int, rng: np.random.Generator
-) -> Array:
+def errors(mechanism: Mechanism, answers: Answers, repeats: int, rng: np.random.Generator) -> Array:
     """Errors of the estimated counts in simulated collections, ``(repeats, items)``."""
     data = answers.counts if answers.sets is None else answers.sets
     estimates = (
