@@ -72,7 +72,12 @@ def _mark_best(figure: Figure, plan: AnswerRatePlan) -> None:
     figure.add_vrect(best.flat_lower, best.flat_upper, fillcolor=BLUE, opacity=0.12, line_width=0)
     figure.add_vline(best.epsilon, line={"color": BLUE, "dash": "dot"})
     figure.add_annotation(
-        x=best.epsilon, y=1, yref="paper", yanchor="bottom", showarrow=False, text=f"best {best.epsilon:.2f}"
+        x=best.epsilon,
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        text=f"best {best.epsilon:.2f}",
     )
     if plan.offered is not None:
         offered = float(plan.offered.epsilon[0])

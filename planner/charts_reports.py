@@ -30,7 +30,10 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
     place = np.arange(100)
     for part, share in enumerate((with_answer, without_answer)):
         ones = place < round(100 * share)
-        for said, colour, symbol in ((True, palette.ORANGE, "circle"), (False, palette.GREY, "circle-open")):
+        for said, colour, symbol in (
+            (True, palette.ORANGE, "circle"),
+            (False, palette.GREY, "circle-open"),
+        ):
             chosen = place[ones == said]
             figure.add_trace(
                 Scatter(

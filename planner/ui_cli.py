@@ -33,7 +33,7 @@ def app(
     from streamlit.web.cli import main
 
     entry = resources.files("planner.ui") / "entry.py"
-    sys.argv = ["streamlit", "run", str(entry), *_flags({"server.port": port} | SETTINGS)]
+    sys.argv = ["streamlit", "run", str(entry), *_flags({"server.port": port, **SETTINGS})]
     if not browser:
         sys.argv += ["--server.headless", "true"]
     main()

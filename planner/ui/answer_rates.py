@@ -1,4 +1,4 @@
-"""Page 3: a larger budget means less noise but fewer answers; which one is best?"""
+"""Page 3: the budget to offer when a larger one means less noise but fewer answers."""
 
 from __future__ import annotations
 
@@ -170,7 +170,10 @@ def _results(plan: AnswerRatePlan, users: int) -> None:
     best = plan.best
     show.figures(
         {
-            "Best epsilon": (f"{best.epsilon:.3f}", "The budget with the smallest predicted error."),
+            "Best epsilon": (
+                f"{best.epsilon:.3f}",
+                "The budget with the smallest predicted error.",
+            ),
             "Within 5 %": (
                 f"{best.flat_lower:.2f} to {best.flat_upper:.2f}",
                 "Any budget in this range has an error at most 5 % above the best: choose the "

@@ -124,9 +124,7 @@ def _levels(plan: QuestionPlan, users: int) -> None:
             "Standard error of a rare item's count, one bar per level.",
         )
     with budgets:
-        show.chart(
-            budget_figure(table), "budgets", "Budget per level and the saturation point."
-        )
+        show.chart(budget_figure(table), "budgets", "Budget per level and the saturation point.")
     policy = table.policy
     saturation = table.saturation_epsilon
     unused = np.zeros(policy.size, dtype=bool)

@@ -14,8 +14,8 @@ from planner.errors import InputError
 from planner.survey import Question, Survey
 from planner.ui import cells
 from planner.ui.draft_categorical import CategoricalDraft, read
-from planner.ui.draft_parts import Aim
 from planner.ui.draft_numeric import NumericDraft
+from planner.ui.draft_parts import Aim
 from planner.ui.draft_sampled import SampledDraft
 
 __all__ = ["Built", "QuestionDraft", "SurveyDraft"]

@@ -121,10 +121,10 @@ class CategoricalDraft:
                 targets=targets,
                 criterion="minimax" if self.objective == "minimax" else "total",
             )
-            return question, problems
         except InputError as error:
             problems.append(str(error))
             return None, problems
+        return question, problems
 
     def pair_rows(self) -> list[tuple[str, str, bool, str]]:
         """Each pair of levels: the two names, whether it is protected, its own budget."""
@@ -136,7 +136,8 @@ class CategoricalDraft:
                 if i == j and levels[i].item_count == 1:
                     continue  # one item has nothing else in its level to be told from
                 pair = frozenset((first, names[j]))
-                rows.append((first, names[j], *self.pairs.get(pair, PairChoice(True, ""))))
+                choice = self.pairs.get(pair, PairChoice(True, ""))
+                rows.append((first, names[j], choice.protected, choice.budget))
         return rows
 
     def _levels(self, problems: list[str]) -> tuple[Level, ...]:
@@ -152,9 +153,8 @@ class CategoricalDraft:
             level = self._level(row, name, found)
             if name in seen:
                 found.append("another row has this name already; give each level its own.")
-            for item in level.items if level else ():
-                if item in home:
-                    found.append(f"the item {item!r} is in level {home[item]!r} already.")
+            items = level.items if level else ()
+            found += [f"the item {x!r} is in level {home[x]!r} already." for x in items if x in home]
             if level is not None and not found:
                 seen.add(name)
                 home |= dict.fromkeys(level.items, name)

@@ -139,8 +139,12 @@ class NumericDraft:
                 self.model, typed = "gamma", (preferences.shape, preferences.scale)
             case HistogramPreferences():
                 self.model = "histogram"
-                self.set_parameter("edges", ", ".join(map(cells.number_text, preferences.edges.tolist())))
-                self.set_parameter("shares", ", ".join(map(cells.number_text, preferences.shares.tolist())))
+                self.set_parameter(
+                    "edges", ", ".join(map(cells.number_text, preferences.edges.tolist()))
+                )
+                self.set_parameter(
+                    "shares", ", ".join(map(cells.number_text, preferences.shares.tolist()))
+                )
                 return
             case EmpiricalPreferences():
                 self.model, self.sample = "sample", tuple(preferences.sample.tolist())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 
 import streamlit as st
 
 from planner.deployment.parameters import Parameters, write_parameters
+from planner.deployment.questions import QuestionParameters
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger
 from planner.survey import Survey
@@ -164,7 +166,7 @@ def _verified(files: dict[str, Parameters]) -> None:
                 )
 
 
-def _labels(question: object) -> object:
+def _labels(question: QuestionParameters) -> Callable[[int], str]:
     names = [level.name for level in getattr(question, "levels", [])]
 
     def label(place: int) -> str:
@@ -188,7 +190,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | Non
         label = "Parameters (JSON)" if len(files) == 1 else f"{parameters.questions[0].name} (JSON)"
         columns[place % 3].download_button(
             label,
-            lambda parameters=parameters: bytes_of(write_parameters, parameters),
+            partial(bytes_of, write_parameters, parameters),
             f"{stem}-{name}.json",
             "application/json",
             key=f"download-{name}",
@@ -197,7 +199,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | Non
         )
         place += 1
     text = survey_to_text(plan.survey)
-    others = [
+    others: list[tuple[str, str | Callable[[], str], str, str]] = [
         ("Survey (TOML)", text, f"{stem}.toml", "application/toml"),
         ("Python snippet", python_snippet(text), f"{stem}.py", "text/x-python"),
     ]

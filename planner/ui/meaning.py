@@ -134,7 +134,9 @@ def _pairs(table: UnaryTable) -> None:
     st.subheader("Every pair of levels: used and allowed")
     policy = table.policy
     if policy.size > _MOST_PAIRS:
-        st.info(f"Pairs are drawn for up to {_MOST_PAIRS} levels; export lists and checks them all.")
+        st.info(
+            f"Pairs are drawn for up to {_MOST_PAIRS} levels; export lists and checks them all."
+        )
         return
     realised = _pair_losses(table)
     show.chart(
@@ -149,7 +151,9 @@ def _pairs(table: UnaryTable) -> None:
         {
             "level": [policy.names[i] for i in first],
             "against": [policy.names[j] for j in second],
-            "realised epsilon": [show.rounded_up(realised[i, j], 9) for i, j in _zip(first, second)],
+            "realised epsilon": [
+                show.rounded_up(realised[i, j], 9) for i, j in _zip(first, second)
+            ],
             "allowed epsilon": [_demand(policy.bounds()[i, j]) for i, j in _zip(first, second)],
         }
     )

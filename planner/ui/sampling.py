@@ -18,7 +18,14 @@ from planner.survey import Question, Survey
 from planner.ui import cells, show
 from planner.ui.draft_sampled import SampledDraft
 from planner.ui.rows import edit_rows
-from planner.ui.state import example_survey, kept, part_of_survey, question_or_new, session
+from planner.ui.state import (
+    chosen_place,
+    example_survey,
+    kept,
+    part_of_survey,
+    question_or_new,
+    session,
+)
 
 __all__ = ["page"]
 
@@ -150,13 +157,13 @@ def _results(question: Question, users: int, plan: SamplingPlan) -> None:
             ),
         }
     )
-    _guarantees(question, users, plan)
+    _guarantees(question, users)
     _values(question, plan)
     _errors(question, users, plan)
     _target(plan.design.question)
 
 
-def _guarantees(question: Question, users: int, plan: SamplingPlan) -> None:
+def _guarantees(question: Question, users: int) -> None:
     st.subheader("Who is protected from whom")
     alone, linkable, released = _sentences(question, users)
     first, second, third = st.columns(3)
@@ -183,12 +190,12 @@ def _guarantees(question: Question, users: int, plan: SamplingPlan) -> None:
                 "delta, both totals": [f"{1.0527 * delta:.1e}" for delta in totals],
             }
         )
-    _acknowledge(plan)
+    _acknowledge()
 
 
-def _acknowledge(plan: SamplingPlan) -> None:
+def _acknowledge() -> None:
     drafts = [one for one in session().draft.questions if isinstance(one, SampledDraft)]
-    draft = drafts[min(st.session_state.get("question of SampledDraft", 0), len(drafts) - 1)]
+    draft = drafts[min(chosen_place(SampledDraft), len(drafts) - 1)]
     place = session().draft.questions.index(draft)
     draft.relies_on = kept(
         st.radio,

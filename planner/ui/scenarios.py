@@ -41,7 +41,7 @@ def show_scenarios(built: Built) -> None:
     if pick is not None:
         back.button("Edit it", on_click=_edit, args=(pick,), width="stretch")
         drop.button("Forget it", on_click=_forget, args=(pick,), width="stretch")
-    _compare(built, names)
+    _compare(built)
 
 
 def _keep(name: str, survey: Survey | None) -> None:
@@ -57,9 +57,12 @@ def _forget(name: str) -> None:
     session().scenarios.pop(name, None)
 
 
-def _compare(built: Built, names: list[str]) -> None:
+def _compare(built: Built) -> None:
     now = "(the current survey)"
-    options = [*names, *([now] if built.complete else [])]
+    kept = dict(session().scenarios)
+    if built.complete and built.survey is not None:
+        kept[now] = built.survey
+    options = list(kept)
     if len(options) < 2:
         return
     left, right = st.columns(2)
@@ -70,8 +73,7 @@ def _compare(built: Built, names: list[str]) -> None:
     try:
         plans = []
         for name in (first, second):
-            survey = built.survey if name == now else session().scenarios[name]
-            whole = None if survey is None else plan_survey_with(survey).whole
+            whole = plan_survey_with(kept[name]).whole
             if whole is None:
                 st.info("Questions of Sampling Privacy are compared on their own page.")
                 return

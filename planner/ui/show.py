@@ -22,12 +22,12 @@ _MOST_PROBLEMS = 12
 
 
 def plain(text: object) -> str:
-    """Text that Markdown shows as it is, whatever was typed.
+    r"""Text that Markdown shows as it is, whatever was typed.
 
     Examples
     --------
     >>> print(plain("a*b $1"))
-    a\\*b \\$1
+    a\*b \$1
     """
     return _MARKDOWN.sub(r"\\\1", str(text))
 

@@ -72,7 +72,7 @@ class Session:
 
 
 def session() -> Session:
-    """This visitor's session, started with the example that the address asks for."""
+    """The session of this visitor, started with the example that the address asks for."""
     if "session" not in st.session_state:
         asked = st.query_params.get("example", "")
         name = asked if asked in EXAMPLES else "health"

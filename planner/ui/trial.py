@@ -266,7 +266,9 @@ def _show(trial: Trial, *, current: bool) -> None:
             "predicted, people": [
                 round(float(np.sqrt(users * one.predicted_mse)), 1) for one in ranked
             ],
-            "measured / predicted": [f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked],
+            "measured / predicted": [
+                f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked
+            ],
             f"relative error, top {top}": [f"{one.relative_error:.1%}" for one in ranked],
             "predicted": [f"{one.predicted_relative_error:.1%}" for one in ranked],
             f"precision, top {top}": [f"{one.precision:.0%}" for one in ranked],

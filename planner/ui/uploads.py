@@ -46,7 +46,7 @@ def survey_from_upload(name: str, data: bytes) -> Survey:
 
 
 def rows_from_items(name: str, data: bytes, known: Sequence[Row]) -> list[Row]:
-    """Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
+    r"""Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
 
     Without ``epsilon``, a level keeps the budget it has in ``known``, or waits for one.
     Without ``level``, the items of equal budget form a level.
@@ -58,7 +58,7 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Row]) -> list[Row]:
 
     Examples
     --------
-    >>> rows_from_items("i.csv", b"item,epsilon\\nHIV,ln 4\\nflu,2\\n", [])[0]
+    >>> rows_from_items("i.csv", b"item,epsilon\nHIV,ln 4\nflu,2\n", [])[0]
     {'level': 'epsilon ln 4', 'epsilon': 'ln 4', 'items': 'HIV', 'count': ''}
     """
     lines = csv.DictReader(text_of(name, data).splitlines())
@@ -66,7 +66,9 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Row]) -> list[Row]:
     if "item" not in header or not {"level", "epsilon"} & set(header):
         found = ", ".join(header) or "nothing"
         remedy = "The first line names the columns, for example: item,level,epsilon"
-        raise FileError(name, f"columns 'item' and 'level' or 'epsilon' are needed, not {found}", remedy)
+        raise FileError(
+            name, f"columns 'item' and 'level' or 'epsilon' are needed, not {found}", remedy
+        )
     lines.fieldnames = header
     budgets = {row.get("level", "").strip(): row.get("epsilon", "") for row in known}
     levels: dict[str, list[str]] = {}
@@ -80,14 +82,21 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Row]) -> list[Row]:
         level = cell["level"] or f"epsilon {cell['epsilon']}"
         budget = cell["epsilon"] if "epsilon" in header else budgets.get(level, "")
         if level in levels and budgets[level] != budget:
-            reason = f"line {lines.line_num}: level {level!r} has the budget {budgets[level]!r} above"
+            reason = (
+                f"line {lines.line_num}: level {level!r} has the budget {budgets[level]!r} above"
+            )
             raise FileError(name, reason, "Give each level one budget.")
         budgets[level] = budget
         levels.setdefault(level, []).append(cell["item"])
     if not levels:
         raise FileError(name, "there are no items below the header", "Add a line per item.")
     return [
-        {"level": level, "epsilon": budgets[level], "items": cells.items_text(tuple(items)), "count": ""}
+        {
+            "level": level,
+            "epsilon": budgets[level],
+            "items": cells.items_text(tuple(items)),
+            "count": "",
+        }
         for level, items in levels.items()
     ]
 

@@ -75,7 +75,13 @@ def mechanism_choices(question: Question) -> list[str]:
         return ["opt0"]
     items = sum(level.item_count for level in question.levels)
     plain = plain_rivals(question.policy) if 2 <= items <= _MOST_RIVAL_ITEMS else {}
-    return ["opt0", "opt1", "opt2", *(name for name in ("rappor", "oue") if name not in plain), *plain]
+    return [
+        "opt0",
+        "opt1",
+        "opt2",
+        *(name for name in ("rappor", "oue") if name not in plain),
+        *plain,
+    ]
 
 
 def deployable_files(plan: SurveyPlan, chosen: dict[str, str]) -> dict[str, Parameters]:

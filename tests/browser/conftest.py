@@ -10,15 +10,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, Request, Route, TimeoutError
+from playwright.sync_api import Browser, Page, Playwright, Request, Route
+from playwright.sync_api import TimeoutError as NotSeen
 
 from tests.browser.server import ROOT, running_app
 
 SHOTS = ROOT / "build" / "screenshots"
-ARGUMENTS = (
-    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +98,7 @@ class Visit:
             try:
                 field_.wait_for(timeout=2000)
                 break
-            except TimeoutError:
+            except NotSeen:
                 self.page.keyboard.press("Escape")
         field_.fill(text)
         self.page.wait_for_timeout(150)

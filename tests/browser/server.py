@@ -24,7 +24,7 @@ def running_app(log: Path) -> Iterator[str]:
     command += ["--server.port", str(port), "--server.headless", "true"]
     command += ["--server.fileWatcherType", "none"]
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - our own program
             command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ}
         )
         try:
@@ -50,7 +50,7 @@ def _wait_until_healthy(address: str, process: subprocess.Popen[bytes], log: Pat
         if process.poll() is not None:
             raise RuntimeError(f"The app ended at once:\n{log.read_text()}")
         try:
-            with urllib.request.urlopen(address, timeout=1) as answer:
+            with urllib.request.urlopen(address, timeout=1) as answer:  # noqa: S310 - loopback
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, OSError):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from planner.errors import InputError
 from planner.ui import cells
 
-ITEMS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zs", "Zl", "Zp"]), min_size=1)
+ITEMS = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Zs", "Zl", "Zp"]), min_size=1
+)
 
 
 @given(st.floats(1e-9, 50))
@@ -36,7 +38,8 @@ def test_whole_numbers(text, value):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "1,5", "1,00", "1.5", "1e5", "-3", "1,000,00", "1,000 000", "٣", "0", "10" + 12 * "0"]
+    "text",
+    ["", "1,5", "1,00", "1.5", "1e5", "-3", "1,000,00", "1,000 000", "٣", "0", "10" + 12 * "0"],
 )
 def test_what_is_no_whole_number_is_not_guessed(text):
     with pytest.raises(InputError, match="users"):

@@ -56,7 +56,10 @@ SURVEYS = {
         (
             Question(
                 "q",
-                (Level("rare", 2.0, ("x", "y"), yes_counts=(3, 4)), Level("b", 1.0, ("z",), 1, (9,))),
+                (
+                    Level("rare", 2.0, ("x", "y"), yes_counts=(3, 4)),
+                    Level("b", 1.0, ("z",), 1, (9,)),
+                ),
                 kind="sampled-choice",
                 sampling=Sampling("round-two", None, 0.4, 0.05, 1.5, False),
             ),
@@ -70,7 +73,9 @@ SURVEYS = {
                 "bins",
                 (),
                 kind="numeric",
-                numeric=Numeric(NumericDomain(-3, 7.5), HistogramPreferences([0, 1, 3], [0.3, 0.7])),
+                numeric=Numeric(
+                    NumericDomain(-3, 7.5), HistogramPreferences([0, 1, 3], [0.3, 0.7])
+                ),
             ),
             Question(
                 "normal",
