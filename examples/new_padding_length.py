@@ -131,7 +131,7 @@ def _claims(rows: Rows, scores: list[float], answers: Answers) -> list[Claim]:
             "A simple rule: the mean set size at e = 4, less at e = 2 (here: half).",
             "ID-LDP, section VII-B",
             worst[mean] < ENOUGH,
-            f"At e = {at}: {said[mean]} of the total error. It was meant for the most frequent items; "
+            f"At e = {at}: {said[mean]} of the total error. It was meant for the top items; "
             f"see figures 8 and 9.",
         ),
         Claim(

@@ -45,8 +45,8 @@ def reproduce(setting: Setting) -> Result:
                 "this project",
                 bool(np.ptp(beyond) < 1e-9 * beyond[0] and np.all(slope < 0)),
                 f"At e = 1 the point is {point:.4f}. With the third budget from {tops[0]:g} to "
-                f"there the error falls from {errors[0]:.2f} to {beyond[0]:.2f}; up to {tops[-1]:g} it "
-                f"moves by a relative {np.ptp(beyond) / beyond[0]:.0e}.",
+                f"there the error falls from {errors[0]:.2f} to {beyond[0]:.2f}; up to "
+                f"{tops[-1]:g} it moves by a relative {np.ptp(beyond) / beyond[0]:.0e}.",
             ),
         ],
         [Table.over("Default setting", "epsilon", epsilons, columns)],

@@ -76,8 +76,8 @@ def _claims(name: str, small: list[Row], large: list[Row], setting: Setting) -> 
             f"{name}: Sampling Privacy has the smaller error at 10,000 people.",
             source,
             all(row.sampling < row.coins for row in large),
-            f"{max(row.sampling / row.coins for row in large):.0%} of randomized response's at most; at "
-            f"286 people randomized response is better in {better} of {len(small)} groups.",
+            f"{max(row.sampling / row.coins for row in large):.0%} of randomized response's at "
+            f"most; at 286 randomized response is better in {better} of {len(small)} groups.",
         ),
     ]
 
