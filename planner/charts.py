@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.palette import BLUE, CYCLE, GREEN, GREY, ORANGE
+from planner.palette import BLUE, CYCLE, GREEN, GREY, ORANGE, RED
+from planner.planning.choice import Choice
 from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey import WholePlan
 from planner.policy import PrivacyPolicy
 
 if TYPE_CHECKING:
@@ -29,33 +30,43 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 8
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 _LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
 
 
-def mechanism_figure(question: PlannedQuestion) -> Figure:
-    """Root mean squared error of every mechanism, best on top; the plan's in blue."""
+def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
+    """Root mean squared error of every mechanism, best on top; the plan's in blue.
+
+    Parameters
+    ----------
+    choice:
+        All mechanisms on one scale.
+    users:
+        Number of people who answer.
+    planned:
+        Name of the plan's mechanism; ``None`` for a mean, where it is the best one.
+    """
     from plotly.graph_objects import Bar
 
-    candidates = question.choice.candidates[::-1]
-    planned = None if question.plan is None else question.plan.table.model
-    factor = question.users if planned else 1 / question.users
+    candidates = choice.candidates[::-1]
+    factor = users if planned else 1 / users
     errors = [float(np.sqrt(c.error * factor)) for c in candidates]
-    colours = [BLUE if c.name == planned else GREY for c in candidates]
-    if planned is None:
-        colours[-1] = BLUE
+    blue = planned or choice.best.name
     bars = Bar(
         x=errors,
         y=[c.label for c in candidates],
         orientation="h",
-        marker_color=colours,
-        text=[f"{error:,.0f}" if error >= 1000 else f"{error:.4g}" for error in errors],
-        textposition="auto",
+        marker_color=[BLUE if c.name == blue else GREY for c in candidates],
+        text=[f"{error:,.4g}" for error in errors],
+        textposition="outside",
+        cliponaxis=False,
     )
     unit = "people" if planned else "the question's unit"
     figure = _figure(bars)
     figure.update_layout(
-        xaxis_title=f"root mean squared error, {unit}",
+        xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
         height=90 + 32 * len(candidates),
+        margin={"r": 60},
         yaxis={"automargin": True},
     )
     return figure
@@ -66,7 +77,7 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
     from plotly.graph_objects import Scatter
 
     total = Scatter(
-        x=curve.scale, y=curve.total_error, name="total", line={"color": GREY, "dash": "dash"}
+        x=curve.scale, y=curve.total_error, name="all items", line={"color": GREY, "width": 3}
     )
     figure = _figure(total)
     for i in range(min(policy.size, _MOST_LEVELS)):
@@ -75,11 +86,12 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
                 x=curve.scale,
                 y=curve.level_errors[:, i],
                 name=f"a rare item of {policy.names[i]!r}",
-                line_color=CYCLE[i % len(CYCLE)],
+                line={"color": CYCLE[i % len(CYCLE)], "dash": _DASHES[i % len(_DASHES)]},
             )
         )
-    figure.add_vline(1.0, line={"color": GREY, "dash": "dot"})
-    figure.add_annotation(x=0, y=0.02, yref="paper", text="budgets now", showarrow=False)
+    now = float(np.exp(np.interp(0.0, np.log(curve.scale), np.log(curve.total_error))))
+    marker = {"color": RED, "size": 12, "symbol": "diamond"}
+    figure.add_trace(Scatter(x=[1.0], y=[now], mode="markers", marker=marker, name="budgets now"))
     figure.update_layout(
         xaxis={
             "title": "all budgets times this (more private to the left)",
@@ -110,7 +122,7 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
         figure.add_trace(
             Scatter(
                 x=middle,
-                y=names,
+                y=np.arange(len(names)) + 0.22 * (k - 1),
                 mode="markers",
                 name=f"prior {100 * prior:.0f} %",
                 marker={"color": colour, "size": 9},
@@ -130,7 +142,12 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
             "range": [0, 1],
             "tickformat": ".0%",
         },
-        yaxis={"automargin": True, "autorange": "reversed"},
+        yaxis={
+            "automargin": True,
+            "autorange": "reversed",
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+        },
         legend=_LEGEND,
         height=140 + 50 * len(names),
     )

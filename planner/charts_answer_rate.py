@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["answer_rate_figure", "error_figure"]
 
 
+_SIZE = {"height": 400, "margin": {"l": 8, "r": 8, "t": 80, "b": 40}}
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
 
 
@@ -27,6 +28,7 @@ def answer_rate_figure(plan: AnswerRatePlan) -> Figure:
     figure.update_layout(
         xaxis_title="epsilon (more private to the left)",
         yaxis={"title": "share of people who answer", "tickformat": ".0%", "range": [0, 1.02]},
+        **_SIZE,
     )
     return figure
 
@@ -41,9 +43,9 @@ def error_figure(plan: AnswerRatePlan) -> Figure:
     curve = plan.curve
     figure = Figure()
     lines = [
-        ("missing answers stay missing (BiSample-MD)", curve.mean_rmse, BLUE, "solid"),
-        ("forced, fake answers at the top (TOP)", plan.forced["top"].rmse, ORANGE, "dash"),
-        ("forced, random fake answers (RND)", plan.forced["random"].rmse, GREEN, "dot"),
+        ("missing stays missing (BiSample-MD)", curve.mean_rmse, BLUE, "solid"),
+        ("forced, at the top (TOP)", plan.forced["top"].rmse, ORANGE, "dash"),
+        ("forced, at random (RND)", plan.forced["random"].rmse, GREEN, "dot"),
     ]
     for name, error, colour, dash in lines:
         shown = error < _HIDDEN_ABOVE * plan.best.rmse
@@ -58,8 +60,9 @@ def error_figure(plan: AnswerRatePlan) -> Figure:
     _mark_best(figure, plan)
     figure.update_layout(
         xaxis_title="epsilon (more private to the left)",
-        yaxis={"title": "predicted RMSE of the mean", "type": "log"},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
+        yaxis={"title": "predicted RMSE of the mean", "type": "log", "tickformat": "~g"},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.06},
+        **_SIZE,
     )
     return figure
 
@@ -69,7 +72,12 @@ def _mark_best(figure: Figure, plan: AnswerRatePlan) -> None:
     figure.add_vrect(best.flat_lower, best.flat_upper, fillcolor=BLUE, opacity=0.12, line_width=0)
     figure.add_vline(best.epsilon, line={"color": BLUE, "dash": "dot"})
     figure.add_annotation(
-        x=best.epsilon, y=1, yref="paper", showarrow=False, text=f"best {best.epsilon:.2f}"
+        x=best.epsilon,
+        y=1,
+        yref="paper",
+        yanchor="bottom",
+        showarrow=False,
+        text=f"best {best.epsilon:.2f}",
     )
     if plan.offered is not None:
         offered = float(plan.offered.epsilon[0])

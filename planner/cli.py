@@ -14,6 +14,7 @@ from planner.errors import PlannerError
 from planner.planning_cli import compare, plan
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
+from planner.ui_cli import app as open_app
 
 __all__ = ["app", "main"]
 
@@ -30,6 +31,7 @@ app.command()(compare)
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
+app.command("app")(open_app)
 app.command()(schema)
 app.command()(vectors)
 app.command()(perturb)

@@ -61,7 +61,9 @@ def report_html(plan: WholePlan) -> str:
 
 
 def _question(question: PlannedQuestion) -> dict[str, Any]:
-    charts = [("All mechanisms at these budgets", _chart(mechanism_figure(question)))]
+    planned = None if question.plan is None else question.plan.table.model
+    mechanisms = mechanism_figure(question.choice, question.users, planned)
+    charts = [("All mechanisms at these budgets", _chart(mechanisms))]
     if question.padding is not None:
         charts.append(("The padding length", _chart(padding_figure(question.padding))))
     if question.plan is not None:
@@ -87,7 +89,8 @@ def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
         return []
     table = question.plan.table
     policy, prices = table.policy, table.shadow_prices
-    errors = table.standard_errors(question.users) * (question.padding_length or 1)
+    length = question.padding_length or 1  # every estimate is multiplied by it
+    errors = table.standard_errors(question.users) * length
     return [
         {
             "name": policy.names[i],
@@ -96,7 +99,7 @@ def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
             "a": float(table.a[i]),
             "b": float(table.b[i]),
             "error": float(errors[i]),
-            "price": None if prices is None else float(prices[i]),
+            "price": None if prices is None else float(prices[i]) * length**2,
         }
         for i in range(min(policy.size, _MOST_LEVELS))
     ]

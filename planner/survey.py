@@ -22,6 +22,7 @@ __all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Surv
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
 DESIGNS = ("split", "one-each")
 OBJECTIVES = ("sum", "minimax")
+CRITERIA = ("total", "minimax")
 _MAX_USERS = 10**12
 _MAX_PADDING = 2**20
 Rule = str | tuple[tuple[float, ...], ...]
@@ -48,6 +49,8 @@ class Level:
         How many of a person's answers are expected in this level, 0 to the number of
         items: a share of the people where everybody has one answer. For all levels of a
         question or none; with it the expected error is minimised, without it the worst case.
+    importance:
+        How much this level's error matters beside the other levels', at least 0.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Level:
     item_count: int = 0
     yes_counts: tuple[int, ...] = ()
     prior: float | None = None
+    importance: float = 1.0
 
     def __post_init__(self) -> None:
         _refuse_text(f"items of level {self.name!r}", self.items)
@@ -144,6 +148,9 @@ class Question:
         Importance of this question's error among the survey's, above 0.
     targets:
         Errors that are small enough. For ``"numeric"`` shares of half the range, without levels.
+    criterion:
+        ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
+        the worst single item.
 
     Raises
     ------
@@ -167,6 +174,7 @@ class Question:
     sets: AssumedSets | PilotFile | None = None
     weight: float = 1.0
     targets: tuple[Target, ...] = ()
+    criterion: str = "total"
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -229,16 +237,23 @@ class Question:
 
     @property
     def objective(self) -> Objective:
-        """Worst-case error, or the expected one where the levels have priors."""
+        """Worst-case error, the expected one where levels have priors, or the worst item's."""
+        if self.criterion not in CRITERIA:
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
+        importance = [level.importance for level in self.levels]
+        weights = None if set(importance) <= {1.0} else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
+        if self.criterion == "minimax" and priors:
+            remedy = "The error of the worst item does not depend on shares."
+            raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
         if not priors:
-            return Objective()
+            return Objective("minimax" if self.criterion == "minimax" else "worst-case", weights)
         if len(priors) < len(self.levels):
             raise InputError("prior", priors, "given for all levels of the question, or for none")
         if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
             remedy = "Everybody has exactly one answer."
             raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
-        return Objective("expected", prior=priors)
+        return Objective("expected", weights, priors)
 
     @property
     def policy(self) -> PrivacyPolicy:

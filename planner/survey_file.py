@@ -104,6 +104,7 @@ class _LevelTable(Table):
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
     prior: float | None = None
+    importance: float = 1.0
 
 
 class _SamplingTable(Table):
@@ -123,6 +124,7 @@ class _QuestionTable(Table):
     padding_length: int | None = None
     sets: SetsTable | None = None
     weight: float = 1.0
+    criterion: str = "total"
     target: list[TargetTable] = Field(default=[])
     level: list[_LevelTable] = Field(min_length=1)
 
@@ -138,6 +140,7 @@ class _QuestionTable(Table):
                     level.item_count,
                     tuple(level.yes_counts),
                     level.prior,
+                    level.importance,
                 )
                 for level in self.level
             )
@@ -151,6 +154,7 @@ class _QuestionTable(Table):
                 sets=None if self.sets is None else self.sets.read(folder),
                 weight=self.weight,
                 targets=tuple(target.read() for target in self.target),
+                criterion=self.criterion,
             )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error

@@ -12,6 +12,7 @@ from planner.errors import FileError, InputError
 from planner.numeric_domain import NumericDomain
 from planner.preference_file import read_preferences
 from planner.preferences import (
+    EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
     LognormalPreferences,
@@ -80,10 +81,15 @@ class _Histogram(Table):
 
 class _Sample(Table):
     model: Literal["sample"]
-    file: str
+    file: str | None = None
     column: str | None = None
+    values: list[float] | None = None  # the sample itself, instead of a file
 
     def read(self, folder: Path) -> Preferences:
+        if (self.file is None) == (self.values is None):
+            raise InputError("preferences", "sample", 'given by one of "file" and "values"')
+        if self.file is None:
+            return EmpiricalPreferences(self.values or [])
         return read_preferences(folder / self.file, self.column)
 
 

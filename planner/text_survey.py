@@ -146,7 +146,7 @@ def _show_allocation(console: Console, plan: WholePlan) -> None:
         "upper bound.",
     )
     console.print(design_sentence(plan))
-    gap = max(found.relative_gap, 1e-12)
+    gap = max(found.relative_gap, 1e-9)  # the digits below are rounding noise
     console.print(f"The shares are proven best to within a factor of 1 + {gap:.0e}.")
     console.print()
     _show_spending(console, plan)
@@ -247,7 +247,7 @@ def _show_targets(console: Console, question: PlannedQuestion) -> None:
     for answer in question.targets:
         verdict = "met" if answer.met else "MISSED"
         reached = f"{100 * answer.reached:.4g} %" if answer.reached < 1e6 else "nothing"
-        console.print(f"Target, {answer.target.text}: {verdict}, reached {reached}.")
+        console.print(f"Target, {answer.wanted}: {verdict}, reached {reached}.")
         if not answer.met:
             more = "no number of people would do, as truncated or missing answers bias the result"
             if answer.users is not None:
@@ -271,7 +271,7 @@ def _question_document(question: PlannedQuestion) -> dict[str, Any]:
         "mechanisms": _choice_document(question.choice),
         "targets": [
             {
-                "target": answer.target.text,
+                "target": answer.wanted,
                 "reached": answer.reached if math.isfinite(answer.reached) else None,
                 "met": answer.met,
                 "budgets": answer.budgets,

@@ -26,6 +26,7 @@ from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
+from planner.objective import Objective
 from planner.planning.frequency import Plan, QuestionPlan
 from planner.planning.sampling_plan import SamplingPlan
 from planner.survey import Question, Survey
@@ -150,7 +151,8 @@ def _(table: UnaryTable, question: Question) -> dict[str, Any]:
     a, b = round_inward(table.a.tolist(), table.b.tolist(), policy.epsilons.tolist(), _rule(policy))
     grid = np.array([a, b]) / DENOMINATOR
     error = replace(table, a=grid[0], b=grid[1]).worst_case_mse
-    bound = None if table.certificate is None else table.certificate.lower_bound
+    proven = table.certificate is not None and table.objective == Objective()
+    bound = table.certificate.lower_bound if proven and table.certificate else None
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     levels = _levels(question)
     for i, level in enumerate(levels):

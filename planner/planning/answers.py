@@ -33,6 +33,8 @@ class TargetAnswer:
     users:
         How many people the whole survey would have to ask with the budgets as they are; None if
         no number is enough, because a bias is larger than the target.
+    of_mean:
+        Whether it is about a mean, so that shares are of half the range.
     """
 
     target: Target
@@ -40,6 +42,14 @@ class TargetAnswer:
     met: bool
     budgets: str
     users: int | None
+    of_mean: bool = False
+
+    @property
+    def wanted(self) -> str:
+        """The requirement in words."""
+        if self.of_mean:
+            return f"error of the mean at most {100 * self.target.value:.4g} % of half the range"
+        return self.target.text
 
 
 def answer_targets(
@@ -48,20 +58,26 @@ def answer_targets(
     users: int,
     fraction: float,
     error: tuple[float, float] | None = None,
+    apart: float = 0.0,
 ) -> tuple[TargetAnswer, ...]:
     """Answers for a choice or set question; ``users`` people answer it.
 
     ``error`` is, for item sets, the error per user, which the table alone does not tell, and
-    the part of it that is a squared bias. Their budgets are not searched for.
+    the part of it that is a squared bias. Their budgets are not searched for. ``apart`` is
+    what asking only some of the people adds to the total error per user of the survey.
     """
     found = []
     for target in question.targets:
         if error is not None:
             found.append(_of_sets(target, error, users, fraction))
             continue
-        reached = achieved(plan.table, users, target)
+        total = target.kind == "error" and target.level is None
+        missing = apart * fraction / users if total else 0.0
+        reached = sqrt(achieved(plan.table, users, target) ** 2 + missing)
         answer = smallest_budgets(plan.table.policy, users, target, plan.table.model)
-        people = ceil(users_needed(plan.table, target).exact / fraction * (1 - 1e-12))
+        needed = users_needed(plan.table, target).exact / fraction
+        needed += apart / target.value**2 if total else 0.0
+        people = ceil(needed * (1 - 1e-12))
         found.append(TargetAnswer(target, reached, reached <= target.value, answer.reason, people))
     return tuple(found)
 
@@ -80,7 +96,12 @@ def answer_mean_targets(
         people = _people((error, block.fixed), asked, target)
         found.append(
             TargetAnswer(
-                target, reached, reached <= target.value, _mean_budget(block, target, users), people
+                target,
+                reached,
+                reached <= target.value,
+                _mean_budget(block, target, users),
+                people,
+                of_mean=True,
             )
         )
     return tuple(found)

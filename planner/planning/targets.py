@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from planner.errors import InputError
+from planner.errors import ConvergenceError, InputError
 from planner.planning.relax import most_binding, scaled
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.prediction import detectable_frequencies, users_to_detect
@@ -182,6 +182,7 @@ def smallest_budgets(
     check_targets(wanted, policy.names)
     search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable))
     low, high = search.limits()
+    high = search.resolvable(high)
     if search.excess(high) > 0:
         return search.impossible(high)
     if search.excess(low) <= 0:
@@ -210,6 +211,17 @@ class _Search:
             budgets = np.append(budgets, self.policy.rule[np.isfinite(self.policy.rule)])
         top = budgets.min() if not self.free.all() else budgets.max()
         return log(_SMALLEST_EPSILON / budgets.min()), log(MAX_EPSILON / top) - 1e-12
+
+    def resolvable(self, high: float) -> float:
+        """The largest scale up to ``high`` at which the error can be told from rounding."""
+        for _ in range(12):
+            try:
+                self.table(high)
+            except ConvergenceError:
+                high -= 0.1
+            else:
+                break
+        return high
 
     def bracket(self, low: float, high: float) -> tuple[float, float]:
         """A short interval around the crossing; at ``low`` a target is missed, at ``high`` none."""
@@ -249,7 +261,8 @@ class _Search:
             held = float(self.policy.epsilons[self.policy.names.index(binding)])
             cause = f"{binding!r} stays at {held:.4g}: however large the other budgets"
         else:
-            cause = f"no budget may exceed {MAX_EPSILON:g}, and even there"
+            largest = float(table.policy.epsilons.max())
+            cause = f"even at budgets up to {largest:.4g}"
         floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
         reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
         if table.saturation_epsilon is not None and fixed.any():

@@ -11,8 +11,6 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from planner.errors import InputError
 from planner.planning.allocation import Allocation, allocate
 from planner.planning.answers import TargetAnswer, answer_mean_targets, answer_targets
@@ -35,26 +33,10 @@ from planner.planning.question_blocks import (
     padding_of,
     share_of_error,
 )
-from planner.planning.relax import scaled
-from planner.policy import PrivacyPolicy
+from planner.planning.spending import Spending, at_share, spending_of, with_budget_left
 from planner.survey import Question, Survey
 
 __all__ = ["PlannedQuestion", "Spending", "WholePlan", "plan_whole_survey"]
-
-
-@dataclass(frozen=True, slots=True)
-class Spending:
-    """What an answer of one level of one question tolerates in all, and spends here, in nats.
-
-    ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
-    budget for all and no level: then ``level`` is the question's name.
-    """
-
-    question: str
-    level: str
-    tolerated: float
-    left: float
-    spent: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,7 +154,7 @@ class WholePlan:
         )
 
     def collection(self, day: datetime.date) -> Collection:
-        """What this survey adds to a ledger, per level by its name; see :mod:`ledger`.
+        """What this survey adds to a ledger, per level by its name.
 
         Of one question each a person spends one question's budget: the largest per level.
         """
@@ -237,7 +219,7 @@ def plan_whole_survey(
     >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
     [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
-    left = [_with_budget_left(question, ledger or Ledger()) for question in survey.questions]
+    left = [with_budget_left(question, ledger or Ledger()) for question in survey.questions]
     blocks: list[Block] = [block_of(question, survey.users) for question in left]
     goals = None
     if survey.objective == "minimax":
@@ -258,7 +240,7 @@ def plan_whole_survey(
         error = float(found.one_each.errors[j] if each else found.errors[j])
         people = max(1, round(fraction * survey.users))
         planned.append(_planned(asked, question, model, (share, fraction, people, error)))
-        spending += _spending(asked, question, share)
+        spending += spending_of(asked, question, share)
     return WholePlan(survey, tuple(planned), found, tuple(spending))
 
 
@@ -268,7 +250,7 @@ def _planned(
     share, fraction, users, error = numbers
     if left.numeric is not None:
         return _planned_mean(asked, left, numbers)
-    spending = _at_share(left, share)
+    spending = at_share(left, share)
     padding, length, objective = padding_of(spending, users)
     if left.kind == "item-set":
         settled, spending = spending.padding_length, replace(spending, padding_length=length)
@@ -278,9 +260,9 @@ def _planned(
         choice = choose_for_sets(tables, users, sets, settled, length)
     else:
         choice = choose_for_choices(spending.policy, plan.alternatives)
+    apart = float(1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
     if left.kind == "categorical":  # the allocation's error is that of opt0
-        apart = (1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
-        error = plan.table.objective_value / fraction + float(apart)
+        error = plan.table.objective_value / fraction + apart
     fixed = block_of(spending, users).fixed
     set_error = (error, fixed) if left.kind == "item-set" else None
     return PlannedQuestion(
@@ -293,7 +275,7 @@ def _planned(
         choice,
         padding,
         spending.padding_length,
-        answer_targets(asked, plan, users, fraction, set_error),
+        answer_targets(asked, plan, users, fraction, set_error, apart),
         explain(plan.table, asked.name, spending.padding_length),
     )
 
@@ -310,48 +292,3 @@ def _planned_mean(
     return PlannedQuestion(
         asked, share, fraction, users, error, None, choice, None, None, targets, ()
     )
-
-
-def _with_budget_left(question: Question, ledger: Ledger) -> Question:
-    if question.kind == "sampled-choice":
-        remedy = "Plan it with: ldp-planner sampling SURVEY.toml"
-        allowed = "categorical, item-set or numeric"
-        raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
-    if question.numeric is not None:
-        epsilon, _ = mean_model(question, 1)
-        one = ledger.left(PrivacyPolicy([epsilon], [1], names=[question.name]))
-        return replace(question, numeric=replace(question.numeric, epsilon=float(one.epsilons[0])))
-    return _with_policy(question, ledger.left(question.policy))
-
-
-def _at_share(question: Question, share: float) -> Question:
-    return question if share == 1 else _with_policy(question, scaled(question.policy, share))
-
-
-def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
-    levels = tuple(
-        replace(level, epsilon=float(epsilon))
-        for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
-    )
-    rule = policy.rule
-    matrix = rule if isinstance(rule, str) else tuple(tuple(row) for row in rule.tolist())
-    return replace(question, levels=levels, rule=matrix)
-
-
-def _spending(asked: Question, left: Question, share: float) -> list[Spending]:
-    if asked.numeric is not None and left.numeric is not None:
-        rest = float(left.numeric.epsilon or 0.0)
-        tolerated = asked.numeric.epsilon or rest
-        return [Spending(asked.name, asked.name, tolerated, rest, share * rest)]
-    before, after = (_largest(q.policy) for q in (asked, left))
-    return [
-        Spending(asked.name, name, float(a), float(b), float(share * b))
-        for name, a, b in zip(asked.policy.names, before, after, strict=True)
-    ]
-
-
-def _largest(policy: PrivacyPolicy) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """The most that any pair of a level's answers may spend."""
-    if isinstance(policy.rule, str):
-        return policy.epsilons
-    return np.max(np.where(np.isinf(policy.rule), 0.0, policy.rule), axis=1)

@@ -89,7 +89,8 @@ def test_a_level_that_stays_sets_a_floor_and_is_named():
 def test_no_budget_is_raised_beyond_the_largest():
     answer = smallest_budgets(PrivacyPolicy([1.0, 2.0], [1, 1]), 1, Target(detect=0.001))
     assert not answer.possible
-    assert "no budget may exceed 50" in answer.reason
+    assert "even at budgets up to 50" in answer.reason
+    assert smallest_budgets(PrivacyPolicy([1.0], [3]), 10, Target(error=1e-3)).possible
 
 
 def test_what_can_be_detected_is_detected():

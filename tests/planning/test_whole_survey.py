@@ -117,6 +117,9 @@ def test_one_each_exports_question_by_question():
     assert page.questions[0].table.policy == survey.questions[1].policy
     assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
     assert plan.most_spent == 4.0
+    missed = plan.questions[0].targets[0]  # the sampling error is part of the total
+    assert missed.reached == pytest.approx(np.sqrt(plan.questions[0].error / 200_000), rel=1e-4)
+    assert missed.users == pytest.approx(200_000 * (missed.reached / 0.01) ** 2, rel=1e-4)
     with pytest.raises(InputError, match="one of"):
         plan.deployable_question("income")
 
