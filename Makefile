@@ -26,6 +26,7 @@ test: $(VENV)/test.stamp chromium
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/deployment.py
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
