@@ -5,13 +5,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+DATA ?= ../shared/data
 
-.PHONY: help run test bench format clean
+.PHONY: help run test bench reproduce docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
 	@echo "make bench    measure speed beside its peers and limits"
+	@echo "make reproduce  the papers' tables and figures on one page (DATA=folder of the data sets)"
+	@echo "make docs     build the documentation into build/site"
 	@echo "make format   format the code"
 	@echo "make clean    remove the virtual environment and caches"
 
@@ -25,8 +28,14 @@ test: $(VENV)/test.stamp chromium
 	$(BIN)/python -m pytest -n 2
 
 bench: $(VENV)/test.stamp
-	$(BIN)/python benchmarks/solvers.py
-	$(BIN)/python benchmarks/deployment.py
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	$(BIN)/python benchmarks/all.py
+
+reproduce: $(VENV)/run.stamp
+	$(BIN)/python examples/reproduce.py --data $(DATA) --out build
+
+docs: $(VENV)/test.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
@@ -48,7 +57,7 @@ $(VENV)/run.stamp: $(BIN)/python pyproject.toml
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test,cluster]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,cluster,docs]'
 	@touch $@ $(VENV)/run.stamp
 
 # Browser tests use the system's Chromium; Playwright's own where apt is not ours to use.
