@@ -1,8 +1,5 @@
 """The app: a router over the pages in planner/ui/. Run it with ``make run``."""
 
-import streamlit as st
+from planner.ui.entry import main
 
-from planner.ui import budgets
-
-st.set_page_config(page_title="LDP budget planner", layout="wide")
-st.navigation([st.Page(budgets.page, title="Budgets", url_path="budgets")]).run()
+main()

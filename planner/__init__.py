@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from planner.mechanisms.bisample import BiSample, BiSampleMD, prepare_value
     from planner.mechanisms.coins import TwoCoinResponse
     from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    from planner.mechanisms.direct_levels import DirectEncoding
     from planner.mechanisms.forced_answer import Harmony
     from planner.mechanisms.hashing import OptimizedLocalHashing
     from planner.mechanisms.itemsets import ItemSets
@@ -51,11 +52,22 @@ if TYPE_CHECKING:
     from planner.mechanisms.unary import UnaryMechanism
     from planner.numeric_domain import NumericDomain
     from planner.objective import Objective
+    from planner.planning.allocation import Allocation, allocate
     from planner.planning.answer_rate import AnswerRateModel
     from planner.planning.answer_rate_plan import AnswerRatePlan, plan_answer_rate
+    from planner.planning.blocks import ChoiceBlock, MeanBlock
+    from planner.planning.compare import compare_plans
+    from planner.planning.explain import explain
+    from planner.planning.frontier import Frontier, frontier
+    from planner.planning.ledger import Ledger, read_ledger, write_ledger
+    from planner.planning.padding import PaddingPlan, plan_padding
+    from planner.planning.pilot import PilotSets
+    from planner.planning.robustness import misplaced
     from planner.planning.sampling_plan import SamplingPlan, plan_sampling
     from planner.planning.sampling_question import SamplingQuestion
     from planner.planning.sampling_views import GuaranteeViews, guarantee_views
+    from planner.planning.targets import smallest_budgets, smallest_detectable, users_needed
+    from planner.planning.whole_survey import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
     from planner.prediction import Prediction, predict, verdict
     from planner.preference_file import read_preferences
@@ -66,14 +78,21 @@ if TYPE_CHECKING:
         LognormalPreferences,
         NormalPreferences,
     )
+    from planner.report import report_html
+    from planner.set_model import AssumedSets
     from planner.solvers import baseline, solve
     from planner.survey import Level, Numeric, Question, Survey
     from planner.survey_file import load_survey
     from planner.table import Certificate, UnaryTable
+    from planner.target import Target
 
 # Loaded on first use: a client that only randomises must not pay for the solvers.
 _HOMES = {
-    "audit": ("audit_levels", "audit_samples", "audit_sets"),
+    "audit": (
+        "audit_levels",
+        "audit_samples",
+        "audit_sets",
+    ),
     "errors": (
         "ConvergenceError",
         "FileError",
@@ -86,14 +105,25 @@ _HOMES = {
     ),
     "estimates": ("Estimates",),
     "mechanisms.aggregate": ("Aggregate",),
-    "mechanisms.bisample": ("BiSample", "BiSampleMD", "prepare_value"),
+    "mechanisms.bisample": (
+        "BiSample",
+        "BiSampleMD",
+        "prepare_value",
+    ),
     "mechanisms.coins": ("TwoCoinResponse",),
     "mechanisms.direct": ("GeneralizedRandomizedResponse",),
+    "mechanisms.direct_levels": ("DirectEncoding",),
     "mechanisms.forced_answer": ("Harmony",),
     "mechanisms.hashing": ("OptimizedLocalHashing",),
     "mechanisms.itemsets": ("ItemSets",),
-    "mechanisms.padding": ("PaddedUnaryMechanism", "set_budgets"),
-    "mechanisms.piecewise": ("Hybrid", "Piecewise"),
+    "mechanisms.padding": (
+        "PaddedUnaryMechanism",
+        "set_budgets",
+    ),
+    "mechanisms.piecewise": (
+        "Hybrid",
+        "Piecewise",
+    ),
     "mechanisms.privkvm": ("PrivKVM",),
     "mechanisms.sampled_attributes": ("SampledAttributes",),
     "mechanisms.sampling_privacy": ("SamplingPrivacy",),
@@ -101,13 +131,60 @@ _HOMES = {
     "mechanisms.unary": ("UnaryMechanism",),
     "numeric_domain": ("NumericDomain",),
     "objective": ("Objective",),
+    "planning.allocation": (
+        "Allocation",
+        "allocate",
+    ),
     "planning.answer_rate": ("AnswerRateModel",),
-    "planning.answer_rate_plan": ("AnswerRatePlan", "plan_answer_rate"),
-    "planning.sampling_plan": ("SamplingPlan", "plan_sampling"),
+    "planning.answer_rate_plan": (
+        "AnswerRatePlan",
+        "plan_answer_rate",
+    ),
+    "planning.blocks": (
+        "ChoiceBlock",
+        "MeanBlock",
+    ),
+    "planning.compare": ("compare_plans",),
+    "planning.explain": ("explain",),
+    "planning.frontier": (
+        "Frontier",
+        "frontier",
+    ),
+    "planning.ledger": (
+        "Ledger",
+        "read_ledger",
+        "write_ledger",
+    ),
+    "planning.padding": (
+        "PaddingPlan",
+        "plan_padding",
+    ),
+    "planning.pilot": ("PilotSets",),
+    "planning.robustness": ("misplaced",),
+    "planning.sampling_plan": (
+        "SamplingPlan",
+        "plan_sampling",
+    ),
     "planning.sampling_question": ("SamplingQuestion",),
-    "planning.sampling_views": ("GuaranteeViews", "guarantee_views"),
+    "planning.sampling_views": (
+        "GuaranteeViews",
+        "guarantee_views",
+    ),
+    "planning.targets": (
+        "smallest_budgets",
+        "smallest_detectable",
+        "users_needed",
+    ),
+    "planning.whole_survey": (
+        "WholePlan",
+        "plan_whole_survey",
+    ),
     "policy": ("PrivacyPolicy",),
-    "prediction": ("Prediction", "predict", "verdict"),
+    "prediction": (
+        "Prediction",
+        "predict",
+        "verdict",
+    ),
     "preference_file": ("read_preferences",),
     "preferences": (
         "EmpiricalPreferences",
@@ -116,10 +193,24 @@ _HOMES = {
         "LognormalPreferences",
         "NormalPreferences",
     ),
-    "solvers": ("baseline", "solve"),
-    "survey": ("Level", "Numeric", "Question", "Survey"),
+    "report": ("report_html",),
+    "set_model": ("AssumedSets",),
+    "solvers": (
+        "baseline",
+        "solve",
+    ),
+    "survey": (
+        "Level",
+        "Numeric",
+        "Question",
+        "Survey",
+    ),
     "survey_file": ("load_survey",),
-    "table": ("Certificate", "UnaryTable"),
+    "table": (
+        "Certificate",
+        "UnaryTable",
+    ),
+    "target": ("Target",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -11,8 +11,10 @@ import typer
 from planner.answer_rate_cli import answer_rate
 from planner.deployment_cli import aggregate, perturb, schema, vectors
 from planner.errors import PlannerError
+from planner.planning_cli import compare, plan
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
+from planner.ui_cli import app as open_app
 
 __all__ = ["app", "main"]
 
@@ -24,48 +26,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+app.command()(plan)
+app.command()(compare)
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
+app.command("app")(open_app)
 app.command()(schema)
 app.command()(vectors)
 app.command()(perturb)
 app.command()(aggregate)
 
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey to plan.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
-
-
-@app.command()
-def plan(
-    survey: SurveyFile,
-    model: Annotated[
-        str, typer.Option(help="opt0 (best), opt1 (a + b = 1) or opt2 (a = 1/2).")
-    ] = "opt0",
-    out: Annotated[
-        Path | None, typer.Option(metavar="params.json", help="Write deployable parameters here.")
-    ] = None,
-    json: Json = False,
-) -> None:
-    """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.building import parameters_from_plan
-    from planner.deployment.parameters import write_parameters
-    from planner.planning.frequency import plan_survey
-    from planner.survey_file import load_survey
-    from planner.text import plan_document, show_plan, terminal
-
-    made = plan_survey(load_survey(survey), model)
-    parameters = parameters_from_plan(made)
-    if out is not None:
-        write_parameters(out, parameters)
-    if json:
-        _print_json(plan_document(made, parameters))
-    else:
-        console = terminal()
-        show_plan(console, made)
-        if out is not None:
-            console.print(f"Parameters written to {out} and verified.", soft_wrap=True)
 
 
 @app.command()

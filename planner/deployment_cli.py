@@ -73,8 +73,7 @@ def perturb(
     from planner.text import terminal
 
     parameters = read_parameters(params)
-    console = terminal(stderr=True)
-    with Progress(console=console, transient=True) as progress:
+    with Progress(console=terminal(stderr=True), transient=True) as progress:
         task = progress.add_task("randomising", total=None)
         written = perturb_file(
             parameters,
@@ -87,7 +86,7 @@ def perturb(
         typer.echo(json.dumps({"written": {str(path): n for path, n in written.items()}}, indent=2))
         return
     for path, reports in written.items():
-        console.print(f"{reports:,} reports written to {path}", soft_wrap=True)
+        terminal().print(f"{reports:,} reports written to {path}", soft_wrap=True)
 
 
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -196,7 +195,8 @@ def _show_files(console: Console, collection: Collection) -> None:
     from planner.deployment.poisoning import ALPHA
 
     reports = sum(one.users for one in collection.counted)
-    console.print(f"{reports:,} reports in {len(collection.counted):,} files counted")
+    files = len(collection.counted)
+    console.print(f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted")
     if collection.resumed:
         console.print(f"{collection.resumed:,} of the files had been counted before.")
     for path, reason in collection.quarantined[:_MOST_FILES]:

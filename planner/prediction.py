@@ -24,7 +24,16 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 
-__all__ = ["Predictable", "Prediction", "padded_rivals", "plain_rivals", "predict", "verdict"]
+__all__ = [
+    "Predictable",
+    "Prediction",
+    "detectable_frequencies",
+    "padded_rivals",
+    "plain_rivals",
+    "predict",
+    "users_to_detect",
+    "verdict",
+]
 
 
 class Predictable(Protocol):
@@ -123,7 +132,7 @@ def predict(
     if mechanism.largest_set > 1:
         gain = np.maximum(gain, 0)  # a set may also be smaller
     spread = np.sqrt(users * (noise + frequency * signal))
-    detectable = _smallest_frequencies(noise, signal, users, level, power)
+    detectable = detectable_frequencies(noise, signal, users, level, power)
     width = 2 * normal_quantile((1 + level) / 2)
     errors = _worst_per_group(spread, home)
     return Prediction(
@@ -176,6 +185,56 @@ def padded_rivals(policy: PrivacyPolicy, padding_length: int) -> dict[str, Padde
     }
 
 
+def detectable_frequencies(
+    noise: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    users: float,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> NDArray[np.float64]:
+    """Smallest share at which an item is told apart from an absent one; ``inf`` if none is.
+
+    Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``. With ``x = n f`` and
+    ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the larger root of a
+    quadratic.
+
+    Parameters
+    ----------
+    noise, signal:
+        Variance of a count per user, and extra per user who has the item; one shape.
+    users:
+        Number of reports, above 0.
+    level, power:
+        Confidence of the one-sided test against zero, and its power.
+    """
+    reach = normal_quantile(level) * np.sqrt(users * noise)
+    z2 = normal_quantile(power) ** 2
+    half = reach + z2 * signal / 2
+    root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
+    return np.where(root <= users, root / users, np.inf)
+
+
+def users_to_detect(
+    noise: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    frequency: float,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> NDArray[np.float64]:
+    """Number of users at which ``frequency`` is just detectable: the inverse of the above.
+
+    Examples
+    --------
+    >>> noise, signal = np.array([3.0]), np.array([0.5])
+    >>> share = detectable_frequencies(noise, signal, users=12_345)
+    >>> users_to_detect(noise, signal, float(share[0])).round(6).tolist()
+    [12345.0]
+    """
+    reach = normal_quantile(level) * np.sqrt(noise)
+    spread = normal_quantile(power) * np.sqrt(noise + frequency * signal)
+    return np.square((reach + spread) / frequency)
+
+
 def verdict(predictions: Iterable[Prediction] | Mapping[str, Prediction]) -> str:
     """Which mechanism has the smallest worst-case total error, in a sentence.
 
@@ -207,25 +266,6 @@ def _check(users: int, frequency: float, level: float, power: float) -> None:
     for argument, value in (("level", level), ("power", power)):
         if not 0.5 <= value < 1:
             raise InputError(argument, value, "a probability of at least 0.5 and below 1")
-
-
-def _smallest_frequencies(
-    noise: NDArray[np.float64],
-    signal: NDArray[np.float64],
-    users: int,
-    level: float,
-    power: float,
-) -> NDArray[np.float64]:
-    """Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``.
-
-    With ``x = n f`` and ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``,
-    the larger root of a quadratic.
-    """
-    reach = normal_quantile(level) * np.sqrt(users * noise)
-    z2 = normal_quantile(power) ** 2
-    half = reach + z2 * signal / 2
-    root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
-    return np.where(root <= users, root / users, np.inf)
 
 
 def _worst_per_group(values: NDArray[np.float64], home: NDArray[np.int64]) -> NDArray[np.float64]:

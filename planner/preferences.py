@@ -205,7 +205,17 @@ class HistogramPreferences:
             remedy = "Divide the counts by their total."
             raise InputError("shares", float(parts.sum()), "such that they sum to 1", remedy)
         object.__setattr__(self, "edges", ends)
-        object.__setattr__(self, "shares", parts / parts.sum())
+        off = abs(parts.sum() - 1)
+        object.__setattr__(self, "shares", parts if off < 1e-15 else parts / parts.sum())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HistogramPreferences) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[bytes, bytes]:
+        return self.edges.tobytes(), self.shares.tobytes()
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Piecewise linear."""
@@ -248,6 +258,14 @@ class EmpiricalPreferences:
 
     def __init__(self, sample: ArrayLike) -> None:
         object.__setattr__(self, "sample", np.sort(_column("preferences", sample)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EmpiricalPreferences) and bool(
+            np.array_equal(self.sample, other.sample)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.sample.tobytes())
 
     def answer_rate(self, epsilon: ArrayLike) -> Array:
         """Share of the sample that is at least ``epsilon``."""

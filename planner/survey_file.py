@@ -13,7 +13,8 @@ from pydantic_core import ErrorDetails
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
 from planner.survey import KINDS, Level, Question, Sampling, Survey
-from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table
+from planner.survey_sets import SetsTable
+from planner.survey_tables import PREFERENCE_TABLES, NumericTable, Table, TargetTable
 
 __all__ = ["load_survey", "survey_from_text"]
 
@@ -102,6 +103,8 @@ class _LevelTable(Table):
     items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     item_count: int = 0
     yes_counts: list[int] = Field(default=[])
+    prior: float | None = None
+    importance: float = 1.0
 
 
 class _SamplingTable(Table):
@@ -119,9 +122,13 @@ class _QuestionTable(Table):
     rule: str | list[list[float]] = "min"
     sampling: _SamplingTable | None = None
     padding_length: int | None = None
+    sets: SetsTable | None = None
+    weight: float = 1.0
+    criterion: str = "total"
+    target: list[TargetTable] = Field(default=[])
     level: list[_LevelTable] = Field(min_length=1)
 
-    def to_question(self, _folder: Path) -> Question:
+    def to_question(self, folder: Path) -> Question:
         rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
         sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
         try:
@@ -132,6 +139,8 @@ class _QuestionTable(Table):
                     tuple(level.items),
                     level.item_count,
                     tuple(level.yes_counts),
+                    level.prior,
+                    level.importance,
                 )
                 for level in self.level
             )
@@ -142,6 +151,10 @@ class _QuestionTable(Table):
                 self.kind,
                 sampling,
                 padding_length=self.padding_length,
+                sets=None if self.sets is None else self.sets.read(folder),
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+                criterion=self.criterion,
             )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error
@@ -150,6 +163,9 @@ class _QuestionTable(Table):
 class _SurveyTable(Table):
     name: str
     users: int
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
 
 
 def _kind_of_table(question: Any) -> str:
@@ -171,7 +187,9 @@ class _SurveyFile(Table):
 
     def to_survey(self, folder: Path) -> Survey:
         questions = tuple(question.to_question(folder) for question in self.question)
-        return Survey(self.survey.name, self.survey.users, questions)
+        about = self.survey
+        ledger = None if about.ledger is None else str(folder / about.ledger)
+        return Survey(about.name, about.users, questions, about.design, about.objective, ledger)
 
 
 def _explain(error: ValidationError, document: dict[str, Any]) -> str:
@@ -238,6 +256,8 @@ def _known_keys(parents: list[Any]) -> list[str]:
         _NUMERIC: NumericTable,
         "level": _LevelTable,
         "sampling": _SamplingTable,
+        "sets": SetsTable,
+        "target": TargetTable,
     }
     names = [part for part in parents if isinstance(part, str)]
     owner: type[Table] = table[names[-1]] if names else _SurveyFile

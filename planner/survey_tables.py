@@ -12,6 +12,7 @@ from planner.errors import FileError, InputError
 from planner.numeric_domain import NumericDomain
 from planner.preference_file import read_preferences
 from planner.preferences import (
+    EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
     LognormalPreferences,
@@ -19,14 +20,27 @@ from planner.preferences import (
     Preferences,
 )
 from planner.survey import Numeric, Question
+from planner.target import Target
 
-__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table"]
+__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table", "TargetTable"]
 
 
 class Table(BaseModel):
     """A table of a survey file: unknown keys and wrong types are mistakes."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class TargetTable(Table):
+    """An error that is small enough, of any question."""
+
+    error: float | None = None
+    detect: float | None = None
+    level: str | None = None
+
+    def read(self) -> Target:
+        """The target."""
+        return Target(self.error, self.detect, self.level)
 
 
 class _Normal(Table):
@@ -67,10 +81,15 @@ class _Histogram(Table):
 
 class _Sample(Table):
     model: Literal["sample"]
-    file: str
+    file: str | None = None
     column: str | None = None
+    values: list[float] | None = None  # the sample itself, instead of a file
 
     def read(self, folder: Path) -> Preferences:
+        if (self.file is None) == (self.values is None):
+            raise InputError("preferences", "sample", 'given by one of "file" and "values"')
+        if self.file is None:
+            return EmpiricalPreferences(self.values or [])
         return read_preferences(folder / self.file, self.column)
 
 
@@ -95,6 +114,8 @@ class NumericTable(Table):
     mean: float | None = None
     sd: float | None = None
     correlation: float = 0.0
+    weight: float = 1.0
+    target: list[TargetTable] = Field(default=[])
     preferences: (
         Annotated[
             _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
@@ -110,6 +131,13 @@ class NumericTable(Table):
             numeric = Numeric(
                 domain, preferences, self.epsilon, self.mean, self.sd, self.correlation
             )
-            return Question(self.name, (), kind="numeric", numeric=numeric)
+            return Question(
+                self.name,
+                (),
+                kind="numeric",
+                numeric=numeric,
+                weight=self.weight,
+                targets=tuple(target.read() for target in self.target),
+            )
         except InputError as error:
             raise FileError(f"question {self.name!r}", str(error)) from error

@@ -101,7 +101,7 @@ def test_malformed_toml_names_line_and_column(old, new, message):
         ("users = ", "user = ", "survey, user is not a known key .*did you mean 'users'"),
         ("[survey]", "[surveys]", "surveys is not a known key .*did you mean 'survey'"),
         ("[[question.level]]", "[[question.levels]]", "levels is not .*did you mean 'level'"),
-        ("users = ", "zzz = 1\nusers = ", r"zzz is not a known key \(known are name, users\)"),
+        ("users = ", "zzz = 1\nusers = ", r"zzz is not a known key \(known are name, users, des"),
     ],
 )
 def test_unknown_keys_get_the_near_match(old, new, message):

@@ -26,7 +26,8 @@ from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.frequency import Plan
+from planner.objective import Objective
+from planner.planning.frequency import Plan, QuestionPlan
 from planner.planning.sampling_plan import SamplingPlan
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
@@ -56,8 +57,8 @@ def parameters_from_plan(plan: Plan) -> Parameters:
         if question.table.certificate is None:
             allowed = "one with a certificate: opt0, opt1 or opt2"
             raise InputError("model", question.table.model, allowed)
-    tables = {question.question.name: question.table for question in plan.questions}
-    return parameters_from_mechanisms(plan.survey, tables)
+    mechanisms = {question.question.name: _planned(question) for question in plan.questions}
+    return parameters_from_mechanisms(plan.survey, mechanisms)
 
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
@@ -124,6 +125,18 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
     return document | {"estimator": law.estimator(), "pairs": listed(law.pairs())}
 
 
+def _planned(plan: QuestionPlan) -> UnaryTable | PaddedUnaryMechanism:
+    """The mechanism of a planned question; a set is never reported without padding."""
+    question = plan.question
+    if question.kind != "item-set":
+        return plan.table
+    if question.padding_length is None:
+        remedy = "Plan the whole survey, or add padding_length to the question."
+        what = f"padding_length of question {question.name!r}"
+        raise InputError(what, None, "given for item sets", remedy)
+    return PaddedUnaryMechanism(UnaryMechanism(plan.table), question.padding_length)
+
+
 @singledispatch
 def _describe(mechanism: Any, question: Question) -> dict[str, Any]:
     name = type(mechanism).__name__
@@ -138,7 +151,8 @@ def _(table: UnaryTable, question: Question) -> dict[str, Any]:
     a, b = round_inward(table.a.tolist(), table.b.tolist(), policy.epsilons.tolist(), _rule(policy))
     grid = np.array([a, b]) / DENOMINATOR
     error = replace(table, a=grid[0], b=grid[1]).worst_case_mse
-    bound = None if table.certificate is None else table.certificate.lower_bound
+    proven = table.certificate is not None and table.objective == Objective()
+    bound = table.certificate.lower_bound if proven and table.certificate else None
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     levels = _levels(question)
     for i, level in enumerate(levels):

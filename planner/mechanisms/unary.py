@@ -24,7 +24,7 @@ from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable
 
-__all__ = ["ROUNDING", "UnaryMechanism", "draw_reports", "unary_law"]
+__all__ = ["ROUNDING", "UnaryMechanism", "draw_reports", "levels_of_items", "unary_law"]
 
 _MAX_LAW_BITS = 16
 ROUNDING = 1e-12
@@ -79,7 +79,7 @@ class UnaryMechanism(FrequencyMechanism):
     def __post_init__(self) -> None:
         policy = self.table.policy
         set_field = object.__setattr__
-        set_field(self, "level_of", _levels(self.level_of, policy))
+        set_field(self, "level_of", levels_of_items(self.level_of, policy))
         a, b = thresholds_below(self.table.a), thresholds_above(self.table.b)
         for i in np.flatnonzero((b >= a) | (b < 1) | (a >= GRID)):
             pair = (float(self.table.a[i]), float(self.table.b[i]))
@@ -221,7 +221,16 @@ def unary_law(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
     return law
 
 
-def _levels(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArray[np.int64]:
+def levels_of_items(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArray[np.int64]:
+    """Level number of each item, shape ``(m,)``, checked against ``policy``.
+
+    Without an assignment the first ``m_1`` items are in level 0, and so on.
+
+    Raises
+    ------
+    InputError
+        A level does not exist, or has another number of items in the policy.
+    """
     if level_of is None:
         levels = np.repeat(np.arange(policy.size), policy.item_counts)
     else:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from planner.errors import InputError
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.objective import Objective
+from planner.planning.relax import Relaxation, relaxations
 from planner.solvers import BASELINES, baseline, solve
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
@@ -15,20 +14,6 @@ from planner.table import UnaryTable
 __all__ = ["Plan", "QuestionPlan", "Relaxation", "plan_question", "plan_survey"]
 
 MODELS = ("opt0", "opt1", "opt2")
-_MOST_RELAXATIONS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Relaxation:
-    """What it buys to raise one level's budget by ``amount`` nats.
-
-    ``saving`` is the share of the total error that goes away, 0 to 1, from solving the
-    relaxed problem, not from extrapolating the shadow price.
-    """
-
-    level: str
-    amount: float
-    saving: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +58,24 @@ def plan_survey(survey: Survey, model: str = "opt0", relax_by: float = 0.1) -> P
     return Plan(survey, tuple(plan_question(q, model, relax_by) for q in survey.questions))
 
 
-def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1) -> QuestionPlan:
+def plan_question(
+    question: Question,
+    model: str = "opt0",
+    relax_by: float = 0.1,
+    objective: Objective | None = None,
+) -> QuestionPlan:
     """Solve every model for ``question``, choose ``model``, and price its budgets.
 
     Parameters
     ----------
     question:
-        A categorical question.
+        A question of the kind ``"categorical"`` or ``"item-set"``.
     model:
         ``"opt0"``, ``"opt1"`` or ``"opt2"``.
     relax_by:
         Extra budget in nats that a relaxation gives to one level, above 0.
+    objective:
+        What to minimise; the question's own when omitted.
 
     Raises
     ------
@@ -92,34 +84,16 @@ def plan_question(question: Question, model: str = "opt0", relax_by: float = 0.1
     SolverError
         No certified table could be produced.
     """
-    if question.kind != "categorical":
+    if question.kind not in ("categorical", "item-set"):
         remedy = "Plan a 'sampled-choice' question with: ldp-planner sampling SURVEY.toml"
         raise InputError(
-            f"kind of question {question.name!r}", question.kind, "categorical", remedy
+            f"kind of question {question.name!r}", question.kind, "categorical or item-set", remedy
         )
     if model not in MODELS:
         raise InputError("model", model, f"one of {', '.join(MODELS)}")
-    if not 0 < relax_by < MAX_EPSILON:
-        raise InputError("relax_by", relax_by, f"above 0 and below {MAX_EPSILON:g}")
     policy = question.policy
-    tables = {name: solve(policy, name) for name in MODELS}
+    aim = objective or question.objective
+    tables = {name: solve(policy, name, objective=aim) for name in MODELS}
     tables |= {name: baseline(policy, name) for name in BASELINES}
     chosen = tables[model]
-    return QuestionPlan(question, chosen, tables, _relaxations(chosen, relax_by))
-
-
-def _relaxations(table: UnaryTable, amount: float) -> tuple[Relaxation, ...]:
-    policy, prices = table.policy, table.shadow_prices
-    if prices is None or policy.rule_name == "matrix":
-        return ()
-    found = []
-    for i in np.argsort(-prices)[:_MOST_RELAXATIONS]:
-        epsilons = policy.epsilons.copy()
-        if prices[i] <= 0 or epsilons[i] + amount > MAX_EPSILON:
-            continue
-        epsilons[i] += amount
-        relaxed = PrivacyPolicy(epsilons, policy.item_counts, policy.rule)
-        after = solve(relaxed, table.model, objective=table.objective).objective_value
-        saving = max(0.0, 1 - after / table.objective_value)
-        found.append(Relaxation(policy.names[i], amount, saving))
-    return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
+    return QuestionPlan(question, chosen, tables, relaxations(chosen, relax_by))

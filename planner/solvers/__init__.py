@@ -1,5 +1,5 @@
 """Solvers: from a policy to a certified :class:`~planner.table.UnaryTable`."""
 
-from planner.solvers.tables import BASELINES, METHODS, baseline, solve
+from planner.solvers.tables import BASELINES, METHODS, baseline, solve, solve_near
 
-__all__ = ["BASELINES", "METHODS", "baseline", "solve"]
+__all__ = ["BASELINES", "METHODS", "baseline", "solve", "solve_near"]

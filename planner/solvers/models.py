@@ -1,12 +1,9 @@
 """The three models of IDUE as convex programs: coordinates, error terms, privacy rows.
 
-=======  ======================  ===============================  ======================
-model    coordinates of a level  noise, signal                    restriction
-=======  ======================  ===============================  ======================
-opt0     s, w                    p(s)(1 + p(w)), p(w) - p(s)      none (IDUE eq. 9)
-opt1     tau = s = w             p(tau)(1 + p(tau)), 0            a + b = 1 (eq. 11)
-opt2     x = 1/2 - b             1 / (4 x^2) - 1, 1               a = 1/2 (eq. 12)
-=======  ======================  ===============================  ======================
+    model  coordinates of a level  noise, signal                  restriction
+    opt0   s, w                    p(s)(1 + p(w)), p(w) - p(s)    none (IDUE eq. 9)
+    opt1   tau = s = w             p(tau)(1 + p(tau)), 0          a + b = 1 (eq. 11)
+    opt2   x = 1/2 - b             1 / (4 x^2) - 1, 1             a = 1/2 (eq. 12)
 
 In these coordinates privacy is a set of linear rows and every objective of
 :mod:`planner.objective` is convex. opt0 too: the paper calls it non-convex, which is

@@ -1,0 +1,1 @@
+"""What the scripts that reproduce the papers share: claims, tables, charts, pages, experiments."""

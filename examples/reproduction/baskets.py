@@ -1,0 +1,67 @@
+"""The ID-LDP paper's real data sets, from a folder that the reader has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from planner.datasets import Answers, read_transactions
+from planner.mechanisms.itemsets import ItemSets
+
+from .result import Setting
+
+__all__ = ["FILES", "clothing", "read", "thinned"]
+
+FILES = {
+    "Retail": ("retail.dat",),
+    "Kosarak": ("kosarak.dat",),
+    "Clothing": ("clothing.dat", "renttherunway_final_data.json"),
+}
+"""Where each data set may be: FIMI transactions, or the reviews of Rent the Runway."""
+
+
+def read(name: str, setting: Setting) -> Answers | None:
+    """A data set by its name in the paper; ``None`` if its file is not in the folder.
+
+    The small version keeps the first tenth of the people.
+    """
+    path = setting.file(*FILES[name])
+    if path is None:
+        return None
+    answers = clothing(path) if path.suffix == ".json" else read_transactions(path)
+    return _first(answers, answers.users // 10) if setting.quick else answers
+
+
+def clothing(path: Path) -> Answers:
+    """Who rented what: a JSON object a line with ``user_id`` and ``item_id``."""
+    rented: dict[str, set[str]] = {}
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            review = json.loads(line)
+            rented.setdefault(str(review["user_id"]), set()).add(str(review["item_id"]))
+    flat = [item for items in rented.values() for item in sorted(items)]
+    labels, members = np.unique(flat, return_inverse=True)
+    starts = np.cumsum([0, *map(len, rented.values())])
+    sets = ItemSets(labels.size, members, starts)
+    return Answers(tuple(labels.tolist()), sets.counts(), sets)
+
+
+def thinned(answers: Answers, keep: float, rng: np.random.Generator) -> Answers:
+    """One random item of every set, and each of the others with probability ``keep``."""
+    sets = answers.sets
+    chosen = rng.random(sets.members.size) < keep
+    filled = sets.sizes > 0
+    chosen[sets.starts[:-1][filled] + rng.integers(sets.sizes[filled])] = True
+    starts = np.concatenate([[0], np.cumsum(chosen)])[sets.starts]
+    small = ItemSets(sets.items, sets.members[chosen], starts)
+    return Answers(answers.labels, small.counts(), small)
+
+
+def _first(answers: Answers, users: int) -> Answers:
+    """The first ``users`` people, with the items that they have."""
+    ends = answers.sets.starts[: users + 1]
+    used, members = np.unique(answers.sets.members[: ends[-1]], return_inverse=True)
+    sets = ItemSets(used.size, members, ends)
+    return Answers(tuple(answers.labels[i] for i in used), sets.counts(), sets)

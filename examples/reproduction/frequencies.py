@@ -1,0 +1,151 @@
+"""The ID-LDP paper's experiments: data, levels at random, mechanisms, errors.
+
+Errors are measured by simulation and computed from the exact laws. The paper's two
+figures of merit are ``MSE = sum_i (estimate_i - count_i)^2 / n`` and ``RE(k)``, the mean of
+``|estimate_i - count_i| / count_i`` over the ``k`` truly most frequent items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import PrivacyPolicy, UnaryMechanism, baseline, solve
+from planner.datasets import Answers
+from planner.estimates import precision_at
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.simulate import Assignment, Mechanism
+
+from .normal import mean_absolute
+
+__all__ = [
+    "FACTORS",
+    "MEASURED_WITHIN",
+    "SHARES",
+    "assign",
+    "errors",
+    "expected",
+    "largest_deviation",
+    "mechanisms",
+    "padded",
+    "power_law",
+    "relative_error",
+    "sample_precision",
+    "total_error",
+    "uniform",
+]
+
+Array = NDArray[np.float64]
+FACTORS, SHARES = (1.0, 1.2, 2.0), (0.05, 0.05, 0.90)  # the paper's default setting
+MEASURED_WITHIN = 6.5  # standard errors; even the largest of 500 exceeds it once in 10^7 runs
+
+
+def power_law(users: int, items: int, rng: np.random.Generator, exponent: float = 2) -> Answers:
+    """People with one item each, ``Pr[item] ~ item^-exponent`` up to rounding.
+
+    Draws from the density ``x^-exponent`` on ``[1, items + 1)``, rounded down: the
+    scale that uses all items. The paper does not say how it scales.
+    """
+    tail = 1 - exponent
+    draws = (1 - rng.random(users) * (1 - (items + 1) ** tail)) ** (1 / tail)
+    return _single(np.minimum(draws.astype(np.int64), items) - 1, items)
+
+
+def uniform(users: int, items: int, rng: np.random.Generator) -> Answers:
+    """People with one item each, all equally likely."""
+    return _single(rng.integers(items, size=users), items)
+
+
+def assign(
+    items: int,
+    epsilon: float,
+    seed: int = 1,
+    shares: Sequence[float] = SHARES,
+    factors: Sequence[float] = FACTORS,
+) -> Assignment:
+    """Items in levels at random in these shares; the same items for every ``epsilon``.
+
+    Every level gets at least one item, its share rounded.
+    """
+    ends = np.rint(np.cumsum(shares) * items).astype(np.int64)
+    numbers = np.diff(ends, prepend=0)
+    level_of = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(shares)), numbers))
+    return Assignment(PrivacyPolicy(epsilon * np.array(factors), numbers), level_of)
+
+
+def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[str, UnaryMechanism]:
+    """RAPPOR and OUE at the smallest budget, and IDUE with each model.
+
+    ``"boxed"`` is opt0 as the paper solved it: in (a, b), with a >= 1/2 >= b.
+    """
+    policy, level_of = placed.policy, placed.level_of
+    found = {name.upper(): baseline(policy, name) for name in ("rappor", "oue")}
+    for model in models:
+        boxed = model == "boxed"
+        found["opt0, boxed" if boxed else f"IDUE {model}"] = (
+            solve(policy, method="slsqp-ab", box=True) if boxed else solve(policy, model)
+        )
+    return {name: UnaryMechanism(table, level_of) for name, table in found.items()}
+
+
+def padded(
+    found: Mapping[str, UnaryMechanism], padding_length: int
+) -> dict[str, PaddedUnaryMechanism]:
+    """The same mechanisms for item sets, named ``...-PS``."""
+    return {
+        f"{name.replace(' opt0', '')}-PS": PaddedUnaryMechanism(one, padding_length)
+        for name, one in found.items()
+    }
+
+
+def errors(mechanism: Mechanism, answers: Answers, repeats: int, rng: np.random.Generator) -> Array:
+    """Errors of the estimated counts in simulated collections, ``(repeats, items)``."""
+    data = answers.counts if answers.sets is None else answers.sets
+    estimates = (
+        mechanism.estimate(mechanism.draw_aggregate(data, rng)).values for _ in range(repeats)
+    )
+    return np.array([values - answers.counts for values in estimates])
+
+
+def expected(mechanism: Mechanism, answers: Answers) -> tuple[Array, Array]:
+    """Exact bias and variance of every estimated count."""
+    if isinstance(mechanism, PaddedUnaryMechanism):
+        return mechanism.bias(answers.sets), mechanism.variance(answers.sets)
+    return np.zeros(answers.counts.size), mechanism.variance(answers.counts)
+
+
+def total_error(bias: Array, variance: Array, users: int) -> float:
+    """Expected MSE per user."""
+    return float(np.sum(bias**2 + variance) / users)
+
+
+def relative_error(bias: Array, variance: Array, counts: NDArray[np.int64], k: int) -> float:
+    """Expected RE(k): estimates are sums over many people, so their errors are normal."""
+    top = np.argsort(-counts, kind="stable")[:k]
+    return float(np.mean(mean_absolute(bias[top], np.sqrt(variance[top])) / counts[top]))
+
+
+def sample_precision(errors_seen: Array, counts: NDArray[np.int64], k: int) -> Array:
+    """Share of the ``k`` largest estimates that are truly among the top ``k``, ``(repeats,)``."""
+    chosen = np.argsort(-(errors_seen + counts), axis=1, kind="stable")[:, :k]
+    return np.array([precision_at(one, counts) for one in chosen])
+
+
+def largest_deviation(errors_seen: Array, bias: Array, variance: Array) -> tuple[float, float]:
+    """Measured total error against the expected: relative deviation, and in standard errors.
+
+    Errors of different items are independent given what was sampled, and close to
+    normal, so that the total has variance ``sum 2 v^2 + 4 v bias^2``.
+    """
+    want = float(np.sum(bias**2 + variance))
+    spread = sqrt(float(np.sum(2 * variance**2 + 4 * variance * bias**2)) / len(errors_seen))
+    seen = float(np.mean(np.sum(errors_seen**2, axis=1)))
+    return seen / want - 1, (seen - want) / spread
+
+
+def _single(values: NDArray[np.int64], items: int) -> Answers:
+    labels = tuple(str(i + 1) for i in range(items))
+    return Answers(labels, np.bincount(values, minlength=items))

@@ -1,0 +1,167 @@
+"""What a plan means for a person, in plain sentences.
+
+People understand odds of a report better than an epsilon: "of 100 people with this answer,
+59 send a 1 here; of 100 without it, 33 do". What an observer can learn is said as beliefs:
+a budget ``e`` lets a report multiply the odds of an answer by at most ``e^e``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import logodds
+from planner.errors import InputError
+from planner.policy import PrivacyPolicy
+from planner.table import UnaryTable
+
+__all__ = ["PRIORS", "LevelExplanation", "belief_bounds", "explain", "explain_level"]
+
+Array = NDArray[np.float64]
+PRIORS = (0.01, 0.10, 0.50)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelExplanation:
+    """One level, explained.
+
+    Attributes
+    ----------
+    level:
+        Its name.
+    odds:
+        What a report says, as a sentence about 100 people.
+    belief:
+        What an observer can come to believe, as a sentence.
+    bounds:
+        For each of :data:`PRIORS` the smallest and the largest belief after any report.
+    """
+
+    level: str
+    odds: str
+    belief: str
+    bounds: tuple[tuple[float, float], ...]
+
+
+def belief_bounds(policy: PrivacyPolicy, prior: float) -> tuple[Array, Array]:
+    """Smallest and largest belief in an input of each level after a report, each ``(t,)``.
+
+    A report's probability under an input of level ``i`` and under any other differs by a factor
+    of at most ``e^L_i`` with ``L_i`` the leakage of table I (``min(eps_i, 2 min eps)`` for the
+    rule min), whatever the prior on the other inputs. So the odds move by that factor:
+    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
+    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
+
+    Parameters
+    ----------
+    policy:
+        The levels and their budgets.
+    prior:
+        Belief before the report, above 0 and below 1.
+
+    Examples
+    --------
+    >>> low, high = belief_bounds(PrivacyPolicy(np.log([4, 6]), [1, 4]), 0.5)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.2, 0.143], [0.8, 0.857])
+    """
+    if not 0 < prior < 1:
+        raise InputError("prior", prior, "a probability above 0 and below 1")
+    return _beliefs(policy.leakage_epsilons, prior)
+
+
+def explain(
+    table: UnaryTable, question: str, padding_length: int | None = None, most: int = 40
+) -> tuple[LevelExplanation, ...]:
+    """Every level of a question explained, the first ``most`` of them.
+
+    With a padding length the question is about item sets: a person has up to that many answers
+    or more, and one of them is drawn.
+
+    Examples
+    --------
+    >>> from planner.solvers import solve
+    >>> policy = PrivacyPolicy(np.log([4, 6]), [1, 4], names=["severe", "common"])
+    >>> severe = explain(solve(policy), "diagnosis")[0]
+    >>> print(severe.odds)
+    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
+    with another answer, 33 do.
+    >>> print(severe.belief)
+    A report moves the belief in such an answer from 1 % to at most 3.9 % (at least 0.25 %), from
+    10 % to at most 30.8 % (at least 2.7 %), from 50 % to at most 80.0 % (at least 20.0 %).
+    """
+    return tuple(
+        explain_level(table, question, i, padding_length)
+        for i in range(min(most, table.policy.size))
+    )
+
+
+def explain_level(
+    table: UnaryTable, question: str, level: int, padding_length: int | None = None
+) -> LevelExplanation:
+    """One level, by its number, explained.
+
+    Raises
+    ------
+    InputError
+        No such level.
+    """
+    policy = table.policy
+    if not 0 <= level < policy.size:
+        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
+    name = policy.names[level]
+    a, b = float(table.a[level]), float(table.b[level])
+    odds = (
+        f"Of 100 people whose answer about {question} is one of {name!r}, "
+        f"{_people(a)} send a 1 for it; of 100 with another answer, "
+        f"{_people(b)} do."
+    )
+    leakage = policy.leakage_epsilons
+    if padding_length is not None:
+        odds = (
+            f"Of 100 people with a certain one of {name!r} among up to {padding_length} answers "
+            f"about {question}, {_people(b + (a - b) / padding_length)} send a 1 for it; of 100 "
+            f"without it, {_people(b)} do."
+        )
+        s, w = logodds.to_log_odds(table.a, table.b)
+        leakage = np.full(policy.size, s.max() + w.max())  # between any two sets
+    bounds = tuple(
+        (float(low[level]), float(high[level]))
+        for low, high in (_beliefs(leakage, prior) for prior in PRIORS)
+    )
+    return LevelExplanation(name, odds, _belief(bounds), bounds)
+
+
+def _beliefs(leakage: Array, prior: float) -> tuple[Array, Array]:
+    with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
+        high = prior / (prior + (1 - prior) * np.exp(-leakage))
+        low = prior / (prior + (1 - prior) * np.exp(leakage))
+    return low, high
+
+
+def _belief(bounds: tuple[tuple[float, float], ...]) -> str:
+    said = [
+        f"{100 * prior:.0f} % to at most {_percent_up(high)} (at least {_percent_down(low)})"
+        for prior, (low, high) in zip(PRIORS, bounds, strict=True)
+    ]
+    return f"A report moves the belief in such an answer from {', from '.join(said)}."
+
+
+def _people(probability: float) -> str:
+    people = 100 * float(probability)
+    if 1 <= people <= 99:
+        return f"{people:.0f}"
+    return f"{people:.2g}" if people < 1 else f"{people:.4g}"
+
+
+def _percent_up(share: float) -> str:
+    """Never shown smaller than it is."""
+    return f"{np.ceil(share * 1000 - 1e-9) / 10:.1f} %"
+
+
+def _percent_down(share: float) -> str:
+    """Never shown larger than it is."""
+    digits = 1 if share >= 0.01 else 2
+    return f"{np.floor(share * 10 ** (digits + 2) + 1e-9) / 10**digits:.{digits}f} %"

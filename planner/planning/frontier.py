@@ -1,0 +1,122 @@
+"""The efficient frontier: the smallest error for every common scale of the budgets.
+
+Data for a plot; nothing here draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.planning.relax import scaled
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.solvers import solve, solve_near
+from planner.table import UnaryTable
+
+__all__ = ["Frontier", "frontier", "usual_scales"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frontier:
+    """Errors over a common scale of all budgets, rising; ``k`` scales, ``t`` levels.
+
+    Attributes
+    ----------
+    scale:
+        Common factors, shape ``(k,)``.
+    total_error:
+        Root of the total mean squared error, least favourable answers, as a share of the
+        users, shape ``(k,)``.
+    level_errors:
+        Standard error of a rare item's share per level, shape ``(k, t)``.
+    saturation_epsilon:
+        Budget above which a level gains nothing at that scale, nats, shape ``(k,)``; ``nan``
+        for rules other than min.
+    largest_gap:
+        Largest proven relative distance of any point from the optimum.
+    """
+
+    scale: Array
+    total_error: Array
+    level_errors: Array
+    saturation_epsilon: Array
+    largest_gap: float
+
+
+def frontier(
+    policy: PrivacyPolicy, users: int, scales: ArrayLike | None = None, model: str = "opt0"
+) -> Frontier:
+    """Solve ``policy`` at each common scale of its budgets; every point is certified.
+
+    Parameters
+    ----------
+    policy:
+        The levels and their budgets at scale 1.
+    users:
+        Number of reports, at least 1.
+    scales:
+        Factors above 0 that leave every budget at most 50, any order; 50 around 1 if omitted.
+    model:
+        ``"opt0"``, ``"opt1"`` or ``"opt2"``.
+
+    Raises
+    ------
+    InputError
+        A scale or the number of users is out of range.
+    SolverError
+        A point could not be certified.
+
+    Examples
+    --------
+    >>> curve = frontier(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]), 10_000, [0.5, 1, 2])
+    >>> np.square(curve.total_error * 100).round(3).tolist()  # theory: per user
+    [1015.294, 239.723, 48.49]
+    """
+    if users < 1:
+        raise InputError("users", users, "at least 1")
+    chosen = usual_scales(policy) if scales is None else _checked(policy, scales)
+    tables = _solved(policy, chosen, model)
+    return Frontier(
+        chosen,
+        np.sqrt([table.worst_case_mse / users for table in tables]),
+        np.sqrt([table.noise / users for table in tables]),
+        np.array([table.saturation_epsilon or np.nan for table in tables]),
+        max(table.certificate.relative_gap for table in tables if table.certificate),
+    )
+
+
+def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
+    """Scales from a quarter to four times the budgets, evenly spaced in their logarithm."""
+    top = min(4.0, MAX_EPSILON / _largest(policy))
+    return np.geomspace(min(0.25, top / 16), top, points)
+
+
+def _solved(policy: PrivacyPolicy, scales: Array, model: str) -> list[UnaryTable]:
+    """Neighbouring points are solved from each other where there is no reduction."""
+    tables: list[UnaryTable] = []
+    for scale in scales.tolist():
+        at = scaled(policy, scale)
+        tables.append(solve_near(at, tables[-1]) if tables else solve(at, model))
+    return tables
+
+
+def _checked(policy: PrivacyPolicy, scales: ArrayLike) -> Array:
+    chosen = np.sort(np.atleast_1d(np.asarray(scales, dtype=np.float64)))
+    top = MAX_EPSILON / _largest(policy)
+    for value in chosen[~((chosen > 0) & (chosen <= top))]:
+        raise InputError("scales", float(value), f"above 0 and at most {top:.6g}")
+    if chosen.ndim != 1 or chosen.size == 0:
+        raise InputError("scales", scales, "a list of one or more factors")
+    return chosen
+
+
+def _largest(policy: PrivacyPolicy) -> float:
+    budgets = policy.epsilons
+    if not isinstance(policy.rule, str):
+        budgets = np.append(budgets, policy.rule[np.isfinite(policy.rule)])
+    return float(budgets.max())

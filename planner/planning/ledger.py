@@ -1,0 +1,148 @@
+"""The ledger: what earlier collections from the same people have spent, and what is left.
+
+Budgets add up per input (sequential composition, theorem 2 of the IDUE paper). The ledger
+therefore adds up, for every level by its name, what answers of that level have spent; a
+new survey of the same people plans with what is left of each level's budget.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from planner.errors import FileError, InputError
+from planner.files import replace_file
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+
+__all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
+
+_MAX_BYTES = 16 * 2**20
+
+Spent = Annotated[float, Field(gt=0, le=1000 * MAX_EPSILON)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Collection(_Strict):
+    """One past collection: its survey, its day (ISO 8601), its pair rule, and nats per level."""
+
+    survey: Annotated[str, Field(min_length=1)]
+    day: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+    rule: Literal["min", "avg", "matrix"]
+    spent: Annotated[dict[str, Spent], Field(min_length=1)]
+
+
+class Ledger(_Strict):
+    """All past collections from one group of people.
+
+    Examples
+    --------
+    >>> spring = Collection(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+    >>> ledger = Ledger().after(spring)
+    >>> ledger.left(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])).epsilons.tolist()
+    [0.6, 2.0]
+    """
+
+    format: Literal["ldp-planner-ledger"] = "ldp-planner-ledger"
+    version: Literal[1] = 1
+    collections: list[Collection] = []
+
+    def spent(self, level: str) -> float:
+        """Nats that answers of the level have spent so far."""
+        return sum(one.spent.get(level, 0.0) for one in self.collections)
+
+    def after(self, collection: Collection) -> Ledger:
+        """The ledger with one more collection.
+
+        Raises
+        ------
+        InputError
+            A collection of that name is there already.
+        """
+        if any(one.survey == collection.survey for one in self.collections):
+            remedy = "A collection counts once; give another round of it a name of its own."
+            raise InputError("survey", collection.survey, "not in the ledger yet", remedy)
+        return Ledger(collections=[*self.collections, collection])
+
+    def left(self, policy: PrivacyPolicy) -> PrivacyPolicy:
+        """``policy`` with what is left of every level's budget.
+
+        Rule min: ``min(eps_i - spent_i, eps_j - spent_j)`` is at most what is left of the pair's
+        budget. Rule avg: exactly it. A matrix: every pair budget less the larger of what the two
+        levels have spent.
+
+        Raises
+        ------
+        InputError
+            Nothing is left of a level's budget, or it was spent under another pair rule.
+        """
+        names = policy.names
+        spent = [self.spent(name) for name in names]
+        if not any(spent):
+            return policy
+        for one in self.collections:
+            if one.rule != policy.rule_name and any(name in one.spent for name in names):
+                remedy = "What was spent under one rule says too little about another's pairs."
+                raise InputError("rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy)
+        if isinstance(policy.rule, str):
+            left = policy.epsilons - spent
+            for name, before, rest in zip(names, policy.epsilons, left, strict=True):
+                if rest <= 0:
+                    raise _nothing_left(repr(name), float(before), float(before - rest))
+            return PrivacyPolicy(left, policy.item_counts, policy.rule, names)
+        taken = np.maximum.outer(spent, spent)
+        for i, j in np.argwhere(policy.rule <= taken):
+            pair = f"{names[i]!r} against {names[j]!r}"
+            raise _nothing_left(pair, float(policy.rule[i, j]), float(taken[i, j]))
+        return PrivacyPolicy(policy.epsilons, policy.item_counts, policy.rule - taken, names)
+
+
+def read_ledger(path: str | Path) -> Ledger:
+    """Read a ledger file of at most 16 MiB.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read or is not a ledger.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise FileError(path, "is larger than 16 MiB")
+        ledger = Ledger.model_validate_json(path.read_bytes())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the file"
+        raise FileError(path, f"is not a ledger: {place}: {first['msg']}") from error
+    names = [one.survey for one in ledger.collections]
+    for name in names:
+        if names.count(name) > 1:
+            raise FileError(path, f"the collection {name!r} is there twice", "Keep one of them.")
+    return ledger
+
+
+def write_ledger(path: str | Path, ledger: Ledger) -> None:
+    """Write a ledger file, replacing an existing one atomically.
+
+    Raises
+    ------
+    FileError
+        The path cannot be written; an existing file is left as it was.
+    """
+    replace_file(path, ledger.model_dump_json(indent=2) + "\n")
+
+
+def _nothing_left(name: str, budget: float, spent: float) -> InputError:
+    remedy = (
+        f"Answers of {name} tolerate {budget:.6g} in all and have spent {spent:.6g}: leave the "
+        "question out, ask other people, or have a larger budget agreed on."
+    )
+    return InputError(f"budget left for {name}", budget - spent, "above 0", remedy)

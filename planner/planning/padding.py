@@ -1,0 +1,133 @@
+"""The padding length of item sets: long enough to lose little, short enough to add little noise.
+
+With padding length ``l`` a set of more than ``l`` items loses the share ``1 - l/|x|`` of each,
+a bias that grows with the square of the number of people; the variance grows with ``l^2``. The
+IDUE paper leaves the best ``l`` as future work. Here it is the whole number with the
+smallest expected total squared error
+
+    sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
+
+for what is known of the sets (:mod:`planner.set_model`). It grows with the budgets
+and with the number of people, and the whole curve is returned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.planning.relax import scaled
+from planner.policy import PrivacyPolicy
+from planner.set_model import SetModel
+from planner.solvers import solve
+from planner.table import UnaryTable
+
+__all__ = ["PaddingPlan", "padding_by_scale", "plan_padding"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaddingPlan:
+    """The best padding length, and the expected error of every other.
+
+    Attributes
+    ----------
+    length:
+        The best ``l``.
+    lengths:
+        All lengths compared, shape ``(k,)``.
+    bias2, variance:
+        Expected total squared bias and variance per user at each, shape ``(k,)``.
+    flat_lower, flat_upper:
+        Around the best, all lengths between these have an error within 5 % of it.
+    """
+
+    length: int
+    lengths: NDArray[np.int64]
+    bias2: Array
+    variance: Array
+    flat_lower: int
+    flat_upper: int
+
+    @property
+    def mse(self) -> Array:
+        """Expected total squared error per user at each length, shape ``(k,)``."""
+        return self.bias2 + self.variance
+
+    def mse_at(self, length: int) -> float:
+        """Expected total squared error per user at ``length``.
+
+        Raises
+        ------
+        InputError
+            A length that was not compared.
+        """
+        if not 1 <= length <= self.lengths.size:
+            raise InputError("padding_length", length, f"from 1 to {self.lengths.size}")
+        return float(self.mse[length - 1])
+
+
+def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
+    """The padding length with the smallest expected total error for ``users`` people.
+
+    Parameters
+    ----------
+    table:
+        Bit probabilities per level.
+    users:
+        Number of reports, at least 1.
+    sets:
+        What is known of the sets: a histogram of sizes or a pilot.
+
+    Raises
+    ------
+    InputError
+        ``users`` out of range, or a pilot that does not fit the levels.
+
+    Examples
+    --------
+    >>> from planner.set_model import AssumedSets
+    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])
+    >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
+    [1, 1, 3]
+    """
+    if users < 1:
+        raise InputError("users", users, "at least 1")
+    policy = table.policy
+    lengths = np.arange(1, sets.largest + 1)
+    noise = float(policy.item_counts @ table.noise)
+    gain = 1 + table.signal  # (1 - 2b) / (a - b)
+    bias2, variance = np.empty(lengths.size), np.empty(lengths.size)
+    for i, length in enumerate(lengths.tolist()):
+        at = sets.moments(length, policy.item_counts)
+        bias2[i] = (users - 1) * at.lost2 + at.spread2
+        variance[i] = length**2 * (noise + float(at.once @ gain) - at.twice)
+    mse = bias2 + variance
+    best = int(np.argmin(mse))
+    far = np.flatnonzero(mse > 1.05 * mse[best])
+    lower = int(far[far < best].max(initial=-1)) + 1
+    upper = int(far[far > best].min(initial=lengths.size)) - 1
+    return PaddingPlan(
+        int(lengths[best]), lengths, bias2, variance, int(lengths[lower]), int(lengths[upper])
+    )
+
+
+def padding_by_scale(
+    policy: PrivacyPolicy, users: int, sets: SetModel, scales: ArrayLike, model: str = "opt0"
+) -> list[PaddingPlan]:
+    """The best padding length at several common scales of the budgets.
+
+    Examples
+    --------
+    >>> from planner.set_model import AssumedSets
+    >>> policy, sets = PrivacyPolicy([1, 2], [5, 95]), AssumedSets([0, 40, 30, 20, 10])
+    >>> [at.length for at in padding_by_scale(policy, 100_000, sets, [0.5, 1, 2])]
+    [2, 2, 3]
+    """
+    chosen = np.atleast_1d(np.asarray(scales, dtype=np.float64))
+    return [plan_padding(solve(scaled(policy, g), model), users, sets) for g in chosen.tolist()]

@@ -1,0 +1,149 @@
+"""What to relax: what a budget costs, and what a little more of one level's would buy.
+
+The multipliers of the privacy rows are the slopes of the smallest error by the budgets
+(shadow prices). They rank the levels; what a step of, say, 0.1 really buys is then
+found by solving the relaxed problem, since the slope alone overstates it (the error is
+convex in the budgets).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.solvers import solve
+from planner.table import UnaryTable
+
+__all__ = ["Relaxation", "most_binding", "relaxations", "relaxed", "scaled"]
+
+_MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """What it buys to raise one level's budget by ``amount`` nats.
+
+    ``saving`` is the share of the objective that goes away, 0 to 1, from solving the
+    relaxed problem. ``price`` is the slope: by how much the objective falls per nat.
+    """
+
+    level: str
+    amount: float
+    saving: float
+    price: float
+
+
+def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
+    """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.
+
+    With a matrix of pair budgets every protected pair of that level gets them.
+
+    Raises
+    ------
+    InputError
+        No such level, or a budget would leave its range.
+
+    Examples
+    --------
+    >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
+    [1.25, 2.0]
+    """
+    if not 0 <= level < policy.size:
+        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
+    here = np.arange(policy.size) == level
+    rule = policy.rule
+    if not isinstance(rule, str):
+        rule = rule + amount * (here[:, None] | here[None, :])
+    return PrivacyPolicy(policy.epsilons + amount * here, policy.item_counts, rule, policy.names)
+
+
+def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> PrivacyPolicy:
+    """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
+
+    ``scale`` is one number, or one per level for the rules min and avg.
+
+    Raises
+    ------
+    InputError
+        A budget would leave its range, or a matrix got one scale per level.
+
+    Examples
+    --------
+    >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
+    [0.5, 1.0]
+    """
+    rule = policy.rule
+    if not isinstance(rule, str):
+        if np.ndim(scale):
+            raise InputError("scale", scale, "one number for a matrix of pair budgets")
+        rule = rule * float(scale)
+    return PrivacyPolicy(policy.epsilons * scale, policy.item_counts, rule, policy.names)
+
+
+def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...]:
+    """What ``amount`` nats more would buy for each of the ten levels with the highest prices.
+
+    Parameters
+    ----------
+    table:
+        A solved table, with shadow prices.
+    amount:
+        Extra budget in nats, above 0.
+
+    Returns
+    -------
+    tuple of Relaxation
+        Best first; empty for a baseline, which has no prices. Levels whose budget buys
+        nothing, or would pass the largest allowed, are left out.
+
+    Raises
+    ------
+    InputError
+        ``amount`` is not above 0.
+
+    Examples
+    --------
+    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
+    >>> best = relaxations(table)[0]
+    >>> best.level, round(best.saving, 3)
+    ('A', 0.146)
+    """
+    if not 0 < amount < MAX_EPSILON:
+        raise InputError("relax_by", amount, f"above 0 and below {MAX_EPSILON:g}")
+    policy, prices = table.policy, table.shadow_prices
+    if prices is None:
+        return ()
+    found = []
+    for i in np.argsort(-prices)[:_MOST]:
+        if prices[i] <= 0 or _largest_budget(policy, int(i)) + amount > MAX_EPSILON:
+            continue
+        after = solve(relaxed(policy, int(i), amount), table.model, objective=table.objective)
+        saving = max(0.0, 1 - after.objective_value / table.objective_value)
+        found.append(Relaxation(policy.names[i], amount, saving, float(prices[i])))
+    return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
+
+
+def most_binding(table: UnaryTable, among: NDArray[np.bool_] | None = None) -> str:
+    """Name of the level whose budget holds the error up most; ``among`` limits the choice.
+
+    Examples
+    --------
+    >>> most_binding(solve(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])))
+    'severe'
+    """
+    policy = table.policy
+    prices = -policy.epsilons if table.shadow_prices is None else table.shadow_prices
+    if among is not None:
+        prices = np.where(among, prices, -np.inf)
+    return policy.names[int(np.argmax(prices))]
+
+
+def _largest_budget(policy: PrivacyPolicy, level: int) -> float:
+    if isinstance(policy.rule, str):
+        return float(policy.epsilons[level])
+    row = policy.rule[level]
+    return max(float(policy.epsilons[level]), float(row[np.isfinite(row)].max(initial=0)))

@@ -1,0 +1,120 @@
+"""What it does if some items were put in the wrong level.
+
+An item that is less sensitive than its level costs error; an item that is more
+sensitive is told apart more easily than it should be. Both are computed for every pair
+of levels, and summed for a given share of misplaced items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import logodds
+from planner.errors import InputError
+from planner.policy import PrivacyPolicy
+from planner.solvers import solve
+from planner.table import UnaryTable
+
+__all__ = ["Misplacement", "excess_loss", "misplaced"]
+
+Array = NDArray[np.float64]
+_MOST_LEVELS = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Misplacement:
+    """What follows if ``share`` of every level's items belong to another level, any alike.
+
+    Attributes
+    ----------
+    share:
+        Share of items in the wrong level, 0 to 1.
+    exposed_items:
+        Expected number of items whose promised budget is broken.
+    largest_excess:
+        Largest break of a promise, in nats; 0 if none.
+    wasted_error:
+        How much smaller the total error would be with every item in its right level and the
+        table solved for that, as a share of the error now; negative if it would be larger.
+    """
+
+    share: float
+    exposed_items: float
+    largest_excess: float
+    wasted_error: float
+
+
+def excess_loss(table: UnaryTable) -> Array:
+    """By how much the loss of an item of level ``i``, put in level ``j``, exceeds its promise.
+
+    Shape ``(t, t)``, nats, at least 0, 0 on the diagonal. The item is reported with level
+    ``j``'s probabilities, so against an item of level ``l`` its loss is
+    ``max(s_j + w_l, s_l + w_j)`` where ``r_il`` was promised.
+
+    Raises
+    ------
+    InputError
+        More than 1,000 levels: the answer would be too large to read.
+
+    Examples
+    --------
+    >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90]))
+    >>> excess_loss(table).round(3).tolist()
+    [[0.0, 0.421], [0.0, 0.0]]
+    """
+    t = table.policy.size
+    if t > _MOST_LEVELS:
+        raise InputError("levels", t, f"at most {_MOST_LEVELS} for this view")
+    s, w = logodds.to_log_odds(table.a, table.b)
+    loss = np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])  # placed j against l
+    promised = table.policy.bounds()
+    excess = np.max(loss[None, :, :] - promised[:, None, :], axis=2)
+    np.fill_diagonal(excess, 0.0)
+    return np.where(excess > 1e-12, excess, 0.0)
+
+
+def misplaced(table: UnaryTable, share: float) -> Misplacement:
+    """The consequences of ``share`` of the items being in a wrong level, any other alike.
+
+    Parameters
+    ----------
+    table:
+        The planned table; its policy has at least two levels.
+    share:
+        Share of every level's items that belong elsewhere, 0 to 1.
+
+    Raises
+    ------
+    InputError
+        ``share`` out of range, or only one level.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    >>> view = misplaced(solve(policy), 0.1)
+    >>> round(view.exposed_items, 2), round(view.largest_excess, 2)
+    (9.25, 0.39)
+    """
+    policy = table.policy
+    if not 0 <= share <= 1:
+        raise InputError("share", share, "from 0 to 1")
+    if policy.size < 2:
+        raise InputError(
+            "levels", policy.size, "at least 2", "With one level no item is misplaced."
+        )
+    excess = excess_loss(table)
+    # moved[i, j]: expected number of items of true level i that were put in level j.
+    moved = np.tile(share * policy.item_counts / (policy.size - 1), (policy.size, 1))
+    np.fill_diagonal(moved, (1 - share) * policy.item_counts)
+    wrong = moved * ~np.eye(policy.size, dtype=bool)
+    exposed = float(np.sum(wrong * (excess > 0)))
+    largest = float(excess.max()) if share > 0 else 0.0
+    right = np.maximum(np.rint(moved.sum(axis=1)), 1).astype(np.int64)
+    ideal = solve(
+        PrivacyPolicy(policy.epsilons, right, policy.rule, policy.names), table.model
+    ).worst_case_mse
+    now = table.worst_case_mse
+    return Misplacement(share, exposed, largest, 1 - ideal / now)

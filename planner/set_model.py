@@ -1,0 +1,169 @@
+"""What people's item sets look like, as far as the padding length depends on it.
+
+For padding length ``l`` and a random person with set ``x``, per person:
+
+- ``lost2``   ``sum_k E[d_k]^2`` with ``d_k = max(0, 1 - l/|x|)`` if ``k`` is in ``x``, else 0
+- ``spread2`` ``sum_k E[d_k^2]``
+- ``once``    expected number of items sampled, per level: ``E sum_{k in x} 1/max(|x|, l)``
+- ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
+
+``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n``
+people, and ``once`` and ``twice`` give their variance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+
+__all__ = ["AssumedSets", "PilotFile", "SetModel", "SetMoments"]
+
+Array = NDArray[np.float64]
+_MAX_SIZE = 100_000
+POPULARITIES = ("zipf", "uniform")
+
+
+class SetMoments(NamedTuple):
+    """See the module; ``once`` has shape ``(t,)``."""
+
+    lost2: float
+    spread2: float
+    once: Array
+    twice: float
+
+
+class SetModel(Protocol):
+    """What a choice of the padding length needs to know."""
+
+    @property
+    def largest(self) -> int:
+        """Size of the largest set to expect, at least 1."""
+
+    @property
+    def mean_size(self) -> float:
+        """Expected items per person."""
+
+    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
+        """The moments at padding length ``length`` for levels of so many items."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedSets:
+    """A histogram of set sizes, given or assumed, and how popular items are.
+
+    Popularity does not depend on the set's size or the item's level. The sum of the squared
+    popularities decides how much truncation hurts: it hits the same few items again and
+    again when they are in most sets.
+
+    Parameters
+    ----------
+    sizes:
+        Share or number of people with 0, 1, 2, ... items; not negative, not all at 0.
+    popularity:
+        ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, an assumption that fits
+        many catalogues), ``"uniform"``, or one weight per item.
+
+    Raises
+    ------
+    InputError
+        Negative or no mass, only empty sets, or an unknown popularity.
+
+    Examples
+    --------
+    >>> sets = AssumedSets([0, 50, 30, 20])
+    >>> sets.largest, round(sets.mean_size, 2)
+    (3, 1.7)
+    """
+
+    sizes: Sequence[float] | Array
+    popularity: str | Sequence[float] | Array = "zipf"
+    _shares: Array = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        shares = _masses("set sizes", self.sizes)
+        if shares.size - 1 > _MAX_SIZE:
+            raise InputError("set sizes", shares.size - 1, f"at most {_MAX_SIZE} items a set")
+        if not shares[1:].any():
+            remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
+            raise InputError(
+                "set sizes", shares.tolist(), "above 0 for some set with items", remedy
+            )
+        if isinstance(self.popularity, str):
+            if self.popularity not in POPULARITIES:
+                allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
+                raise InputError("popularity", self.popularity, allowed)
+        else:
+            weights = _masses("popularity", self.popularity)
+            object.__setattr__(self, "popularity", tuple(weights.tolist()))
+        object.__setattr__(self, "sizes", tuple(shares.tolist()))
+        shares /= shares.sum()
+        shares.setflags(write=False)
+        object.__setattr__(self, "_shares", shares)
+
+    @property
+    def largest(self) -> int:
+        """Size of the largest set with a positive share."""
+        return int(np.flatnonzero(self._shares)[-1])
+
+    @property
+    def mean_size(self) -> float:
+        """Items per person."""
+        return float(self._shares @ np.arange(self._shares.size))
+
+    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
+        """See the module."""
+        size = np.arange(1, self._shares.size)
+        share = self._shares[1:]
+        lost = np.maximum(0.0, 1 - length / size)
+        slots = np.maximum(size, length)
+        items = int(item_counts.sum())
+        once = float(share @ (size / slots))
+        return SetMoments(
+            self._concentration(items) * float(share @ (size * lost)) ** 2,
+            float(share @ (size * lost**2)),
+            once * item_counts / items,
+            float(share @ (size / slots**2)),
+        )
+
+    def _concentration(self, items: int) -> float:
+        """Sum of the squared popularities: 1 over the effective number of items."""
+        if isinstance(self.popularity, str):
+            if self.popularity == "uniform":
+                return 1 / items
+            weight = 1 / np.arange(1.0, items + 1)
+        else:
+            weight = np.asarray(self.popularity, dtype=np.float64)
+            if weight.size != items:
+                raise InputError("popularity", weight.size, f"one weight for each of {items} items")
+        return float(np.sum(weight**2) / np.sum(weight) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class PilotFile:
+    """A file of transactions from a pilot; it is read when the survey is planned.
+
+    ``planner.planning.pilot.PilotSets`` is what it becomes.
+    """
+
+    path: str
+
+
+def _masses(name: str, values: ArrayLike) -> Array:
+    try:
+        masses = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(name, values, "a list of numbers") from None
+    if masses.ndim != 1 or masses.size == 0:
+        raise InputError(name, values, "a list of one or more numbers")
+    for i in np.flatnonzero(~(np.isfinite(masses) & (masses >= 0))):
+        remedy = "A histogram has no negative mass: correct that entry."
+        raise InputError(f"{name}[{i}]", float(masses[i]), "a finite number of at least 0", remedy)
+    if not masses.any():
+        raise InputError(name, values, "above 0 somewhere")
+    return masses

@@ -1,0 +1,230 @@
+"""Page 7: confirm, verify, download; and named scenarios side by side."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import streamlit as st
+
+from planner.deployment.parameters import Parameters, write_parameters
+from planner.deployment.questions import QuestionParameters
+from planner.errors import PlannerError
+from planner.planning.ledger import Ledger
+from planner.survey import Survey
+from planner.survey_writer import survey_to_text
+from planner.ui import show
+from planner.ui.scenarios import show_scenarios
+from planner.ui.snippet import python_snippet
+from planner.ui.state import session
+from planner.ui.uploads import bytes_of
+from planner.ui.whole import (
+    DEPLOYABLE,
+    SurveyPlan,
+    deployable_files,
+    mechanism_choices,
+    plan_survey_with,
+)
+
+__all__ = ["page"]
+
+_MOST_SENTENCES = 12
+_MOST_PAIRS = 500
+_RELIES_ON = (
+    "Levels and budgets are right: the planner cannot know how sensitive an answer is.",
+    "Every report is randomised on the person's own device, with the operating system's "
+    "randomness, by the exported parameters and nothing else.",
+    "Each person reports once. Asked again, a person spends the budget again.",
+    "Nothing else about the person travels with a report: no address, no time, no free text.",
+)
+
+
+def page() -> None:
+    """Summarise, prove, and hand out; keep and compare scenarios."""
+    show.header(
+        "Export",
+        "Read what is promised, see it proven, and take the files to clients and collector.",
+    )
+    built = session().build()
+    show.problems(built.problems, "Mend this first: a plan is exported whole or not at all.")
+    if built.complete and built.survey is not None:
+        try:
+            _export(built.survey, st.session_state.get("ledger"))
+        except PlannerError as error:
+            st.error(show.plain(error))
+    st.divider()
+    show_scenarios(built)
+
+
+def _export(survey: Survey, ledger: str | None) -> None:
+    plan = plan_survey_with(survey, ledger)
+    chosen = _choose(survey)
+    _summary(plan)
+    files = _files(survey, ledger, tuple(sorted(chosen.items())))
+    _verified(files)
+    _downloads(plan, files, ledger)
+
+
+@lru_cache(maxsize=16)
+def _files(
+    survey: Survey, ledger: str | None, chosen: tuple[tuple[str, str], ...]
+) -> dict[str, Parameters]:
+    return deployable_files(plan_survey_with(survey, ledger), dict(chosen))
+
+
+def _choose(survey: Survey) -> dict[str, str]:
+    chosen = {}
+    for place, question in enumerate(survey.questions):
+        options = mechanism_choices(question)
+        if len(options) == 1:
+            continue
+        key = f"mechanism-{place}-{session().revision}"
+        chosen[question.name] = st.selectbox(
+            f"Mechanism for {question.name!r}",
+            options,
+            format_func=DEPLOYABLE.__getitem__,
+            key=key,
+            persist_state="session",
+            help="The page Budgets compares them. The plain ones protect every answer like the "
+            "most sensitive one.",
+        )
+    return chosen
+
+
+def _summary(plan: SurveyPlan) -> None:
+    st.subheader("What is promised to whom")
+    spending = plan.whole.spending if plan.whole else ()
+    for row in spending[:_MOST_SENTENCES]:
+        whose = (
+            f"Whoever answers {show.plain(row.question)}"
+            if row.level == row.question
+            else f"Whoever has an answer of level **{show.plain(row.level)}** "
+            f"({show.plain(row.question)})"
+        )
+        st.markdown(
+            f"- {whose}: a report changes the odds between this answer and another "
+            f"at most **{_factor(row.spent)}-fold** (epsilon {show.rounded_up(row.spent, 4)}), for "
+            "any observer, whatever else the observer knows, as far as the pair is protected."
+        )
+    if len(spending) > _MOST_SENTENCES:
+        st.markdown(f"- ... and {len(spending) - _MOST_SENTENCES:,} more levels, in the report.")
+    for name, sampled in plan.sampled.items():
+        for sentence in sampled.views.sentences(sampled.delta):
+            st.markdown(f"- {show.plain(name)}: {show.plain(sentence)}")
+    st.subheader("What it costs")
+    users = plan.survey.users
+    for planned in plan.whole.questions if plan.whole else ():
+        error = math.sqrt(max(planned.error, 0.0) / users)
+        unit = "half its range" if planned.plan is None else "all people"
+        st.markdown(
+            f"- {show.plain(planned.question.name)}: a total error of **{error:.3%}** of {unit}, "
+            f"with {planned.users:,} people answering."
+        )
+    for name, sampled in plan.sampled.items():
+        worst = sampled.design.absolute_errors().max()
+        st.markdown(f"- {show.plain(name)}: every count within {worst:.1f} people, at 95 %.")
+    st.subheader("What it relies on")
+    st.markdown("\n".join(f"- {sentence}" for sentence in _RELIES_ON))
+
+
+def _factor(epsilon: float) -> str:
+    factor = math.exp(epsilon)
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+
+
+def _verified(files: dict[str, Parameters]) -> None:
+    st.subheader("Verified in exact arithmetic")
+    for name, parameters in files.items():
+        parameters.verify()  # raises unless every pair keeps its budget
+        st.success(
+            f"{name}.json: every pair keeps its promised budget. Proven from the integers in the "
+            f"file, without rounding. Content hash {parameters.hash[:16]}..."
+        )
+        for question in parameters.questions:
+            pairs = question.pairs[:_MOST_PAIRS]
+            label = _labels(question)
+            with st.expander(f"{question.name}: every pair, {len(question.pairs):,} in all"):
+                show.table(
+                    {
+                        "answer": [label(pair.first) for pair in pairs],
+                        "against": [label(pair.second) for pair in pairs],
+                        "realised epsilon": [f"{pair.realised:.9f}" for pair in pairs],
+                        "promised epsilon": [
+                            "none" if pair.demanded is None else f"{pair.demanded:.9f}"
+                            for pair in pairs
+                        ],
+                        "kept": [
+                            "yes"
+                            if pair.demanded is None or pair.realised <= pair.demanded
+                            else "in round two"
+                            for pair in pairs
+                        ],
+                    }
+                )
+
+
+def _labels(question: QuestionParameters) -> Callable[[int], str]:
+    names = [level.name for level in getattr(question, "levels", [])]
+
+    def label(place: int) -> str:
+        return names[place] if place < len(names) else "none of them"
+
+    return label
+
+
+def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | None) -> None:
+    st.subheader("Take it away")
+    agreed = st.checkbox(
+        "I have read what is promised, what it costs and what it relies on", key="agreed"
+    )
+    if not agreed:
+        st.caption("Tick this to download.")
+        return
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+    columns = st.columns(3)
+    place = 0
+    for name, parameters in files.items():
+        label = "Parameters (JSON)" if len(files) == 1 else f"{parameters.questions[0].name} (JSON)"
+        columns[place % 3].download_button(
+            label,
+            partial(bytes_of, write_parameters, parameters),
+            f"{stem}-{name}.json",
+            "application/json",
+            key=f"download-{name}",
+            on_click="ignore",
+            help="For clients and collector; check it with: ldp-planner verify FILE",
+        )
+        place += 1
+    text = survey_to_text(plan.survey)
+    others: list[tuple[str, str | Callable[[], str], str, str]] = [
+        ("Survey (TOML)", text, f"{stem}.toml", "application/toml"),
+        ("Python snippet", python_snippet(text), f"{stem}.py", "text/x-python"),
+    ]
+    whole = plan.whole
+    if whole is not None:
+        from planner.report import report_html
+
+        others.append(("Report (HTML)", lambda: report_html(whole), f"{stem}.html", "text/html"))
+        others.append(
+            ("Ledger (JSON)", lambda: _ledger(plan, ledger), "ledger.json", "application/json")
+        )
+    for label, data, name, mime in others:
+        columns[place % 3].download_button(
+            label, data, name, mime, key=f"download {label}", on_click="ignore"
+        )
+        place += 1
+    with st.expander("The Python snippet"):
+        st.code(python_snippet(text), language="python")
+
+
+def _ledger(plan: SurveyPlan, earlier: str | None) -> str:
+    """The ledger with this survey in it, for planning the next one."""
+    whole = plan.whole
+    if whole is None:
+        return Ledger().model_dump_json(indent=2)
+    before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
+    today = datetime.datetime.now(datetime.UTC).date()
+    return before.after(whole.collection(today)).model_dump_json(indent=2)

@@ -1,0 +1,30 @@
+"""A plan as a few lines of Python that make it again."""
+
+from __future__ import annotations
+
+__all__ = ["python_snippet"]
+
+
+def python_snippet(survey: str) -> str:
+    """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
+
+    Examples
+    --------
+    >>> print(python_snippet("[survey]")[:38])
+    \"\"\"Plan this survey again. Install the
+    """
+    return f'''"""Plan this survey again. Install the package ldp-planner first."""
+
+from planner.planning.whole_survey import plan_whole_survey
+from planner.survey_file import survey_from_text
+
+SURVEY = {survey!r}
+
+plan = plan_whole_survey(survey_from_text(SURVEY))
+for question in plan.questions:
+    print(question.question.name, question.choice.reason)
+    if question.plan is not None:
+        table = question.plan.table
+        for name, a, b in zip(table.policy.names, table.a, table.b):
+            print(f"  {{name}}: a = {{a:.9f}}, b = {{b:.9f}}")
+'''

@@ -1,0 +1,269 @@
+"""Page 6: several questions asked of the same people, and the budget they share."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import streamlit as st
+
+from planner.charts import allocation_figure
+from planner.errors import PlannerError
+from planner.planning.ledger import Ledger, read_ledger
+from planner.planning.whole_survey import WholePlan
+from planner.ui import show, uploads
+from planner.ui.draft import QuestionDraft
+from planner.ui.draft_categorical import CategoricalDraft
+from planner.ui.draft_numeric import NumericDraft
+from planner.ui.draft_sampled import SampledDraft
+from planner.ui.state import kept, replace_draft, session, undo
+from planner.ui.whole import SurveyPlan, plan_survey_with
+
+__all__ = ["page"]
+
+_DESIGNS = {
+    "split": "everybody answers everything (budgets are split)",
+    "one-each": "everybody answers one question (drawn at random)",
+}
+_OBJECTIVES = {
+    "sum": "the errors, added up by weight",
+    "minimax": "the largest error relative to its target",
+}
+_KINDS: dict[type, str] = {
+    CategoricalDraft: "answers",
+    NumericDraft: "a number",
+    SampledDraft: "Sampling Privacy",
+}
+
+
+def page() -> None:
+    """List the questions, plan what they share, and keep the ledger."""
+    show.header(
+        "Survey",
+        "Whoever answers several questions reveals something with each of them. The levels state "
+        "what a person tolerates for the whole survey; here the questions share it.",
+    )
+    with st.container(key="questions"):
+        _questions()
+    _add()
+    _aims()
+    spent = _ledger()
+    built = session().build()
+    show.problems(built.problems, "The rest is planned below; mend it on the question's page.")
+    if built.survey is None:
+        return
+    try:
+        plan = plan_survey_with(built.survey, spent)
+    except PlannerError as error:
+        st.warning(show.plain(error))
+        return
+    _results(plan)
+
+
+def _questions() -> None:
+    here = session().draft
+    widths = [3, 2, 1.6, 1.4, 1.8, 1.8]
+    titles = ("Question", "Asks for", "In the survey", "Weight", "Exact enough at", "")
+    for column, title in zip(st.columns(widths), titles, strict=True):
+        column.caption(title)
+    for place, draft in enumerate(here.questions):
+        columns = st.columns(widths, vertical_alignment="center")
+        columns[0].markdown(f"**{show.plain(draft.name)}**")
+        several = isinstance(draft, CategoricalDraft) and draft.sets is not None
+        columns[1].markdown("sets of answers" if several else _KINDS[type(draft)])
+        with columns[2]:
+            draft.included = kept(
+                st.toggle, "Part of the survey", f"v-included-{place}", draft.included, **_HIDDEN
+            )
+        with columns[3]:
+            draft.aim.weight = kept(
+                st.text_input, "Weight", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
+            )
+        with columns[4]:
+            draft.aim.error = kept(
+                st.text_input,
+                "Exact enough at a total error of",
+                f"v-error-{place}",
+                draft.aim.error,
+                placeholder="such as 1 %",
+                **_HIDDEN,
+            )
+        columns[5].button(
+            "Remove", key=f"v-remove-{place}-{session().revision}", on_click=_remove, args=(place,)
+        )
+
+
+_HIDDEN = {"label_visibility": "collapsed"}
+
+
+def _add() -> None:
+    columns = st.columns(4)
+    for column, (kind, label) in zip(columns, _NEW.items(), strict=False):
+        column.button(f"Add {label}", on_click=_add_question, args=(kind,), width="stretch")
+    if session().undo:
+        columns[3].button(f"Undo: {session().undo[-1][0]}", on_click=undo, width="stretch")
+
+
+_NEW: dict[type, str] = {
+    CategoricalDraft: "a choice",
+    NumericDraft: "a number",
+    SampledDraft: "a rare answer",
+}
+
+
+def _add_question(kind: type) -> None:
+    changed = copy.deepcopy(session().draft)
+    taken = {draft.name for draft in changed.questions}
+    name = next(f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken)
+    changed.questions.append(_new(kind, name))
+    replace_draft(changed, "adding a question")
+
+
+def _new(kind: type, name: str) -> QuestionDraft:
+    if kind is NumericDraft:
+        return NumericDraft(name, epsilon="2")
+    blank = {"level": "usual", "epsilon": "1", "items": "", "count": "10"}
+    if kind is CategoricalDraft:
+        return CategoricalDraft(name, [blank])
+    rare = {"level": "rare", "epsilon": "1", "value": "the rare answer", "expected": "100"}
+    return SampledDraft(name, [rare])
+
+
+def _remove(place: int) -> None:
+    changed = copy.deepcopy(session().draft)
+    removed = changed.questions.pop(place)
+    replace_draft(changed, f"removing {removed.name!r}")
+
+
+def _aims() -> None:
+    here = session().draft
+    left, right = st.columns(2)
+    with left:
+        here.design = kept(
+            st.radio,
+            "Who answers what",
+            "v-design",
+            here.design,
+            options=list(_DESIGNS),
+            format_func=_DESIGNS.__getitem__,
+        )
+    with right:
+        here.objective = kept(
+            st.radio,
+            "Make as small as possible",
+            "v-objective",
+            here.objective,
+            options=list(_OBJECTIVES),
+            format_func=_OBJECTIVES.__getitem__,
+        )
+
+
+def _ledger() -> str | None:
+    """What earlier collections from the same people have spent, as a ledger's JSON."""
+    with st.expander("Were the same people asked before?"):
+        file = st.file_uploader(
+            "Ledger of earlier collections",
+            type=["json"],
+            key="ledger-upload",
+            help="A file that was downloaded here after an earlier survey. What was spent is "
+            "taken off every level's budget, level by level, by name.",
+        )
+        if file is not None:
+            try:
+                with uploads.as_file(file.name, file.getvalue()) as path:
+                    st.session_state["ledger"] = read_ledger(path).model_dump_json()
+            except PlannerError as error:
+                st.error(show.plain(error))
+        kept_ledger: str | None = st.session_state.get("ledger")
+        if kept_ledger is not None:
+            ledger = Ledger.model_validate_json(kept_ledger)
+            levels = {level: None for one in ledger.collections for level in one.spent}
+            show.table(
+                {"level": list(levels), "spent so far": [ledger.spent(level) for level in levels]}
+            )
+            if st.button("Forget the ledger"):
+                del st.session_state["ledger"]
+                st.rerun()
+        return kept_ledger
+
+
+def _results(plan: SurveyPlan) -> None:
+    if plan.whole is not None:
+        if plan.whole.several:
+            _sharing(plan.whole)
+        _targets(plan.whole)
+        _spending(plan.whole)
+    for name in plan.sampled:
+        st.info(
+            f"{show.plain(name)} is asked in two rounds. Its guarantee is of another nature and "
+            "takes no part in sharing: whoever can link both rounds learns the answer. See the "
+            "page Sampling Privacy."
+        )
+
+
+def _sharing(whole: WholePlan) -> None:
+    found = whole.allocation
+    st.subheader("Split the budget, or ask one question each?")
+    recommended = "one question each" if found.better == "one-each" else "everything of everybody"
+    st.markdown(f"**Recommended: {recommended}.** {show.plain(found.reason)}")
+    if found.better != whole.survey.design:
+        st.warning("The survey uses the other design; change it above, or keep it knowingly.")
+    show.chart(
+        allocation_figure(whole),
+        "allocation",
+        "Error of each question when budgets are split and when each person answers one.",
+    )
+    users = whole.survey.users
+    show.table(
+        {
+            "question": list(found.names),
+            "split: share of the budget": [f"{share:.1%}" for share in found.shares],
+            "split: error, % of people": _percent(found.errors, users),
+            "one each: people asked": [f"{part:.1%}" for part in found.one_each.fractions],
+            "one each: error, % of people": _percent(found.one_each.errors, users),
+        }
+    )
+    st.caption(
+        f"Errors are roots of total squared errors; of a number, shares of half its range. Proven: "
+        f"no other split has a smaller objective by more than {max(found.relative_gap, 1e-9):.0e}."
+    )
+
+
+def _percent(errors: np.ndarray, users: int) -> list[str]:
+    return [f"{100 * float(np.sqrt(max(error, 0.0) / users)):.3f}" for error in errors]
+
+
+def _targets(whole: WholePlan) -> None:
+    rows = [(q.question.name, one) for q in whole.questions for one in q.targets]
+    if not rows:
+        return
+    st.subheader("Exact enough?")
+    show.table(
+        {
+            "question": [name for name, _ in rows],
+            "wanted": [one.target.text for _, one in rows],
+            "reached": [f"{one.reached:.3%}" for _, one in rows],
+            "enough": ["yes" if one.met else "no" for _, one in rows],
+            "people needed": [f"{one.users:,}" for _, one in rows],
+        }
+    )
+    for name, one in rows:
+        st.markdown(f"- {show.plain(name)}: {show.plain(one.budgets)}")
+
+
+def _spending(whole: WholePlan) -> None:
+    st.subheader("What a person spends")
+    rows = whole.spending
+    show.table(
+        {
+            "question": [row.question for row in rows],
+            "level": [row.level for row in rows],
+            "tolerated in all": [round(row.tolerated, 6) for row in rows],
+            "left": [round(row.left, 6) for row in rows],
+            "spent here": [round(row.spent, 6) for row in rows],
+        }
+    )
+    st.markdown(
+        f"A person spends at most epsilon **{show.rounded_up(whole.most_spent)}** in this survey: "
+        "what the answered questions spend adds up."
+    )

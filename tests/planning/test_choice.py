@@ -1,0 +1,161 @@
+import numpy as np
+import pytest
+
+from planner import (
+    GeneralizedRandomizedResponse,
+    InputError,
+    OptimizedLocalHashing,
+    PrivacyPolicy,
+    SubsetSelection,
+    baseline,
+    solve,
+)
+from planner.mechanisms.direct_levels import DirectEncoding
+from planner.planning.answer_rate import AnswerRateModel
+from planner.planning.choice import choose_for_choices, choose_for_mean, choose_for_sets
+from planner.planning.explain import belief_bounds, explain, explain_level
+from planner.planning.padding import plan_padding
+from planner.preferences import NormalPreferences
+from planner.set_model import AssumedSets
+
+
+def tables(policy):
+    found = {name: solve(policy, name) for name in ("opt0", "opt1", "opt2")}
+    return found | {name: baseline(policy, name) for name in ("rappor", "oue")}
+
+
+def worst_case(mechanism):
+    """From the variance of true counts: all people have the least favourable item."""
+    items = mechanism.items
+    return max(
+        mechanism.variance(1000 * np.eye(items, dtype=int)[k]).sum() / 1000 for k in range(items)
+    )
+
+
+def test_all_candidates_are_on_one_scale():
+    policy = PrivacyPolicy([0.7, 1.5], [2, 6], rule="avg")
+    choice = choose_for_choices(policy, tables(policy))
+    rivals = {
+        "grr": GeneralizedRandomizedResponse(0.7, 8),
+        "subset": SubsetSelection(0.7, 8),
+        "olh": OptimizedLocalHashing(0.7, 8),
+        "direct": DirectEncoding(policy),
+    }
+    for name, mechanism in rivals.items():
+        assert choice.error(name) == pytest.approx(worst_case(mechanism), rel=1e-9)
+    for name, table in tables(policy).items():
+        assert choice.error(name) == table.worst_case_mse
+    errors = [c.error for c in choice.candidates]
+    assert errors == sorted(errors)
+    with pytest.raises(InputError, match="candidate"):
+        choice.error("laplace")
+
+
+def test_plain_ldp_is_recommended_where_it_wins():
+    few = PrivacyPolicy(np.log([4, 6]), [1, 4])
+    choice = choose_for_choices(few, tables(few))
+    assert choice.best.name in ("grr", "subset")
+    assert choice.reason.startswith("Plain LDP wins")
+    many = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    choice = choose_for_choices(many, tables(many))
+    assert choice.best.name == "opt0"
+    assert "protects all like the most sensitive" in choice.reason
+
+
+def test_equal_budgets_leave_nothing_to_discriminate_by():
+    policy = PrivacyPolicy([1.0, 1.0], [2, 3])
+    assert "nothing to discriminate by" in choose_for_choices(policy, tables(policy)).reason
+
+
+def test_huge_domains_are_compared_by_level():
+    policy = PrivacyPolicy([1.0, 2.0], [10**9, 10**11])
+    names = {c.name for c in choose_for_choices(policy, tables(policy)).candidates}
+    assert names == {"opt0", "opt1", "opt2", "rappor", "oue"}
+
+
+def test_sets_are_compared_at_their_own_lengths():
+    policy = PrivacyPolicy([2.0, 4.0], [20, 400])
+    sets = AssumedSets([0, 30, 25, 15, 10, 8, 5])
+    choice = choose_for_sets(tables(policy), 50_000, sets)
+    for name, table in tables(policy).items():
+        plan = plan_padding(table, 50_000, sets)
+        assert choice.error(name) == pytest.approx(plan.mse.min())
+    fixed = choose_for_sets(tables(policy), 50_000, sets, length=2)
+    assert all(c.label.endswith("l = 2") for c in fixed.candidates)
+    blind = choose_for_sets(tables(policy), 50_000, None, assumed=3)
+    assert blind.error("opt0") == pytest.approx(9 * solve(policy).worst_case_mse + 6)
+
+
+def test_means_with_and_without_missing_answers():
+    model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
+    missing = choose_for_mean(model, 4.0, everybody_answers=False)
+    assert missing.best.name == "bisample-md"
+    assert "biases the mean" in missing.reason
+    answered = {
+        c.name: c.error for c in choose_for_mean(model, 4.0, everybody_answers=True).candidates
+    }
+    assert answered["harmony"] == pytest.approx(1 / np.tanh(2) ** 2)
+    gap = np.expm1(2.0)
+    ends, middle = 1 / gap + (gap + 4) / (3 * gap**2), (gap + 4) / (3 * gap**2)
+    assert answered["piecewise"] == pytest.approx(max(ends, middle))
+    rate = float(model.preferences.answer_rate(np.array([4.0]))[0])
+    same = choose_for_mean(model, 4.0, everybody_answers=False, rate=rate)
+    assert same.best.error == pytest.approx(missing.best.error, rel=1e-9)
+
+
+def test_belief_bounds_hold_for_every_report_and_prior():
+    policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 1, 1])
+    from planner import UnaryMechanism
+
+    law = UnaryMechanism(solve(policy)).output_law()
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        prior = rng.dirichlet(np.ones(3))
+        posterior = prior[:, None] * law / (prior @ law)
+        for i in range(3):
+            low, high = belief_bounds(policy, float(prior[i]))
+            assert posterior[i].max() <= high[i] * (1 + 1e-12)
+            assert posterior[i].min() >= low[i] * (1 - 1e-12)
+
+
+def test_belief_bounds_are_inside_those_of_the_ratio():
+    policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 4, 1])
+    lower, upper = policy.prior_posterior_bounds
+    low, high = belief_bounds(policy, 0.1)
+    assert (high <= 0.1 * upper).all()
+    assert (low >= 0.1 * lower).all()
+    for prior in (0, 1, -1, np.nan):
+        with pytest.raises(InputError, match="prior"):
+            belief_bounds(policy, prior)
+
+
+def test_explanations_say_the_probabilities():
+    table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
+    first = explain(table, "pages")[0]
+    assert "41 send a 1" in first.odds
+    assert "27 do" in first.odds
+    assert "from 50 % to at most 73.2 %" in first.belief  # e / (1 + e) is .7311: rounded up
+    padded = explain_level(table, "pages", 0, padding_length=4)
+    assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
+    assert len(explain(table, "pages", most=2)) == 2
+    with pytest.raises(InputError, match="level"):
+        explain_level(table, "pages", 3)
+
+
+def test_beliefs_about_sets_hold_for_every_report():
+    from planner import PaddedUnaryMechanism, UnaryMechanism
+
+    policy = PrivacyPolicy([0.6, 1.0], [1, 2])
+    table = solve(policy)
+    law = PaddedUnaryMechanism(UnaryMechanism(table), 2).output_law()  # 8 sets
+    bounds = explain_level(table, "x", 0, padding_length=2).bounds
+    has = (np.arange(8) & 1).astype(bool)
+    rng = np.random.default_rng(2)
+    for k, belief in enumerate((0.01, 0.1, 0.5)):
+        for _ in range(100):
+            prior = rng.dirichlet(np.ones(8))
+            prior[has] *= belief / prior[has].sum()
+            prior[~has] *= (1 - belief) / prior[~has].sum()
+            posterior = (prior[has] @ law[has]) / (prior @ law)
+            assert bounds[k][0] * (1 - 1e-9) <= posterior.min()
+            assert posterior.max() <= bounds[k][1] * (1 + 1e-9)

@@ -1,0 +1,108 @@
+import datetime
+import json
+
+import numpy as np
+import pytest
+
+from planner import FileError, InputError, PrivacyPolicy
+from planner.planning.ledger import Collection, Ledger, read_ledger, write_ledger
+from planner.planning.whole_survey import plan_whole_survey
+from planner.survey import Level, Question, Survey
+
+DAY = datetime.date(2026, 3, 1)
+
+
+def survey(name, design="split", epsilon=1.0):
+    levels = (Level("severe", epsilon, item_count=2), Level("common", 2 * epsilon, item_count=3))
+    questions = (Question("now", levels), Question("ever", levels))
+    return Survey(name, 1000, questions, design)
+
+
+def one(day, levels):
+    return {"survey": "s", "day": day, "rule": "min", "spent": levels}
+
+
+def spent(**levels):
+    return Collection(survey="past", day="2026-01-01", rule="min", spent=levels)
+
+
+def test_two_surveys_never_spend_more_than_is_tolerated():
+    first = plan_whole_survey(survey("first", epsilon=0.4))
+    ledger = Ledger().after(first.collection(DAY))
+    assert ledger.spent("severe") == pytest.approx(0.4)
+    second = plan_whole_survey(survey("second"), ledger=ledger)
+    ledger = ledger.after(second.collection(DAY))
+    assert ledger.spent("severe") == pytest.approx(1.0)
+    assert ledger.spent("common") == pytest.approx(2.0)
+    assert [row.left for row in second.spending][:2] == pytest.approx([0.6, 1.2])
+    assert max(row.tolerated for row in second.spending) == 2.0
+    with pytest.raises(InputError, match="budget left"):
+        plan_whole_survey(survey("third"), ledger=ledger)
+
+
+def test_one_question_each_spends_the_largest_of_them():
+    made = plan_whole_survey(survey("one", "one-each"))
+    assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
+
+
+def test_what_is_left_keeps_every_pair_under_each_rule():
+    past = Ledger().after(spent(A=0.5, B=0.2))
+    left = past.left(PrivacyPolicy([1.0, 2.0], [1, 4], names=["A", "B"]))
+    assert left.epsilons.tolist() == [0.5, 1.8]
+    other = PrivacyPolicy([1.0, 2.0], [1, 4], names=["C", "D"])
+    assert past.left(other) == other
+    average = Collection(survey="x", day="2026-01-01", rule="avg", spent={"A": 0.5})
+    kept = Ledger().after(average).left(PrivacyPolicy([1.0, 2.0], [1, 4], "avg", ["A", "B"]))
+    assert kept.bounds().tolist() == [[0.5, 1.25], [1.25, 2.0]]
+    matrix = Collection(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
+    graph = PrivacyPolicy([1.0, 1.0], [1, 4], [[1, np.inf], [np.inf, 2]], ["A", "B"])
+    assert Ledger().after(matrix).left(graph).bounds().tolist() == [[0.5, np.inf], [np.inf, 2]]
+
+
+def test_nothing_left_and_mixed_rules_are_refused():
+    past = Ledger().after(spent(A=1.0))
+    with pytest.raises(InputError, match=r"'A' tolerate 1 in all and have spent 1: leave"):
+        past.left(PrivacyPolicy([1.0], [3], names=["A"]))
+    with pytest.raises(InputError, match="rule is 'avg'"):
+        past.left(PrivacyPolicy([2.0], [3], "avg", ["A"]))
+    with pytest.raises(InputError, match="not in the ledger yet"):
+        past.after(spent(B=1.0))
+    matrix = Ledger().after(
+        Collection(survey="x", day="2026-01-01", rule="matrix", spent={"A": 0.5})
+    )
+    with pytest.raises(InputError, match="'A' against 'A'"):
+        matrix.left(PrivacyPolicy([1.0], [3], [[0.5]], ["A"]))
+
+
+def test_files_go_there_and_back(tmp_path):
+    path = tmp_path / "ledger.json"
+    ledger = Ledger().after(spent(A=0.25))
+    write_ledger(path, ledger)
+    assert read_ledger(path) == ledger
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"format": "other"},
+        {"extra": 1},
+        {"collections": [{"survey": "s"}]},
+        {"collections": [one("2026-01-01", {"A": -1.0})]},
+        {"collections": [one("today", {"A": 1.0})]},
+        {"collections": [one("2026-01-01", {"A": 1.0})] * 2},
+    ],
+)
+def test_bad_files_are_refused(tmp_path, change):
+    path = tmp_path / "ledger.json"
+    path.write_text(json.dumps(Ledger().model_dump() | change))
+    with pytest.raises(FileError, match=r"ledger\.json"):
+        read_ledger(path)
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    with pytest.raises(FileError, match="cannot be read"):
+        read_ledger(tmp_path / "missing.json")
+    (tmp_path / "text.json").write_text("{")
+    with pytest.raises(FileError, match="not a ledger"):
+        read_ledger(tmp_path / "text.json")

@@ -1,0 +1,142 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
+from planner.planning.padding import padding_by_scale, plan_padding
+from planner.planning.pilot import PilotSets
+from planner.set_model import AssumedSets
+
+ROOT = Path(__file__).parents[2]
+RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
+LEVELS = np.repeat([0, 1, 2], [2, 2, 6])
+
+
+def random_sets(rng, users=60):
+    sizes = rng.integers(0, 8, users)
+    return ItemSets.of([rng.choice(10, size, replace=False) for size in sizes], 10)
+
+
+def exact_mse(sets, length):
+    """Bias and variance of these very sets, from the mechanism, per user."""
+    mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+    bias2 = np.square(mechanism.bias(sets)).sum()
+    return (bias2 + mechanism.variance(sets).sum()) / sets.users
+
+
+def test_a_pilot_predicts_without_bias():
+    # The mean over pilots of what is predicted for n people is the mean over such people.
+    rng = np.random.default_rng(1)
+    users, length = 60, 3
+    table = solve(POLICY)
+    draws = [random_sets(rng) for _ in range(1500)]
+    predicted = [plan_padding(table, users, PilotSets(s, LEVELS)).mse[length - 1] for s in draws]
+    exact = [exact_mse(s, length) for s in draws]
+    difference = np.mean(predicted) - np.mean(exact)
+    error = np.hypot(np.std(predicted), np.std(exact)) / np.sqrt(len(draws))
+    assert abs(difference) < 4.9 * error  # false alarm 1e-6
+    assert abs(difference - 0.05 * np.mean(exact)) > 4.9 * error  # a 5 % miss is noticed
+
+
+def test_all_people_as_their_own_pilot():
+    sets = random_sets(np.random.default_rng(2))
+    plan = plan_padding(solve(POLICY), sets.users, PilotSets(sets, LEVELS))
+    n = sets.users
+    for length in plan.lengths.tolist():
+        mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+        variance = mechanism.variance(sets).sum() / n
+        assert plan.variance[length - 1] == pytest.approx(variance, rel=1e-6)
+    assert plan.bias2[-1] == 0  # nothing is cut at the largest set
+    assert (np.diff(plan.bias2) <= 1e-12).all()
+
+
+def test_histogram_and_pilot_agree_where_the_assumptions_hold():
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(0, 6, 4000)
+    weights = 1 / np.arange(1.0, 401)
+    lists = []
+    for size in sizes:
+        keys = rng.exponential(size=400) / weights
+        lists.append(np.argpartition(keys, size)[:size])
+    sets = ItemSets.of(lists, 400)
+    policy = PrivacyPolicy([1.0, 2.0], [40, 360])
+    table = solve(policy)
+    pilot = plan_padding(table, 10**5, PilotSets(sets))
+    known = plan_padding(table, 10**5, AssumedSets(np.bincount(sizes), sets.counts()))
+    assert known.length == pilot.length
+    assert known.variance == pytest.approx(pilot.variance, rel=1e-3)
+    assert known.bias2[0] == pytest.approx(pilot.bias2[0], rel=0.1)
+
+
+def test_length_grows_with_budget_and_with_users():
+    sets = AssumedSets([0, 30, 20, 15, 10, 8, 7, 5, 3, 2])
+    lengths = [p.length for p in padding_by_scale(POLICY, 20_000, sets, [0.5, 1, 2, 4])]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+    table = solve(POLICY)
+    lengths = [plan_padding(table, n, sets).length for n in (100, 10_000, 10**6, 10**9)]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == 9
+
+
+def test_the_flat_region_is_within_five_percent():
+    plan = plan_padding(solve(POLICY), 5000, AssumedSets(np.ones(30)))
+    inside = (plan.lengths >= plan.flat_lower) & (plan.lengths <= plan.flat_upper)
+    assert (plan.mse[inside] <= 1.05 * plan.mse.min()).all()
+    for outside in (plan.flat_lower - 1, plan.flat_upper + 1):
+        if 1 <= outside <= plan.lengths.size:
+            assert plan.mse_at(outside) > 1.05 * plan.mse.min()
+    with pytest.raises(InputError, match="padding_length"):
+        plan.mse_at(30)
+
+
+@pytest.mark.skipif(not RETAIL.exists(), reason="the data set retail.dat is not there")
+@pytest.mark.parametrize("scale", [1.0, 2.0, 4.0])
+def test_planned_length_is_within_five_percent_of_the_best_measured(scale):
+    from planner.datasets import read_transactions
+
+    sys.path.insert(0, str(ROOT / "examples"))
+    try:
+        from padding_length import compare
+    finally:
+        sys.path.pop(0)
+    sets = read_transactions(RETAIL).sets
+    rng = np.random.default_rng(2)
+    found = compare(sets, np.r_[1:9, 12, 20], 1, scale, rng)
+    for name in ("sizes, popularity known", "pilot of 500 people", "all sets"):
+        assert found[name][1] <= 1.05, name
+    assert found["best measured"][0] < 12
+
+
+@pytest.mark.parametrize(
+    ("sizes", "popularity", "message"),
+    [
+        ([0.5, -0.1, 0.6], "zipf", r"set sizes\[1\] is -0.1 .* no negative mass"),
+        ([0.0, 0.0], "zipf", "above 0"),
+        ([1.0, 0.0], "zipf", "some set with items"),
+        ([], "zipf", "one or more"),
+        ([np.nan, 1], "zipf", "finite"),
+        (["a"], "zipf", "list of numbers"),
+        ([0, 1], "power", "popularity"),
+        ([0, 1], [1, -1], r"popularity\[1\]"),
+    ],
+)
+def test_bad_histograms_are_refused(sizes, popularity, message):
+    with pytest.raises(InputError, match=message):
+        AssumedSets(sizes, popularity)
+
+
+def test_bad_pilots_are_refused():
+    with pytest.raises(InputError, match="at least 2"):
+        PilotSets(ItemSets.of([[0]], 3))
+    with pytest.raises(InputError, match="empty"):
+        PilotSets(ItemSets.of([[], []], 3))
+    with pytest.raises(InputError, match="level_of"):
+        PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))
+    with pytest.raises(InputError, match="one weight for each of 10 items"):
+        plan_padding(solve(POLICY), 10, AssumedSets([0, 1], [1, 1]))
+    with pytest.raises(InputError, match="users"):
+        plan_padding(solve(POLICY), 0, AssumedSets([0, 1]))

@@ -1,0 +1,67 @@
+"""Running the app's pages without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+from planner.ui import answer_rates, budgets, export, meaning, sampling, survey_page, trial
+from planner.ui.state import Session
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+PAGES = {
+    "budgets": budgets,
+    "meaning": meaning,
+    "answer-rates": answer_rates,
+    "sampling": sampling,
+    "try": trial,
+    "survey": survey_page,
+    "export": export,
+}
+TIMEOUT = 120  # generous: the machine may be busy
+
+
+def open_page(name: str = "budgets", earlier: AppTest | None = None) -> AppTest:
+    """A page by itself; with ``earlier``, in the same session as that page."""
+    app = AppTest.from_string(_SCRIPT.format(module=PAGES[name].__name__), default_timeout=TIMEOUT)
+    if earlier is not None:
+        app.session_state["session"] = session(earlier)
+    app.run()
+    assert not app.exception, app.exception
+    return app
+
+
+_SCRIPT = """
+import {module}
+{module}.page()
+"""
+
+
+def session(app: AppTest) -> Session:
+    found: Session = app.session_state["session"]
+    return found
+
+
+def edit(app: AppTest, table: str, rows: dict[int, dict[str, Any]], **more: Any) -> None:
+    """Edit cells of a table, as typing does, and run."""
+    state = {"edited_rows": rows, "added_rows": [], "deleted_rows": []} | more
+    app.session_state[table] = state
+    app.run()
+    assert not app.exception, app.exception
+
+
+def metric(app: AppTest, label: str) -> str:
+    return next(one.value for one in app.metric if one.label == label)
+
+
+def words(app: AppTest) -> str:
+    """Everything a page says, without Markdown's backslashes."""
+    kinds = ("markdown", "caption", "warning", "info", "error", "success", "title", "subheader")
+    text = " ".join(str(one.value) for kind in kinds for one in getattr(app, kind))
+    return text.replace("\\", "")
+
+
+def by_label(elements: Any, label: str) -> Any:
+    return next(one for one in elements if one.label == label)

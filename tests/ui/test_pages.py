@@ -1,0 +1,288 @@
+"""Every page, run without a browser: edits, wrong input, and what must be shown."""
+
+import math
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from planner.deployment.parameters import parse_parameters
+from planner.planning.answer_rate_plan import plan_answer_rates
+from planner.survey_file import survey_from_text
+from planner.survey_writer import survey_to_text
+from planner.ui.draft import SurveyDraft
+from planner.ui.state import Session, example_survey
+from planner.ui.whole import deployable_files, plan_survey_with
+from tests.ui.pages import (
+    APP,
+    PAGES,
+    TIMEOUT,
+    by_label,
+    edit,
+    metric,
+    open_page,
+    session,
+    words,
+)
+
+LEVELS = "levels-0-0"
+
+
+@pytest.fixture
+def budgets():
+    return open_page("budgets")
+
+
+def test_the_app_starts_with_the_example_and_its_known_optimum():
+    app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
+    assert not app.exception
+    assert app.title[0].value == "Budgets"
+    assert metric(app, "Total error") == f"{math.sqrt(100_000 * 8.567495461):,.0f} people"
+    assert "Plain LDP wins" in words(app)
+    assert "8.567495 per person" in words(app)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens_on_its_own(name):
+    assert open_page(name).title
+
+
+def test_an_edit_changes_the_plan_and_the_saturation(budgets):
+    before = metric(budgets, "Total error")
+    edit(budgets, LEVELS, {0: {"epsilon": "2.5"}})
+    assert metric(budgets, "Total error") != before
+    assert metric(budgets, "LDP epsilon") == "2.500"
+    assert session(budgets).draft.questions[0].rows[0]["epsilon"] == "2.5"
+
+
+def test_a_level_is_added_and_one_is_deleted(budgets):
+    added = {"level": "third", "epsilon": "3", "count": "7"}
+    edit(budgets, LEVELS, {}, added_rows=[added])
+    question, problems = session(budgets).draft.questions[0].build()
+    assert problems == []
+    assert [level.item_count for level in question.levels] == [1, 4, 7]
+    edit(budgets, LEVELS, {}, added_rows=[added], deleted_rows=[0])
+    question, _ = session(budgets).draft.questions[0].build()
+    assert [level.name for level in question.levels] == ["common", "third"]
+
+
+@pytest.mark.parametrize("typed", ["-5", "25,5", "51", "0", "nan", "ln", "", "1e999"])
+def test_a_wrong_budget_gets_a_sentence_and_the_rest_stays_usable(budgets, typed):
+    edit(budgets, LEVELS, {0: {"epsilon": typed}})
+    assert "Row 1 (severe):" in words(budgets)
+    assert metric(budgets, "LDP epsilon") == "1.792"  # of the other level
+    assert session(budgets).draft.questions[0].rows[0]["epsilon"] == typed  # nothing is lost
+    edit(budgets, LEVELS, {0: {"epsilon": "ln 4"}})
+    assert "Row 1" not in words(budgets)
+
+
+@pytest.mark.parametrize("typed", ["1,5", "-3", "1e5", "many", ""])
+def test_a_wrong_number_of_people_gets_a_sentence(budgets, typed):
+    by_label(budgets.text_input, "Number of people asked").set_value(typed).run()
+    assert not budgets.exception
+    assert "users is" in words(budgets)
+    assert session(budgets).draft.users == typed
+
+
+def test_markdown_in_names_is_shown_as_typed(budgets):
+    edit(budgets, LEVELS, {0: {"level": "a*b* [x](http://x) $y$", "epsilon": "x"}})
+    assert any(r"a\*b\* \[x\]\(http\://x\) \$y\$" in one.value for one in budgets.warning)
+
+
+def test_the_policy_graph_is_ticked_pair_by_pair(budgets):
+    by_label(budgets.selectbox, "A pair of answers is protected by").set_value("pairs").run()
+    assert not budgets.exception
+    table = "pairs-0-0-common|severe-2"
+    edit(budgets, table, {0: {"protected": False}, 1: {"budget": "0.5"}})
+    question, problems = session(budgets).draft.questions[0].build()
+    assert problems == []
+    assert question.rule == ((math.log(4), math.inf), (math.inf, 0.5))
+    edit(budgets, table, {0: {"protected": False}, 1: {"budget": "-1"}})
+    assert "Pair common and common" in words(budgets)
+
+
+def test_objectives(budgets):
+    choose = by_label(budgets.selectbox, "Make as small as possible")
+    choose.set_value("minimax").run()
+    assert session(budgets).build().survey.questions[0].objective.kind == "minimax"
+    by_label(budgets.selectbox, "Make as small as possible").set_value("expected").run()
+    assert "of sum 1" in words(budgets)
+    edit(budgets, LEVELS, {0: {"share": "10 %"}, 1: {"share": "0.9"}})
+    assert session(budgets).build().survey.questions[0].objective.prior == (0.1, 0.9)
+
+
+def test_sets_of_answers_and_back_without_losing_what_was_typed(budgets):
+    switch = "A person may have several of these answers, or none"
+    by_label(budgets.toggle, switch).set_value(True).run()
+    label = "Share or number of people with 0, 1, 2, ... answers"
+    by_label(budgets.text_input, label).set_value("0, 5, 3").run()
+    assert "Best length" in words(budgets)
+    by_label(budgets.toggle, switch).set_value(False).run()
+    assert session(budgets).build().survey.questions[0].kind == "categorical"
+    by_label(budgets.toggle, switch).set_value(True).run()
+    assert not budgets.exception
+    assert session(budgets).build().survey.questions[0].sets.sizes == (0.0, 5.0, 3.0)
+
+
+def test_from_a_target_to_budgets_and_into_the_table(budgets):
+    by_label(budgets.text_input, "this share of all people").set_value("0.8 %").run()
+    assert "smallest budgets that meet the targets" in words(budgets)
+    by_label(budgets.button, "Put these budgets into the table").click().run()
+    assert not budgets.exception
+    assert metric(budgets, "Total error") == "800 people"
+    by_label(budgets.button, "Undo: taking the budgets for a target").click().run()
+    assert metric(budgets, "Total error") == "926 people"
+
+
+def test_an_impossible_target_says_why(budgets):
+    by_label(budgets.toggle, "Only some budgets may change").set_value(True).run()
+    by_label(budgets.text_input, "this share of all people").set_value("0.1 %").run()
+    assert "Impossible, because 'severe' stays at 1.386" in words(budgets)
+    by_label(budgets.text_input, "this share of all people").set_value("-1").run()
+    assert "share of all people is '-1'" in words(budgets)
+
+
+def test_meaning_shows_people_beliefs_and_pairs(budgets):
+    edit(budgets, LEVELS, {0: {"epsilon": "ln 4"}})
+    app = open_page("meaning", budgets)
+    assert "59 send a 1 for it; of 100 with another answer, 33 do" in words(app)
+    app.slider[0].set_value(50).run()
+    beliefs = app.dataframe[1].value
+    assert beliefs["before"].tolist() == ["50%", "50%"]
+    assert beliefs["whole report: at most"].tolist() == ["80.00 %", "85.72 %"]
+    pairs = app.dataframe[2].value
+    assert (pairs["realised epsilon"] <= pairs["allowed epsilon"]).all()
+
+
+def test_answer_rates_give_the_known_best_budget():
+    app = open_page("answer-rates")
+    by_label(app.text_input, "Smallest answer").set_value("-1").run()
+    by_label(app.text_input, "Largest answer").set_value("1").run()
+    by_label(app.text_input, "Expected mean").set_value("0.5").run()
+    assert not app.exception
+    assert metric(app, "Best epsilon") == "3.157"
+    by_label(app.text_input, "Largest answer").set_value("-2").run()
+    assert "lower is -1.0 but must be below upper" in words(app)
+    by_label(app.text_input, "Largest answer").set_value("1").run()
+    choose = by_label(app.selectbox, "The largest epsilon that people accept is")
+    choose.set_value("histogram").run()
+    assert metric(app, "Best epsilon")
+    by_label(app.selectbox, choose.label).set_value("normal").run()
+    assert metric(app, "Best epsilon") == "3.157"
+
+
+def test_answer_rate_of_the_bundled_example_is_that_of_the_command_line():
+    app = open_page("answer-rates")
+    survey = example_survey("answer-rate")
+    app.session_state["session"] = Session(SurveyDraft.of(survey), revision=1)
+    app.run()
+    plan = plan_answer_rates(survey)["bill"]
+    assert metric(app, "Best epsilon") == f"{plan.best.epsilon:.3f}"
+
+
+def test_sampling_always_shows_all_three_views():
+    app = open_page("sampling")
+    assert any("INFINITE" in one.value for one in app.error)
+    assert len(app.info) == 2
+    edit(app, "s-values-1-0", {0: {"epsilon": "-2"}})
+    assert "Row 1 (rare): epsilon is '-2'" in words(app)
+    assert any("INFINITE" in one.value for one in app.error)
+    by_label(app.text_input, "Sampled at most").set_value("1,2").run()
+    assert "largest sampling probability is '1,2'" in words(app)
+
+
+def test_sampling_is_exported_only_when_somebody_vouches_for_it():
+    app = open_page("sampling")
+    by_label(app.toggle, "Part of the survey").set_value(True).run()
+    built = session(app).build()
+    with pytest.raises(ValueError, match="acknowledged"):
+        deployable_files(plan_survey_with(built.survey), {})
+    app.checkbox[0].set_value(True).run()
+    built = session(app).build()
+    files = deployable_files(plan_survey_with(built.survey), {})
+    kinds = [question.kind for question in files["parameters"].questions]
+    assert kinds == ["categorical", "sampled-choice"]
+
+
+def test_a_simulation_measures_what_was_predicted():
+    app = open_page("try")
+    by_label(app.text_input, "Runs per mechanism").set_value("40").run()
+    by_label(app.button, "Run the simulation").click().run()
+    assert not app.exception
+    ratios = [float(text) for text in app.dataframe[0].value["measured / predicted"]]
+    assert len(ratios) == 8
+    assert all(0.5 < ratio < 2 for ratio in ratios)
+    by_label(app.text_input, "Seed").set_value("-1").run()
+    assert "seed is '-1'" in words(app)
+    by_label(app.text_input, "Seed").set_value("2").run()
+    assert "belong to the settings of the last run" in words(app)
+
+
+def test_survey_adds_shares_and_removes_with_undo():
+    app = open_page("survey")
+    by_label(app.button, "Add a number").click().run()
+    by_label(app.button, "Add a choice").click().run()
+    assert not app.exception
+    assert "Recommended: one question each" in words(app)
+    names = [draft.name for draft in session(app).draft.questions]
+    assert names == ["diagnosis", "question 1", "question 2"]
+    by_label(app.text_input, "Weight").set_value("0").run()
+    assert "weight of the question is '0'" in words(app)
+    by_label(app.text_input, "Weight").set_value("2").run()
+    by_label(app.button, "Remove").click().run()
+    assert [draft.name for draft in session(app).draft.questions] == names[1:]
+    by_label(app.button, "Undo: removing 'diagnosis'").click().run()
+    assert [draft.name for draft in session(app).draft.questions] == names
+
+
+def test_export_waits_until_everything_is_right(budgets):
+    edit(budgets, LEVELS, {0: {"epsilon": "?"}})
+    app = open_page("export", budgets)
+    assert "exported whole or not at all" in words(app)
+    assert not any("Verified" in one.value for one in app.subheader)
+
+
+def test_export_shows_the_proof_and_its_files_are_right(budgets):
+    app = open_page("export", budgets)
+    assert any("every pair keeps its promised budget" in one.value for one in app.success)
+    assert "4.00-fold" in words(app)
+    app.checkbox[0].set_value(True).run()
+    assert not app.exception
+    survey = session(app).build().survey
+    assert survey_from_text(survey_to_text(survey)) == survey
+    for name in ("opt0", "grr", "subset", "olh", "oue"):
+        made = deployable_files(plan_survey_with(survey), {"diagnosis": name})["parameters"]
+        assert parse_parameters(made.model_dump_json()).hash == made.hash
+
+
+def test_the_snippet_runs_and_prints_the_plan(budgets, capsys):
+    app = open_page("export", budgets)
+    app.checkbox[0].set_value(True).run()
+    exec(compile(app.code[0].value, "snippet", "exec"), {})  # noqa: S102 - our own text
+    assert "severe: a = 0.592" in capsys.readouterr().out
+
+
+def test_scenarios_are_kept_compared_and_edited(budgets):
+    app = open_page("export", budgets)
+    by_label(app.text_input, "Name of the scenario").set_value("cautious").run()
+    by_label(app.button, "Keep the current survey").click().run()
+    edit(budgets, LEVELS, {0: {"epsilon": "3"}})
+    after = open_page("export", budgets)
+    assert list(session(after).scenarios) == ["cautious"]
+    compared = after.dataframe[-1].value
+    assert compared.columns.tolist()[3:] == ["cautious", "(the current survey)", "change"]
+    assert any(change.startswith("-") for change in compared["change"])
+    by_label(after.button, "Edit it").click().run()
+    assert session(after).draft.questions[0].rows[0]["epsilon"] == "ln 4"
+
+
+def test_one_question_each_gives_one_file_a_question():
+    survey = example_survey("health")
+    app = open_page("survey")
+    by_label(app.button, "Add a choice").click().run()
+    by_label(app.radio, "Who answers what").set_value("one-each").run()
+    built = session(app).build()
+    files = deployable_files(plan_survey_with(built.survey), {})
+    assert [one.questions[0].name for one in files.values()] == ["diagnosis", "question 1"]
+    assert sum(one.users for one in files.values()) == survey.users
+    exported = open_page("export", app)
+    assert len(exported.success) == 2

@@ -1,0 +1,53 @@
+"""The app talks to this machine only, and alike from a checkout and from the package."""
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from planner import ui_cli
+from planner.cli import app
+
+
+def flat(table, prefix=""):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def test_checkout_and_package_have_the_same_settings(pytestconfig):
+    text = (pytestconfig.rootpath / ".streamlit" / "config.toml").read_text()
+    assert dict(flat(tomllib.loads(text))) == ui_cli.SETTINGS
+
+
+def test_settings_keep_everything_on_this_machine():
+    settings = ui_cli.SETTINGS
+    assert settings["server.address"] == "127.0.0.1"
+    assert settings["server.maxUploadSize"] <= 20
+    assert settings["server.enableXsrfProtection"] is True
+    assert settings["browser.gatherUsageStats"] is False
+    assert settings["client.showErrorDetails"] == "none"
+
+
+def test_the_command_runs_the_packaged_app(monkeypatch):
+    seen = []
+    monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(ui_cli.sys.argv))
+    monkeypatch.setattr(ui_cli.sys, "argv", ["ldp-planner"])
+    result = CliRunner().invoke(app, ["app", "--port", "9000", "--no-browser"])
+    assert result.exit_code == 0, result.output
+    assert seen[:2] == ["streamlit", "run"]
+    assert Path(seen[2]) == Path(str(resources.files("planner.ui") / "entry.py"))
+    for words in (["--server.port", "9000"], ["--server.address", "127.0.0.1"]):
+        place = seen.index(words[0])
+        assert seen[place : place + 2] == words
+    assert "--server.headless" in seen
+
+
+def test_no_material_icons_and_no_outside_addresses(pytestconfig):
+    for path in (pytestconfig.rootpath / "planner" / "ui").glob("*.py"):
+        text = path.read_text()
+        assert ":material" not in text, path
+        assert "https://" not in text, path
