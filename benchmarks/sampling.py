@@ -6,13 +6,11 @@ left out (they are paid once a process); what is timed is a search with new para
 
 from __future__ import annotations
 
-import os
-import platform
-import time
 from collections.abc import Callable
-from importlib.metadata import version
+from itertools import count
 
 import numpy as np
+from measure import Figure, seconds, show
 
 from planner.planning import binomial_window
 from planner.planning.sampling_curves import difference_delta
@@ -21,16 +19,37 @@ from planner.planning.sampling_question import SamplingQuestion
 from planner.planning.sampling_totals import totals_delta_bound
 
 LIMIT = 0.050
+PEOPLE = 10**7
+REPEAT = 20
 
 
-def median_seconds(call: Callable[[int], object], repeats: int = 30) -> float:
-    call(0)
-    times = []
-    for k in range(1, repeats + 1):
-        start = time.perf_counter()
-        call(k)
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))
+def figures() -> list[Figure]:
+    grid = np.linspace(0.05, 5, 200)
+    inverse = _anew(10, lambda asked: smallest_budget(asked, 60.0))
+    errors = _anew(10, lambda asked: error_grid(asked, grid))
+    difference = seconds(lambda: _uncached(lambda: difference_delta(PEOPLE, 0.45, 0.001)))
+    bound = lambda: totals_delta_bound(PEOPLE, PEOPLE, 0.25, 0.45, 0.001)  # noqa: E731
+    totals = seconds(lambda: _uncached(bound))
+    return [
+        *map(_search, (1, 10, 100, 1000)),
+        Figure("smallest budget for a target, 10 values", f"{inverse * 1e3:.1f} ms"),
+        Figure("error at 200 budgets, 10 values", f"{errors * 1e3:.2f} ms"),
+        Figure(f"delta of the difference, {PEOPLE:,} people", f"{difference * 1e3:.1f} ms"),
+        Figure(f"delta of both totals (bound), {PEOPLE:,} people", f"{totals * 1e3:.1f} ms"),
+    ]
+
+
+def _search(values: int) -> Figure:
+    ours, theirs = _anew(values, find_parameters), _anew(values, fresh_program)
+    closed = _anew(values, closed_form)
+    return Figure(
+        f"Sampling Privacy parameter search, {values:,} values",
+        f"{ours * 1e3:.1f} ms",
+        "50 ms",
+        ours < LIMIT,
+        f"the program built anew {theirs * 1e3:.1f} ms: {theirs / ours:.1f}x",
+        f"the closed form {closed * 1e3:.2f} ms: {closed / ours:.1%}",
+    )
 
 
 def question(values: int, k: int) -> SamplingQuestion:
@@ -38,44 +57,32 @@ def question(values: int, k: int) -> SamplingQuestion:
     return SamplingQuestion(budgets.tolist(), [100] * values, 10**6)
 
 
-def fresh_program(values: int, k: int) -> float:
+def fresh_program(asked: SamplingQuestion) -> float:
     """The peer: the same linear program, built anew for every question."""
     import cvxpy as cp
 
-    weights = 1 / np.expm1(question(values, k).output_budgets)
-    stay, sampled = cp.Variable(values + 1, nonneg=True), cp.Variable(nonneg=True)
+    weights = 1 / np.expm1(asked.output_budgets)
+    stay, sampled = cp.Variable(weights.size, nonneg=True), cp.Variable(nonneg=True)
     rows = [stay >= weights * sampled, sampled <= 0.45, cp.sum(stay) + sampled == 1]
     return float(cp.Problem(cp.Maximize(sampled), rows).solve(solver=cp.HIGHS))
 
 
-def uncached(curve: Callable[[], float]) -> float:
+def closed_form(asked: SamplingQuestion) -> float:
+    """What the search finds when no cap and no floor bind."""
+    return float(1 / (1 + np.sum(1 / np.expm1(asked.output_budgets))))
+
+
+def _anew(values: int, call: Callable[[SamplingQuestion], object]) -> float:
+    """Time of a call with parameters that it has not seen; making the question is left out."""
+    asked = [question(values, k) for k in range(REPEAT + 1)]
+    number = count()
+    return seconds(lambda: call(asked[next(number)]), repeat=REPEAT)
+
+
+def _uncached(curve: Callable[[], float]) -> float:
     binomial_window.binomial_window.cache_clear()
     return curve()
 
 
-def main() -> None:
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()},")
-    print(", ".join(f"{name} {version(name)}" for name in ("cvxpy", "highspy", "numpy")))
-    print(f"{'what':46}{'seconds':>9}{'peer':>9}{'ratio':>7}{'limit':>7}")
-    for values in (1, 10, 100, 1000):
-        ours = median_seconds(lambda k, v=values: find_parameters(question(v, k)))
-        peer = median_seconds(lambda k, v=values: fresh_program(v, k))
-        name = f"parameter search, {values} values (peer: built anew)"
-        print(f"{name:46}{ours:9.4f}{peer:9.4f}{peer / ours:7.1f}{LIMIT:7.3f}")
-    inverse = median_seconds(lambda k: smallest_budget(question(10, k), 60.0))
-    print(f"{'smallest budget for a target, 10 values':46}{inverse:9.4f}")
-    grid = np.linspace(0.05, 5, 200)
-    print(f"{'error grid, 200 budgets':46}", end="")
-    print(f"{median_seconds(lambda k: error_grid(question(10, k), grid)):9.4f}")
-    for name, curve in (
-        ("delta of the difference, 10^7 people", lambda: difference_delta(10**7, 0.45, 0.001)),
-        (
-            "delta of both totals (bound), 10^7 and 10^7",
-            lambda: totals_delta_bound(10**7, 10**7, 0.25, 0.45, 0.001),
-        ),
-    ):
-        print(f"{name:46}{median_seconds(lambda _, c=curve: uncached(c)):9.4f}")
-
-
 if __name__ == "__main__":
-    main()
+    show(figures(), "Sampling Privacy")

@@ -23,7 +23,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     gap = float(np.abs(counted - rate).max())
     return Result(
         "BiSample, figure 3: who answers",
-        f"{USERS:,} people tolerate N(5, 1.5); whoever tolerates less than epsilon does not answer.",
+        f"{USERS:,} people tolerate N(5, 1.5); who tolerates less than epsilon does not answer.",
         [
             Claim(
                 "With a small epsilon most people answer, with a large one few.",
@@ -38,7 +38,11 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
                 f"Counted and computed differ by at most {gap:.4f}.",
             ),
         ],
-        [Table.over("Rate of true answers", "epsilon", epsilons, {"counted": counted, "computed": rate})],
+        [
+            Table.over(
+                "Rate of true answers", "epsilon", epsilons, {"counted": counted, "computed": rate}
+            )
+        ],
         [
             bars(
                 [f"{left:g}" for left in edges[:-1]],

@@ -41,10 +41,7 @@ def reproduce(setting: Setting) -> Result:
             Table.over(f"{name}: mean absolute error", "epsilon", epsilons, curve)
             for name, curve in curves.items()
         ],
-        [
-            lines(epsilons, curve, (f"Figure 4, {name}", *axes))
-            for name, curve in curves.items()
-        ],
+        [lines(epsilons, curve, (f"Figure 4, {name}", *axes)) for name, curve in curves.items()],
         notes=[_best(populations)],
     )
 
@@ -125,14 +122,15 @@ def _claims(
             f"Expected: {kvm.min():.2f} to {kvm.max():.2f} times PrivKVM's error, "
             f"{_where(kvm, names, epsilons)}.",
             f"up to epsilon {at[np.all(kvm < 1, axis=0)].max():g}"
-            if np.all(kvm < 1, axis=0)[0] and np.all(np.diff(np.all(kvm < 1, axis=0).astype(int)) <= 0)
+            if np.all(kvm < 1, axis=0)[0]
+            and np.all(np.diff(np.all(kvm < 1, axis=0).astype(int)) <= 0)
             else "",
         ),
         Claim(
             "BiSample has a lower error than all the existing mechanisms.",
             "section 1",
             bool(lowest.max() < 1),
-            f"Measured: {lowest.min():.2f} to {lowest.max():.2f} times the error of the best other, "
+            f"Measured: {lowest.min():.2f} to {lowest.max():.2f} times the best other's error, "
             f"{_where(lowest, names, epsilons)}.",
             "for epsilon 2 to 4, where refusals bias the others, and not on UNIFORM"
             if bool(np.all(np.delete(lowest, uniform, axis=0)[:, middle] < 1))

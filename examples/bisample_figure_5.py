@@ -49,8 +49,12 @@ def _claims(
     wanted: dict[str, list[Expected]],
 ) -> list[Claim]:
     ours, theirs = (np.array([point[:2] for point in wanted[name]]).T for name in NAMES)
-    known = np.array([all(pair) for pair in zip(*(_reliable(wanted[n]) for n in NAMES), strict=True)])
-    claims = [_superior(epsilon, title, ours[i] / theirs[i], rates, known) for i, title in _QUANTITIES]
+    known = np.array(
+        [all(pair) for pair in zip(*(_reliable(wanted[n]) for n in NAMES), strict=True)]
+    )
+    claims = [
+        _superior(epsilon, title, ours[i] / theirs[i], rates, known) for i, title in _QUANTITIES
+    ]
     finer = np.concatenate([ours[1] / ours[0], theirs[1] / theirs[0]])
     first, last = curves["BiSample-m"][[0, -1]]
     return [
@@ -85,7 +89,8 @@ def _superior(
         f"epsilon {epsilon:g}: BiSample is superior to PrivKVM on the {title}.",
         SOURCE,
         bool(ratio[judged].max() < 1),
-        f"Expected: {ratio[judged].min():.3f} to {ratio[judged].max():.3f} times its error.{left_out}",
+        f"Expected: {ratio[judged].min():.3f} to {ratio[judged].max():.3f} times its error."
+        + left_out,
         f"for missing rates of {better[0]} and more"
         if better and ratio[-1] < 1 and np.all(np.diff(ratio) < 0)
         else "",

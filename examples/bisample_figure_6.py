@@ -65,7 +65,7 @@ def _claims(mean: dict[str, np.ndarray], missing: dict[str, list[float]], users:
             f"against {mean['BiSample'][-1]:.4f}: bias does not average out.",
         ),
         Claim(
-            "On the missing rate BiSample and PrivKVM differ little (here: within a factor of 1.5).",
+            "On the missing rate BiSample and PrivKVM differ little (here: up to a factor 1.5).",
             SOURCE,
             bool(np.abs(np.log(rate)).max() < np.log(1.5)),
             f"BiSample has {rate.min():.2f} to {rate.max():.2f} times PrivKVM's error.",

@@ -58,8 +58,10 @@ def _errors(answers: Answers, shares: list[float], seeds: range) -> tuple[Errors
         homes = [fr.assign(counts.size, EPSILON, seed, *split).level_of for seed in seeds]
         found = fr.mechanisms(fr.assign(counts.size, EPSILON, 1, *split), ("opt0", "boxed"))
         for name, mechanism in found.items():
-            table, bias = mechanism.table, np.zeros(counts.size)
-            variances = [n * table.noise[home] + counts * table.signal[home] for home in homes]
+            bias = np.zeros(counts.size)
+            variances = [
+                fr.single_item_variance(mechanism.table, home, counts, n) for home in homes
+            ]
             mse[name][column] = np.mean([v.sum() / n for v in variances])
             each = [fr.relative_error(bias, v, counts, TOP) for v in variances]
             relative[name][column] = np.mean(each)
@@ -70,7 +72,9 @@ def _claims(what: str, shares: list[float], errors: Errors) -> list[Claim]:
     gain, boxed = (1 - errors[name] / errors["OUE"] for name in MECHANISMS[2:])
     many = np.array(shares) >= 0.4
     listed = ", ".join(
-        f"{gain[i]:.1%} at {share:.0%}" for i, share in enumerate(shares) if share in {0.05, 0.4, 0.8}
+        f"{gain[i]:.1%} at {share:.0%}"
+        for i, share in enumerate(shares)
+        if share in {0.05, 0.4, 0.8}
     )
     return [
         Claim(

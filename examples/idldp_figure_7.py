@@ -112,7 +112,9 @@ def _point(answers: Answers, epsilon: float, k: int, seeds: range) -> Point:
 
 
 def _claims(name: str, points: list[Point], large: tuple[Point, ...]) -> list[Claim]:
-    ratio = np.array([p.relative["IDUE-PS"] / min(p.relative[o] for o in NAMES[:2]) for p in points])
+    ratio = np.array(
+        [p.relative["IDUE-PS"] / min(p.relative[o] for o in NAMES[:2]) for p in points]
+    )
     small = [p for p in points if p.epsilon <= 1 or p.k <= 20]
     worst = min(small, key=lambda point: _lead(point)[1])
     ranked = [_lead(point, RANKED) for point in large]

@@ -30,11 +30,15 @@ def reproduce(setting: Setting) -> Result:
         return Result("ID-LDP, figures 8 and 9: the padding length", about, [skipped])
     runs = {
         small_name: _Run(small, 20, range(1, 9), setting),
-        large_name: _Run(large, 100, setting.pick((*range(1, 16), 20, 25), (1, 3, 5, 8, 12)), setting),
+        large_name: _Run(
+            large, 100, setting.pick((*range(1, 16), 20, 25), (1, 3, 5, 8, 12)), setting
+        ),
     }
     tables, figures = [], []
     for name, run in runs.items():
-        tables.append(Table.over(f"{name}: expected RE({run.top})", "length", run.lengths, run.curves))
+        tables.append(
+            Table.over(f"{name}: expected RE({run.top})", "length", run.lengths, run.curves)
+        )
         titles = (f"{name}: RE({run.top}) of IDUE-PS", "padding length", f"RE({run.top})")
         figures.append(lines(run.lengths, run.curves, titles, measured=run.measured))
     sizes = ", ".join(f"{name} {run.mean_size:.2f}" for name, run in runs.items())
@@ -110,7 +114,8 @@ def _claims(runs: dict[str, _Run]) -> list[Claim]:
             "dominates (here: less than half as much as with a large one).",
             SOURCE,
             drops[0] < drops[1] / 2,
-            f"From e = 2 to 4 RE falls by a factor {drops[0]:.2f} at length {large.lengths[short]}, "
+            f"From e = 2 to 4 RE falls by a factor {drops[0]:.2f} at "
+            f"length {large.lengths[short]}, "
             f"by {drops[1]:.2f} at {large.lengths[-1]}.",
         ),
         Claim(

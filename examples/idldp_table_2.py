@@ -83,7 +83,10 @@ def total_range(noise: np.ndarray, signal: np.ndarray) -> tuple[float, float]:
 
 
 def _range_of_idue(best: UnaryTable, rounded: UnaryTable) -> Claim:
-    exact, printed = total_range(best.noise, best.signal), total_range(rounded.noise, rounded.signal)
+    exact, printed = (
+        total_range(best.noise, best.signal),
+        total_range(rounded.noise, rounded.signal),
+    )
     by_terms = total_range(PRINTED_NOISE, PRINTED_SIGNAL)
     by_rounding = (
         np.array_equal(np.round([best.a, best.b], 2), [PRINTED_A, PRINTED_B])

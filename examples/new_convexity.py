@@ -34,7 +34,9 @@ def reproduce(setting: Setting) -> Result:
         counts["a, b"].append(_midpoints(policy, ends, (_to_table, _to_log_odds)))
     total = policies * pairs
     log_odds, table = (
-        Count(sum(c.infeasible for c in each), sum(c.above for c in each), max(c.worst for c in each))
+        Count(
+            sum(c.infeasible for c in each), sum(c.above for c in each), max(c.worst for c in each)
+        )
         for each in counts.values()
     )
     rows = [

@@ -37,16 +37,16 @@ def reproduce(setting: Setting) -> Result:
                 "ID-LDP, Lemma 1 and section VII",
                 bool(np.all(used <= largest + 1e-9)),
                 f"For the error the bound is lower: the default setting saturates at "
-                f"{np.min(used / epsilons):.2f} to {np.max(used / epsilons):.2f} times the smallest "
-                f"budget.",
+                f"{np.min(used / epsilons):.2f} to {np.max(used / epsilons):.2f} times the "
+                f"smallest budget.",
             ),
             Claim(
                 "Beyond the saturation point budget buys nothing, below it does.",
                 "this project",
                 bool(np.ptp(beyond) < 1e-9 * beyond[0] and np.all(slope < 0)),
-                f"At e = 1 the point is {point:.4f}. With the third budget from {tops[0]:g} to there "
-                f"the error falls from {errors[0]:.2f} to {beyond[0]:.2f}; up to {tops[-1]:g} it "
-                f"moves by a relative {np.ptp(beyond) / beyond[0]:.0e}.",
+                f"At e = 1 the point is {point:.4f}. With the third budget from {tops[0]:g} to "
+                f"there the error falls from {errors[0]:.2f} to {beyond[0]:.2f}; up to "
+                f"{tops[-1]:g} it moves by a relative {np.ptp(beyond) / beyond[0]:.0e}.",
             ),
         ],
         [Table.over("Default setting", "epsilon", epsilons, columns)],

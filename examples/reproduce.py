@@ -13,7 +13,6 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from multiprocessing import get_context
-from pathlib import Path
 
 from plotly.offline import get_plotlyjs
 from reproduction.page import as_json, page
@@ -30,6 +29,7 @@ SCRIPTS = (
     *("bisample_table_2", "bisample_figure_3", "bisample_figure_4", "bisample_figure_5"),
     *("bisample_figure_6", "sampling_figure_3", "sampling_figures_4_to_7"),
     *("new_convexity", "new_certificate", "new_reduction", "new_saturation"),
+    *("new_padding_length", "new_joint_allocation"),
 )
 LONGEST = ("bisample_figure_4", "idldp_figure_7", "bisample_figure_6", "new_certificate")
 HEADING = "The papers, reproduced"
@@ -62,7 +62,12 @@ def run_all(setting: Setting, console: Console) -> tuple[dict[str, Result], dict
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # two processes, two cores
     done: dict[str, Result] = {}
     failed: dict[str, Exception] = {}
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
     order = sorted(SCRIPTS, key=lambda name: LONGEST.index(name) if name in LONGEST else 99)
     with (
         Progress(*columns, console=console) as progress,

@@ -18,7 +18,9 @@ def reproduce(setting: Setting) -> Result:
     path = setting.file("breast-cancer.csv")
     if path is None:
         skipped = "Skipped: no breast-cancer.csv in the folder."
-        claim = Claim("The error stays constant as the No people grow.", "figures 4 to 7", None, skipped)
+        claim = Claim(
+            "The error stays constant as the No people grow.", "figures 4 to 7", None, skipped
+        )
         return Result(title, skipped, [claim])
     claims, tables, figures = [], [], []
     for name, column in COLUMNS.items():
@@ -32,7 +34,10 @@ def reproduce(setting: Setting) -> Result:
         tables.append(Table(f"{name}: absolute error at 95 %, in people", columns, rows))
         for people, part, number in ((SMALL, small, 0), (LARGE, large, 1)):
             figure = 4 + 2 * number + list(COLUMNS).index(name)
-            series = {"Sampling Privacy": [r.sampling for r in part], "two coins": [r.coins for r in part]}
+            series = {
+                "Sampling Privacy": [r.sampling for r in part],
+                "two coins": [r.coins for r in part],
+            }
             titles = (f"Figure {figure}: {name}, {people:,} people", name, "error at 95 %, people")
             figures.append(bars(list(counts), series, titles))
         claims += _claims(name, small, large, setting)
@@ -58,8 +63,8 @@ def _claims(name: str, small: list[Row], large: list[Row], setting: Setting) -> 
             f"{name}: the error of Sampling Privacy stays constant as the No people grow.",
             source,
             all(a.sampling == b.sampling for a, b in zip(small, large, strict=True)),
-            f"The variance has no term of theirs. Simulated, {most.group}: {drawn[0]:.2f} people at "
-            f"286, {drawn[1]:.2f} at 10,000; computed {most.sampling:.2f}.",
+            f"The variance has no term of theirs. Simulated, {most.group}: {drawn[0]:.2f} people "
+            f"at 286, {drawn[1]:.2f} at 10,000; computed {most.sampling:.2f}.",
         ),
         Claim(
             f"{name}: the error of randomized response grows quickly.",
@@ -71,8 +76,8 @@ def _claims(name: str, small: list[Row], large: list[Row], setting: Setting) -> 
             f"{name}: Sampling Privacy has the smaller error at 10,000 people.",
             source,
             all(row.sampling < row.coins for row in large),
-            f"{max(row.sampling / row.coins for row in large):.0%} of randomized response's at most; "
-            f"at 286 people randomized response is better in {better} of {len(small)} groups.",
+            f"{max(row.sampling / row.coins for row in large):.0%} of randomized response's at "
+            f"most; at 286 randomized response is better in {better} of {len(small)} groups.",
         ),
     ]
 

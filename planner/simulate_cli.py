@@ -24,6 +24,7 @@ from planner.survey_file import load_survey
 __all__ = ["simulate"]
 
 KINDS = ("categorical", "item-set")
+_TOP = 10
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -40,7 +41,10 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     first_item: Annotated[
         bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
     ] = False,
-    top: Annotated[int, typer.Option(help="Judge by this many most frequent items.")] = 10,
+    top: Annotated[
+        int | None,
+        typer.Option(help="Judge by this many most frequent items [10, or all that occur]."),
+    ] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     question: Annotated[
         str, typer.Option(help="Name of the question, if the survey has several.")
@@ -56,6 +60,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
     assignment = assign_levels(asked, answers.labels, place_rng)
     length = _padding_length(asked, answers)
+    if top is None:
+        top = min(_TOP, int(np.count_nonzero(answers.counts)))
     mechanisms = build_mechanisms(assignment, length)
     console = Console(stderr=True, markup=False, emoji=False)
     columns = (

@@ -146,7 +146,7 @@ def _show_allocation(console: Console, plan: WholePlan) -> None:
         "upper bound.",
     )
     console.print(design_sentence(plan))
-    gap = max(found.relative_gap, 1e-12)
+    gap = max(found.relative_gap, 1e-9)  # the digits below are rounding noise
     console.print(f"The shares are proven best to within a factor of 1 + {gap:.0e}.")
     console.print()
     _show_spending(console, plan)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from planner.palette import CYCLE
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 __all__ = ["bars", "lines"]
 
-# Okabe and Ito: told apart by colour-blind readers.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#000000")
 DASHES = ("solid", "dash", "dot", "dashdot")
 Series = Mapping[str, Sequence[float]]
 
 
-def lines(  # noqa: PLR0913 - all but three have defaults
+def lines(
     x: Sequence[float],
     series: Series,
     titles: tuple[str, str, str],
@@ -30,11 +30,11 @@ def lines(  # noqa: PLR0913 - all but three have defaults
 
     figure = Figure()
     for i, (name, values) in enumerate(series.items()):
-        line = {"color": PALETTE[i % len(PALETTE)], "dash": DASHES[i % len(DASHES)]}
+        line = {"color": CYCLE[i % len(CYCLE)], "dash": DASHES[i % len(DASHES)]}
         figure.add_scatter(x=list(x), y=list(values), name=name, mode="lines", line=line)
     for name, values in (measured or {}).items():
         i = list(series).index(name)
-        dot = {"color": PALETTE[i % len(PALETTE)], "symbol": i, "size": 8}
+        dot = {"color": CYCLE[i % len(CYCLE)], "symbol": i, "size": 8}
         figure.add_trace(
             Scatter(
                 x=list(x),
@@ -56,7 +56,7 @@ def bars(
 
     figure = Figure(
         [
-            Bar(x=list(x), y=list(values), name=name, marker_color=PALETTE[i % len(PALETTE)])
+            Bar(x=list(x), y=list(values), name=name, marker_color=CYCLE[i % len(CYCLE)])
             for i, (name, values) in enumerate(series.items())
         ]
     )
@@ -69,7 +69,7 @@ def _dressed(figure: Figure, titles: tuple[str, str, str], log_x: bool, log_y: b
     figure.update_layout(
         title={"text": title, "font": {"size": 15}},
         xaxis_title=x_title,
-        yaxis={"title": y_title, "exponentformat": "power"},
+        yaxis={"title": y_title, "exponentformat": "power" if log_y else "none"},
         template="plotly_white",
         height=420,
         margin={"l": 70, "r": 20, "t": 50, "b": 50},

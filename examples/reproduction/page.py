@@ -23,6 +23,7 @@ th, td { border-bottom: 1px solid #ddd; padding: .25rem .6rem; text-align: left;
   vertical-align: top; }
 .numbers td:not(:first-child), .numbers th:not(:first-child) { text-align: right;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
+.claims th[colspan] { padding-top: 1.25rem; }
 .scroll { overflow-x: auto; }
 .verdict { font-weight: 600; white-space: normal; min-width: 7rem; }
 .yes { color: #00664a; } .no { color: #a32a00; } .partly { color: #7a5200; } .open { color: #555; }
@@ -43,7 +44,7 @@ def page(results: Mapping[str, Result], heading: str, about: str, plotly_js: str
     contents = "".join(
         f'<li><a href="#{name}">{escape(result.title)}</a></li>' for name, result in results.items()
     )
-    rows = "".join(_claim_row(name, claim) for name, claim in claims)
+    rows = "".join(_claim_rows(name, result) for name, result in results.items())
     return f"""<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{escape(heading)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -52,8 +53,9 @@ def page(results: Mapping[str, Result], heading: str, about: str, plotly_js: str
 <p><strong>{len(claims)} claims: {listed}.</strong> Verdicts are computed from the numbers beside
 them.</p>
 <details><summary>Contents</summary><ul>{contents}</ul></details>
-<h2>Claims</h2><div class="scroll"><table>
-<tr><th>verdict</th><th>claim</th><th>numbers</th></tr>{rows}</table></div>
+<h2>Claims</h2><div class="scroll"><table class="claims"><colgroup><col style="width: 18%">
+<col style="width: 40%"><col></colgroup><tr><th>verdict</th><th>claim</th>
+<th>numbers</th></tr>{rows}</table></div>
 {"".join(_section(name, result) for name, result in results.items())}
 </body></html>
 """
@@ -113,11 +115,13 @@ def _section(name: str, result: Result) -> str:
     )
 
 
-def _claim_row(name: str, claim: Claim) -> str:
-    return (
+def _claim_rows(name: str, result: Result) -> str:
+    title = f'<tr><th colspan="3"><a href="#{name}">{escape(result.title)}</a></th></tr>'
+    return title + "".join(
         f'<tr><td class="verdict {_class(claim)}">{escape(_capital(claim.verdict))}</td>'
-        f'<td>{escape(claim.text)}<br><a class="source" href="#{name}">{escape(claim.source)}</a>'
-        f"</td><td>{escape(claim.numbers)}</td></tr>"
+        f'<td>{escape(claim.text)} <span class="source">({escape(claim.source)})</span></td>'
+        f"<td>{escape(claim.numbers)}</td></tr>"
+        for claim in result.claims
     )
 
 

@@ -78,7 +78,8 @@ class Table:
     ) -> Table:
         """One row per ``x``, one column per series."""
         rows = [
-            (_text(at) if isinstance(at, int) else f"{at:g}", *row) for at, row in zip(x, zip(*series.values(), strict=True), strict=True)
+            (_text(at) if isinstance(at, int) else f"{at:g}", *row)
+            for at, row in zip(x, zip(*series.values(), strict=True), strict=True)
         ]
         return cls(title, (name, *series), rows)
 

@@ -71,7 +71,7 @@ def test_all_retail_users_from_plan_to_estimates(retail):
     )  # fmt: skip
     reports = place / "reports.parquet"
     shown = command("aggregate", place / "params.json", reports, "--out", place / "est.parquet")
-    assert "88,162 reports in 1 files counted" in shown.output
+    assert "88,162 reports in 1 file counted" in shown.output
     assert "SUSPICIOUS" not in shown.output
     table = pq.read_table(place / "est.parquet").to_pylist()
     assert sorted(row["answer"] for row in table) == sorted(items)
