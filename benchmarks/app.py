@@ -76,7 +76,7 @@ async def edit_for_a_while(address: str, number: int) -> tuple[list[float], str]
         end = time.perf_counter() + SECONDS
         await asyncio.sleep(PAUSE * number / SESSIONS)
         while time.perf_counter() < end:
-            epsilon = f"{0.5 + number / 10 + len(times) / 1000:.4f}"
+            epsilon = f"{0.5 + (number + SESSIONS * len(times)) / 700:.4f}"
             rows = {"edited_rows": {"0": {"epsilon": epsilon}}, "added_rows": [], "deleted_rows": []}
             before = client.total
             times.append(await client.run(rows))

@@ -77,7 +77,11 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
     from plotly.graph_objects import Scatter
 
     total = Scatter(
-        x=curve.scale, y=curve.total_error, name="all items", line={"color": GREY, "width": 3}
+        x=curve.scale,
+        y=curve.total_error,
+        name="all items",
+        mode="lines",
+        line={"color": GREY, "width": 3, "shape": "spline"},
     )
     figure = _figure(total)
     for i in range(min(policy.size, _MOST_LEVELS)):
@@ -86,7 +90,12 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
                 x=curve.scale,
                 y=curve.level_errors[:, i],
                 name=f"a rare item of {policy.names[i]!r}",
-                line={"color": CYCLE[i % len(CYCLE)], "dash": _DASHES[i % len(_DASHES)]},
+                mode="lines",
+                line={
+                    "color": CYCLE[i % len(CYCLE)],
+                    "dash": _DASHES[i % len(_DASHES)],
+                    "shape": "spline",
+                },
             )
         )
     now = float(np.exp(np.interp(0.0, np.log(curve.scale), np.log(curve.total_error))))
@@ -216,9 +225,7 @@ def _figure(*traces: object) -> Figure:
 
     figure = Figure(list(traces))
     figure.update_layout(
-        template="plotly_white",
         margin={"l": 60, "r": 20, "t": 40, "b": 50},
-        font={"family": "system-ui, sans-serif", "size": 13},
         height=360,
     )
     return figure

@@ -58,23 +58,21 @@ def budget_figure(table: UnaryTable) -> Figure:
         marker={"color": palette.SKY},
         hovertemplate="%{x}: epsilon %{y:.4f}<extra></extra>",
     )
-    figure = Figure(bars)
     limit = table.saturation_epsilon
-    if limit is not None:
-        figure.add_hline(
-            limit,
-            line={"color": palette.RED, "dash": "dash"},
-            annotation_text=f"saturation at {limit:.3f}",
-            annotation_position="top left",
-        )
     top = max(float(policy.epsilons[shown].max()), limit or 0.0)
-    figure.update_layout(
-        height=280,
-        margin={"l": 8, "r": 8, "t": 8, "b": 40},
-        yaxis={"title": "epsilon (less private upwards)", "range": [0, 1.15 * top]},
-        xaxis={"type": "category", "automargin": True},
-    )
-    return figure
+    layout = {
+        "height": 280,
+        "margin": {"l": 8, "r": 8, "t": 8, "b": 40},
+        "yaxis": {"title": {"text": "epsilon (less private upwards)"}, "range": [0, 1.15 * top]},
+        "xaxis": {"type": "category", "automargin": True},
+    }
+    if limit is not None:
+        across = {"xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit, "type": "line"}
+        layout["shapes"] = [across | {"line": {"color": palette.RED, "dash": "dash"}}]
+        note = {"text": f"saturation at {limit:.3f}", "showarrow": False}
+        place = {"xref": "paper", "x": 0, "xanchor": "left", "y": limit, "yanchor": "bottom"}
+        layout["annotations"] = [note | place]
+    return Figure(bars, layout)
 
 
 def _number(value: float) -> str:

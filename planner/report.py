@@ -107,4 +107,7 @@ def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
 
 def _chart(figure: Any) -> str:
     """The chart without the library, which the page has once."""
+    figure.update_layout(
+        template="plotly_white", font={"family": "system-ui, sans-serif", "size": 13}
+    )
     return figure.to_html(full_html=False, include_plotlyjs=False, config=_CHART)

@@ -180,18 +180,29 @@ def _scale(question: Question, users: int) -> None:
             "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
         )
     with numbers:
-        picked = np.unique(np.linspace(0, curve.scale.size - 1, 9).round().astype(int))
         show.table(
             {
-                "factor": curve.scale[picked].round(3),
-                "largest epsilon": (curve.scale[picked] * policy.epsilons.max()).round(3),
-                "total error, people": (users * curve.total_error[picked]).round(1),
+                "factor": curve.scale,
+                "largest epsilon": (curve.scale * policy.epsilons.max()).round(3),
+                "total error, people": (users * curve.total_error).round(1),
             }
         )
 
 
 def _inverse(question: Question, users: int) -> None:
     st.subheader("The other way round: from an error to budgets")
+    chosen = kept(
+        st.toggle,
+        "Set a target error, get the budgets",
+        "inverse",
+        st.session_state.get("inverse", False),
+    )
+    st.session_state["inverse"] = chosen
+    if chosen:
+        _targets(question, users)
+
+
+def _targets(question: Question, users: int) -> None:
     names = question.policy.names
     kind, value, level = st.columns(3, vertical_alignment="bottom")
     with kind:

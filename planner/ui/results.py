@@ -13,17 +13,20 @@ import numpy as np
 
 from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.frequency import QuestionPlan, plan_question
-from planner.planning.frontier import Frontier, frontier, usual_scales
+from planner.planning.frontier import Frontier, frontier
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
 from planner.planning.question_blocks import padding_of
 from planner.planning.targets import BudgetAnswer, smallest_budgets
+from planner.policy import MAX_EPSILON
 from planner.survey import Question
 from planner.target import Target
+from planner.ui.workers import compute
 
 __all__ = ["Answer", "answer", "error_curve", "root", "target_answer"]
 
 _ENTRIES = 64
+_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +52,10 @@ def answer(question: Question, users: int) -> Answer:
     PlannerError
         The question cannot be planned; nothing is remembered then.
     """
+    return compute(_answer, question, users)
+
+
+def _answer(question: Question, users: int) -> Answer:
     padding, length, objective = padding_of(question, users)
     plan = plan_question(question, objective=objective)
     if question.kind == "item-set":
@@ -61,13 +68,20 @@ def answer(question: Question, users: int) -> Answer:
 
 @lru_cache(maxsize=_ENTRIES)
 def error_curve(question: Question, users: int) -> Frontier:
-    """Error against a common scale of the budgets; fewer points where each is costly."""
+    """Error against a common scale of the budgets: halved and doubled twice, where allowed.
+
+    Five points draw the curve, which is nearly straight on logarithmic axes.
+    """
+    return compute(_error_curve, question, users)
+
+
+def _error_curve(question: Question, users: int) -> Frontier:
     policy = question.policy
-    if policy.rule_name == "matrix":
-        points = 9 if policy.size <= 4 else 5
-    else:
-        points = 41 if policy.size <= 1000 else 9
-    return frontier(policy, users, usual_scales(policy, points))
+    rule = policy.rule
+    largest = float(policy.epsilons.max())
+    if not isinstance(rule, str):
+        largest = max(largest, float(rule[np.isfinite(rule)].max()))
+    return frontier(policy, users, [x for x in _SCALES if x * largest <= MAX_EPSILON])
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -75,7 +89,7 @@ def target_answer(
     question: Question, users: int, target: Target, adjustable: tuple[str, ...] | None
 ) -> BudgetAnswer:
     """The smallest budgets that reach a target."""
-    return smallest_budgets(question.policy, users, target, adjustable=adjustable)
+    return compute(smallest_budgets, question.policy, users, target, "opt0", adjustable)
 
 
 def root(error_per_user: float, users: int) -> float:

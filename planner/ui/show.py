@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import plotly.io
 import streamlit as st
 
 from planner.ui.state import session
@@ -52,9 +53,11 @@ def problems(sentences: Sequence[str], rest: str) -> None:
     st.warning("\n".join([*shown, "", rest]))
 
 
+plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each
+
+
 def chart(figure: Figure, key: str, alt: str) -> None:
     """A chart that follows the theme; ``alt`` says in words what it shows."""
-    figure.layout.template = figure.layout.font = None  # the app's theme has both
     st.plotly_chart(figure, key=key, config=_CHART, alt=alt)
 
 

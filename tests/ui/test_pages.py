@@ -124,6 +124,7 @@ def test_sets_of_answers_and_back_without_losing_what_was_typed(budgets):
 
 
 def test_from_a_target_to_budgets_and_into_the_table(budgets):
+    by_label(budgets.toggle, "Set a target error, get the budgets").set_value(True).run()
     by_label(budgets.text_input, "this share of all people").set_value("0.8 %").run()
     assert "smallest budgets that meet the targets" in words(budgets)
     by_label(budgets.button, "Put these budgets into the table").click().run()
@@ -134,6 +135,7 @@ def test_from_a_target_to_budgets_and_into_the_table(budgets):
 
 
 def test_an_impossible_target_says_why(budgets):
+    by_label(budgets.toggle, "Set a target error, get the budgets").set_value(True).run()
     by_label(budgets.toggle, "Only some budgets may change").set_value(True).run()
     by_label(budgets.text_input, "this share of all people").set_value("0.1 %").run()
     assert "Impossible, because 'severe' stays at 1.386" in words(budgets)
