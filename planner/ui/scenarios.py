@@ -68,8 +68,6 @@ def _compare(built: Built) -> None:
     left, right = st.columns(2)
     first = left.selectbox("Compare", options, index=0, key="compare-first")
     second = right.selectbox("with", options, index=len(options) - 1, key="compare-second")
-    if first is None or second is None:
-        return
     try:
         plans = []
         for name in (first, second):
