@@ -39,7 +39,7 @@ def test_survey_files(name, pytestconfig):
         ("s.toml", b"\xff\xfe", "UTF-8"),
         ("s.toml", b"", "missing"),
         ("p.json", b"{}", "not a parameter file"),
-        ("p.json", b"[", "not valid JSON"),
+        ("p.json", b"[", "Invalid JSON"),
     ],
 )
 def test_what_is_not_right_is_named_by_its_own_name(name, data, words):
