@@ -38,7 +38,7 @@ reproduce: $(VENV)/run.stamp
 	$(BIN)/python examples/reproduce.py --data $(DATA) --out build
 
 docs: $(VENV)/test.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file .ci/mkdocs.yml
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .

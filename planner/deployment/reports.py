@@ -43,7 +43,7 @@ Key = tuple[str, int | None]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_ROW_GROUP_BYTES = 256 * 2**20
 MAX_JSON_BYTES = 64 * 2**20
-_ROW_GROUP_BYTES = 16 * 2**20
+_ROW_GROUP_BYTES = 8 * 2**20
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
@@ -184,7 +184,7 @@ def read_batches(path: str | Path, parameters: str, sizes: dict[Key, int]) -> It
 
 def _parquet(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
     check_seal(path)
-    with pq.ParquetFile(path, memory_map=True) as file:
+    with pq.ParquetFile(path) as file:
         key, file_id = _about(file)
         if key not in sizes:
             raise InputError("question and round", key, "ones of the parameter file")

@@ -8,8 +8,8 @@ damage, not malice: whoever can write a file can seal it.
 
 from __future__ import annotations
 
-import mmap
 from pathlib import Path
+from typing import BinaryIO
 
 from xxhash import xxh3_128
 
@@ -20,8 +20,8 @@ __all__ = ["check_seal", "seal"]
 _MAGIC = b"LDPRSEAL"
 _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
-_LEAST = 4 + _SIZE + _TAIL
-_CHUNK = 2**24
+_FRAME = b"PAR1"
+_CHUNK = 2**20
 
 
 def seal(path: str | Path) -> None:
@@ -33,10 +33,12 @@ def seal(path: str | Path) -> None:
         It is not a complete Parquet file.
     """
     with Path(path).open("r+b") as file:
-        data = file.read()
-        start = _footer_start(data)
+        start = _footer_start(file)
         file.seek(start)
-        file.write(_MAGIC + _checksum(data, start, start) + data[start:])
+        footer = file.read()
+        digest = _checksum(file, start, start)
+        file.seek(start)
+        file.write(_MAGIC + digest + footer)
 
 
 def check_seal(path: str | Path) -> None:
@@ -48,32 +50,42 @@ def check_seal(path: str | Path) -> None:
         There is none, or the file is not what was sealed.
     """
     with Path(path).open("rb") as file:
-        if file.seek(0, 2) < _LEAST:
-            raise InputError("length", file.tell(), f"at least {_LEAST} bytes")
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            footer = _footer_start(data)
-            start = footer - _SIZE
-            if start < 4 or data[start : start + len(_MAGIC)] != _MAGIC:
-                raise InputError("seal", "missing", "before the footer of a report file")
-            if data[start + len(_MAGIC) : footer] != _checksum(data, start, footer):
-                raise InputError("checksum", "another", "that of the sealed file")
+        footer = _footer_start(file)
+        start = footer - _SIZE
+        if start < len(_FRAME):
+            raise InputError("seal", "missing", "before the footer of a report file")
+        file.seek(start)
+        found = file.read(_SIZE)
+        if found[: len(_MAGIC)] != _MAGIC:
+            raise InputError("seal", "missing", "before the footer of a report file")
+        if found[len(_MAGIC) :] != _checksum(file, start, footer):
+            raise InputError("checksum", "another", "that of the sealed file")
 
 
-def _footer_start(data: bytes | mmap.mmap) -> int:
-    if data[:4] != b"PAR1" or data[-4:] != b"PAR1":
+def _footer_start(file: BinaryIO) -> int:
+    length = file.seek(0, 2)
+    if length < 2 * len(_FRAME) + 4:
+        raise InputError("length", length, "that of a complete Parquet file")
+    file.seek(-_TAIL, 2)
+    tail = file.read()
+    file.seek(0)
+    if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
         raise InputError("frame", "damaged", "that of a complete Parquet file")
-    start = len(data) - _TAIL - int.from_bytes(data[-_TAIL:-4], "little")
-    if start < 4:
+    start = length - _TAIL - int.from_bytes(tail[:4], "little")
+    if start < len(_FRAME):
         raise InputError("footer", "damaged", "that of a complete Parquet file")
     return start
 
 
-def _checksum(data: bytes | mmap.mmap, end: int, resume: int) -> bytes:
+def _checksum(file: BinaryIO, end: int, resume: int) -> bytes:
     """Of all bytes but those from ``end`` to ``resume``."""
     checksum = xxh3_128()
-    with memoryview(data) as view:
-        for first, last in ((0, end), (resume, len(data))):
-            for place in range(first, last, _CHUNK):
-                with view[place : min(place + _CHUNK, last)] as part:
-                    checksum.update(part)
+    buffer = memoryview(bytearray(_CHUNK))
+    file.seek(0)
+    while end > file.tell():
+        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])  # type: ignore[attr-defined]
+        checksum.update(buffer[:size])
+    file.seek(resume)
+    while size := file.readinto(buffer):  # type: ignore[attr-defined]
+        checksum.update(buffer[:size])
     return checksum.digest()

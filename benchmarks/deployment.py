@@ -1,0 +1,160 @@
+"""Deployment beside its peer and the machine's limits: client, randomising, collecting.
+
+Run by hand: ``python benchmarks/deployment.py``. It writes 1.3 GB of reports to a temporary
+directory and removes them. The figures behind docs/scale.md.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
+
+from planner import Level, Question, Survey
+from planner.deployment import Client, read_parameters, write_parameters
+from planner.deployment.building import parameters_from_plan
+from planner.deployment.bulk import draw_unary
+from planner.deployment.cluster import dask_engine
+from planner.deployment.collector import Engine, collect, local_engine
+from planner.deployment.isolated import isolated_engine
+from planner.deployment.laws import UnaryLaw
+from planner.deployment.parameters import Parameters
+from planner.deployment.reports import ReportWriter
+from planner.mechanisms.unary import draw_reports
+from planner.planning.frequency import plan_survey
+
+REPORTS, ITEMS, FILES = 10**7, 1024, 10
+KEY = ("q", None)
+
+
+def figures() -> list[Figure]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        parameters = planned(ITEMS)
+        write_parameters(folder / "params.json", parameters)
+        write_reports(parameters, folder)
+        return [
+            client_report(),
+            randomising(parameters),
+            *collecting(parameters, folder),
+            memory(folder),
+        ]
+
+
+def planned(items: int) -> Parameters:
+    """Three levels e (1, 1.2, 2), 5/5/90 % of the items."""
+    few = items // 20
+    counts = zip((1.0, 1.2, 2.0), (few, few, items - 2 * few), strict=True)
+    levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
+    return parameters_from_plan(plan_survey(Survey("s", REPORTS, (Question("q", levels),))))
+
+
+def law_of(parameters: Parameters) -> UnaryLaw:
+    law = parameters.questions[0].law
+    assert isinstance(law, UnaryLaw)
+    return law
+
+
+def write_reports(parameters: Parameters, folder: Path) -> None:
+    law, rng = law_of(parameters), np.random.default_rng(1)
+    level = np.array(law.levels.level_of())
+    a, b = (np.array(column, dtype=np.uint32)[level] for column in (law.a, law.b))
+    part = 10**5
+    for number in range(FILES):
+        path = folder / f"{number}.parquet"
+        with ReportWriter(path, parameters.hash, KEY, law.bits // 8) as writer:
+            for _ in range(REPORTS // FILES // part):
+                reports = draw_reports(rng.integers(ITEMS, size=part), a, b, rng)
+                writer.write(reports.view(np.uint8).reshape(part, -1))
+
+
+def client_report() -> Figure:
+    client = Client(planned(1000).model_dump(mode="json"))
+    time_taken = seconds(lambda: [client.report("q", 7) for _ in range(100)]) / 100
+    entropy = seconds(lambda: [os.urandom(4000) for _ in range(100)]) / 100
+    return Figure(
+        "client: one report over 1,000 items",
+        f"{time_taken * 1e3:.2f} ms",
+        "under 5 ms",
+        time_taken < 5e-3,
+        "",
+        f"4,000 bytes of entropy take {entropy * 1e3:.3f} ms ({entropy / time_taken:.0%})",
+    )
+
+
+def randomising(parameters: Parameters) -> Figure:
+    law, true = law_of(parameters), np.zeros(100_000, dtype=np.int64)
+    time_taken = seconds(lambda: draw_unary(law, true))
+    entropy = seconds(lambda: [os.urandom(2**20) for _ in range(98)])  # a byte a bit
+    rate = true.size / time_taken
+    return Figure(
+        f"perturb: reports of {ITEMS:,} items from the system's entropy",
+        f"{rate:,.0f} a second",
+        "",
+        None,
+        "",
+        f"one core's entropy alone: {true.size / entropy:,.0f} a second",
+    )
+
+
+def collecting(parameters: Parameters, folder: Path) -> list[Figure]:
+    size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    reading = seconds(lambda: read_all(folder))
+    found = [
+        _collected("threads", parameters, folder, size, reading, local_engine),
+        _collected("isolated processes", parameters, folder, size, reading, isolated_engine),
+    ]
+    from distributed import LocalCluster
+
+    with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
+        engine = dask_engine(cluster.scheduler_address)
+        found.append(_collected("Dask cluster", parameters, folder, size, reading, engine))
+    return found
+
+
+def _collected(
+    name: str, parameters: Parameters, folder: Path, size: int, reading: float, engine: Engine
+) -> Figure:
+    time_taken = seconds(lambda: collect(parameters, [folder], engine=engine))
+    done = collect(parameters, [folder], engine=engine)
+    assert done.sums[KEY].users == REPORTS
+    assert not done.suspicious
+    share = reading / time_taken
+    required = name == "threads"
+    return Figure(
+        f"aggregate {REPORTS:,} reports x {ITEMS:,} items, {size / 1e9:.2f} GB, {name}",
+        f"{time_taken:.2f} s, {REPORTS / time_taken:,.0f} reports/s",
+        "half the speed of reading alone" if required else "",
+        share >= 0.5 if required else None,
+        f"pyarrow reads in {reading:.2f} s: {share:.2f} of its speed",
+        f"memory bandwidth: {size / time_taken / read_bandwidth():.0%} of one core's",
+    )
+
+
+def read_all(folder: Path) -> None:
+    for path in folder.glob("*.parquet"):
+        pq.read_table(path, columns=["report"])
+
+
+def memory(folder: Path) -> Figure:
+    small = peak_megabytes(partial(collect_some, folder, 1))
+    large = peak_megabytes(partial(collect_some, folder, FILES))
+    return Figure(
+        f"peak memory, {REPORTS // FILES:,} and {REPORTS:,} reports",
+        f"{small:.0f} and {large:.0f} MB",
+        "under 1,000 MB",
+        max(small, large) < 1000,
+    )
+
+
+def collect_some(folder: Path, files: int) -> None:
+    collect(read_parameters(folder / "params.json"), sorted(folder.glob("*.parquet"))[:files])
+
+
+if __name__ == "__main__":
+    show(figures())
