@@ -5,6 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8501
+APT_IS_OURS := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
+APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+  apt-get install -y -qq --no-install-recommends
 DATA ?= ../shared/data
 
 .PHONY: help run test bench reproduce docs format clean
@@ -21,7 +24,7 @@ help:
 run: $(VENV)/run.stamp
 	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
 
-test: $(VENV)/test.stamp chromium
+test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -35,7 +38,7 @@ reproduce: $(VENV)/run.stamp
 	$(BIN)/python examples/reproduce.py --data $(DATA) --out build
 
 docs: $(VENV)/test.stamp
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file .ci/mkdocs.yml
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
@@ -47,8 +50,7 @@ clean:
 # Debian ships venv apart from Python; as root we can fetch it, others are told.
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && apt-get install -y -qq python3-venv && $(PYTHON) -m venv $(VENV); \
+	  if $(APT_IS_OURS); then $(APT_INSTALL) python3-venv && $(PYTHON) -m venv $(VENV); \
 	  else echo "Python's venv module is missing: install the package python3-venv."; exit 1; fi; }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
@@ -60,10 +62,15 @@ $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[test,cluster,docs]'
 	@touch $@ $(VENV)/run.stamp
 
-# Browser tests use the system's Chromium; Playwright's own where apt is not ours to use.
-.PHONY: chromium
+# Browser tests use the system's Chromium (Playwright's own where apt is not ours to use), and
+# the JavaScript client's tests use Node.
+.PHONY: chromium node
 chromium: $(VENV)/test.stamp
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
-	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  if $(APT_IS_OURS); then $(APT_INSTALL) chromium >/dev/null; \
 	  else $(BIN)/python -m playwright install chromium; fi; }
+
+node:
+	@command -v node >/dev/null || { \
+	  if $(APT_IS_OURS); then $(APT_INSTALL) nodejs >/dev/null; \
+	  else echo "Node 20 or newer is missing: install the package nodejs."; exit 1; fi; }

@@ -75,7 +75,7 @@ class _Run:
             table = found[IDUE].table
             for column, seed in enumerate(seeds):
                 home = fr.assign(counts.size, epsilon, seed).level_of[best]
-                variance = n * table.noise[home] + counts[best] * table.signal[home]
+                variance = fr.single_item_variance(table, home, counts[best], n)
                 own = fr.relative_error(np.zeros(TOP), variance, counts[best], TOP)
                 self.others[row, column] = own / plain
 

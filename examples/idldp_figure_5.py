@@ -9,6 +9,8 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
+from planner.datasets import Answers
+
 EPSILONS = (2.0, 4.0)
 SOURCE = "section VII-A, figure 5"
 
@@ -43,15 +45,16 @@ def reproduce(setting: Setting) -> Result:
     )
 
 
-def _by_top(answers, epsilon: float, tops: list[int], seeds: range) -> dict[str, np.ndarray]:
+def _by_top(
+    answers: Answers, epsilon: float, tops: list[int], seeds: range
+) -> dict[str, np.ndarray]:
     """RE(k) by mechanism, ``(assignments, tops)``."""
     errors: dict[str, list[list[float]]] = {}
     found = fr.mechanisms(fr.assign(answers.counts.size, epsilon))
     for seed in seeds:
         home = fr.assign(answers.counts.size, epsilon, seed).level_of
         for name, mechanism in found.items():
-            table = mechanism.table
-            variance = answers.users * table.noise[home] + answers.counts * table.signal[home]
+            variance = fr.single_item_variance(mechanism.table, home, answers.counts, answers.users)
             bias = np.zeros(variance.size)
             row = [fr.relative_error(bias, variance, answers.counts, k) for k in tops]
             errors.setdefault(name, []).append(row)

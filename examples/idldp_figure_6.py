@@ -58,8 +58,10 @@ def _errors(answers: Answers, shares: list[float], seeds: range) -> tuple[Errors
         homes = [fr.assign(counts.size, EPSILON, seed, *split).level_of for seed in seeds]
         found = fr.mechanisms(fr.assign(counts.size, EPSILON, 1, *split), ("opt0", "boxed"))
         for name, mechanism in found.items():
-            table, bias = mechanism.table, np.zeros(counts.size)
-            variances = [n * table.noise[home] + counts * table.signal[home] for home in homes]
+            bias = np.zeros(counts.size)
+            variances = [
+                fr.single_item_variance(mechanism.table, home, counts, n) for home in homes
+            ]
             mse[name][column] = np.mean([v.sum() / n for v in variances])
             each = [fr.relative_error(bias, v, counts, TOP) for v in variances]
             relative[name][column] = np.mean(each)

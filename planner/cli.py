@@ -14,7 +14,7 @@ from planner.errors import PlannerError
 from planner.planning_cli import compare, plan
 from planner.sampling_cli import sampling
 from planner.simulate_cli import simulate
-from planner.ui_cli import app as open_app
+from planner.ui.command import app as open_app
 
 __all__ = ["app", "main"]
 

@@ -25,6 +25,7 @@ LAYERS = (
     (
         "survey",
         "survey_tables",
+        "survey_writer",
         "survey_sets",
         "survey_file",
         "table",

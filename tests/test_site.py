@@ -11,6 +11,7 @@ import pytest
 from tests.documents import ROOT
 
 # Where a browser fetches from by itself; a link that a reader clicks is not among them.
+MKDOCS = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", ".ci/mkdocs.yml"]
 FETCHES = {
     ("link", "href"),
     ("script", "src"),
@@ -48,7 +49,7 @@ class Fetches(HTMLParser):
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        [*MKDOCS, "--site-dir", str(folder)],
         cwd=ROOT,
         env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
         capture_output=True,

@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import PrivacyPolicy, UnaryMechanism, baseline, solve
+from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
 from planner.datasets import Answers
 from planner.estimates import precision_at
 from planner.mechanisms.padding import PaddedUnaryMechanism
@@ -34,6 +34,7 @@ __all__ = [
     "power_law",
     "relative_error",
     "sample_precision",
+    "single_item_variance",
     "total_error",
     "uniform",
 ]
@@ -43,14 +44,13 @@ FACTORS, SHARES = (1.0, 1.2, 2.0), (0.05, 0.05, 0.90)  # the paper's default set
 MEASURED_WITHIN = 6.5  # standard errors; even the largest of 500 exceeds it once in 10^7 runs
 
 
-def power_law(users: int, items: int, rng: np.random.Generator, exponent: float = 2) -> Answers:
-    """People with one item each, ``Pr[item] ~ item^-exponent`` up to rounding.
+def power_law(users: int, items: int, rng: np.random.Generator) -> Answers:
+    """People with one item each, by a power law with exponent 2.
 
-    Draws from the density ``x^-exponent`` on ``[1, items + 1)``, rounded down: the
+    Draws from the density ``x^-2`` on ``[1, items + 1)``, rounded down: the
     scale that uses all items. The paper does not say how it scales.
     """
-    tail = 1 - exponent
-    draws = (1 - rng.random(users) * (1 - (items + 1) ** tail)) ** (1 / tail)
+    draws = 1 / (1 - rng.random(users) * (1 - 1 / (items + 1)))
     return _single(np.minimum(draws.astype(np.int64), items) - 1, items)
 
 
@@ -115,6 +115,13 @@ def expected(mechanism: Mechanism, answers: Answers) -> tuple[Array, Array]:
     if isinstance(mechanism, PaddedUnaryMechanism):
         return mechanism.bias(answers.sets), mechanism.variance(answers.sets)
     return np.zeros(answers.counts.size), mechanism.variance(answers.counts)
+
+
+def single_item_variance(
+    table: UnaryTable, level_of: NDArray[np.int64], counts: NDArray[np.int64], users: int
+) -> Array:
+    """Variance of the counts of items in these levels (eq. 8), without a mechanism's grid."""
+    return users * table.noise[level_of] + counts * table.signal[level_of]
 
 
 def total_error(bias: Array, variance: Array, users: int) -> float:

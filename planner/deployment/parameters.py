@@ -108,6 +108,9 @@ def parse_parameters(data: bytes | str, source: str | Path = "parameters") -> Pa
 def write_parameters(path: str | Path, parameters: Parameters) -> None:
     """Verify and write a parameter file, replacing an existing one atomically.
 
+    A file that differs in nothing but its time of creation is left as it is: with a new hash
+    clients would not recognise the reports they remember, and would spend the budgets again.
+
     Raises
     ------
     FileError
@@ -119,6 +122,8 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     if content_hash(document) != parameters.hash:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()
+    if _says_the_same(Path(path), document):
+        return
     replace_file(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
 
 
@@ -126,6 +131,18 @@ def json_schema() -> str:
     """The file's JSON Schema (draft 2020-12), as text."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps(schema | Parameters.model_json_schema(), indent=2) + "\n"
+
+
+def _says_the_same(path: Path, document: dict[str, Any]) -> bool:
+    try:
+        existing = read_document(path)
+    except FileError:
+        return False
+    timeless = [
+        {key: value for key, value in each.items() if key not in ("created", "hash")}
+        for each in (existing, document)
+    ]
+    return timeless[0] == timeless[1]
 
 
 def _checked(document: dict[str, Any], source: str | Path) -> Parameters:

@@ -220,7 +220,7 @@ def _acknowledge() -> None:
 
 def _values(question: Question, plan: SamplingPlan) -> None:
     st.subheader("Value by value")
-    names = value_names(question)
+    names = _value_names(question)
     design = plan.design
     counts = np.array(design.question.yes_counts)
     errors = design.absolute_errors()
@@ -246,7 +246,7 @@ def _errors(question: Question, users: int, plan: SamplingPlan) -> None:
     with left:
         st.subheader("Error against budget")
         show.chart(
-            charts.budget_error_figure(grid, value_names(question)),
+            charts.budget_error_figure(grid, _value_names(question)),
             "s-budget",
             "The error falls with the budget until the sampling probability is at its cap.",
         )
@@ -304,7 +304,7 @@ def _target(asked: SamplingQuestion) -> None:
     )
 
 
-def value_names(question: Question) -> list[str]:
+def _value_names(question: Question) -> list[str]:
     """The name of every value, in order."""
     names = []
     for level in question.levels:

@@ -21,7 +21,7 @@ from planner.ui import cells, show, uploads
 from planner.ui.draft_categorical import CategoricalDraft
 from planner.ui.state import kept, question_of, session
 
-__all__ = ["page"]
+__all__ = ["Settings", "Trial", "page"]
 
 _MOST_ITEMS = 200_000
 _MOST_USERS = 10_000_000

@@ -70,6 +70,22 @@ def test_round_trip(parameters, tmp_path):
     again.verify()
 
 
+def _at(parameters, created):
+    document = parameters.model_dump(mode="json") | {"created": created}
+    return type(parameters).model_validate(document | {"hash": content_hash(document)})
+
+
+def test_the_same_plan_exported_again_keeps_the_file_and_its_hash(plan, tmp_path):
+    path, parameters = tmp_path / "params.json", parameters_from_plan(plan)
+    write_parameters(path, _at(parameters, "2026-01-01T00:00:00Z"))
+    before = path.read_bytes()
+    write_parameters(path, _at(parameters, "2026-01-02T00:00:00Z"))
+    assert path.read_bytes() == before
+    longer = Survey("health", 200_000, SURVEY.questions)
+    write_parameters(path, parameters_from_plan(plan_survey(longer)))
+    assert path.read_bytes() != before
+
+
 def test_version_1_holds_what_version_2_holds(document, parameters):
     old = parse_parameters(json.dumps(document))
     assert (old.planner_version, old.created) == (None, None)

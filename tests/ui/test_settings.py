@@ -6,8 +6,8 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from planner import ui_cli
 from planner.cli import app
+from planner.ui import command
 
 
 def flat(table, prefix=""):
@@ -20,11 +20,11 @@ def flat(table, prefix=""):
 
 def test_checkout_and_package_have_the_same_settings(pytestconfig):
     text = (pytestconfig.rootpath / ".streamlit" / "config.toml").read_text()
-    assert dict(flat(tomllib.loads(text))) == ui_cli.SETTINGS
+    assert dict(flat(tomllib.loads(text))) == command.SETTINGS
 
 
 def test_settings_keep_everything_on_this_machine():
-    settings = ui_cli.SETTINGS
+    settings = command.SETTINGS
     assert settings["server.address"] == "127.0.0.1"
     assert settings["server.maxUploadSize"] <= 20
     assert settings["server.enableXsrfProtection"] is True
@@ -34,8 +34,8 @@ def test_settings_keep_everything_on_this_machine():
 
 def test_the_command_runs_the_packaged_app(monkeypatch):
     seen = []
-    monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(ui_cli.sys.argv))
-    monkeypatch.setattr(ui_cli.sys, "argv", ["ldp-planner"])
+    monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(command.sys.argv))
+    monkeypatch.setattr(command.sys, "argv", ["ldp-planner"])
     result = CliRunner().invoke(app, ["app", "--port", "9000", "--no-browser"])
     assert result.exit_code == 0, result.output
     assert seen[:2] == ["streamlit", "run"]

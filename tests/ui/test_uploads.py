@@ -71,7 +71,7 @@ def test_items_with_levels_keep_the_budgets_in_the_table():
 
 
 def test_items_with_budgets_form_levels():
-    data = 'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n'.encode()
+    data = b'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n'
     question, problems = CategoricalDraft("q", uploads.rows_from_items("i.csv", data, [])).build()
     assert problems == []
     assert [level.items for level in question.levels] == [("40-49, male", "cold"), ("flu",)]
