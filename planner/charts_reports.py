@@ -147,6 +147,6 @@ def pair_figure(
 
 def _cell(realised: float, demanded: float) -> str:
     if np.isnan(realised):
-        return "one item,<br>no pair"
+        return ""  # a level of one item has no pair within
     allowed = "no limit" if np.isinf(demanded) else f"{demanded:.3f}"
     return f"{realised:.3f}<br>of {allowed}"

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
-from planner.ui import answer_rates, budgets, export, meaning, sampling, survey_page, trial
+__all__ = ["PAGES", "main"]
 
-__all__ = ["main"]
+PAGES = (
+    ("budgets", "Budgets"),
+    ("meaning", "What a report says"),
+    ("answer_rates", "Answer rates"),
+    ("sampling", "Sampling Privacy"),
+    ("trial", "Try it on data"),
+    ("whole_survey", "Survey"),
+    ("export", "Export"),
+)
 
 
 # In a narrow window columns wrap instead of squeezing figures and charts.
@@ -27,16 +38,17 @@ def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{_NARROW}</style>")
-    pages = [
-        st.Page(budgets.page, title="Budgets", url_path="budgets", default=True),
-        st.Page(meaning.page, title="What a report says", url_path="meaning"),
-        st.Page(answer_rates.page, title="Answer rates", url_path="answer-rates"),
-        st.Page(sampling.page, title="Sampling Privacy", url_path="sampling"),
-        st.Page(trial.page, title="Try it on data", url_path="try"),
-        st.Page(survey_page.page, title="Survey", url_path="survey"),
-        st.Page(export.page, title="Export", url_path="export"),
-    ]
-    st.navigation(pages).run()
+    st.navigation([_page(*entry) for entry in PAGES]).run()
+
+
+def _page(module: str, title: str) -> StreamlitPage:
+    """A page whose module is loaded when it is first opened, so that the first comes fast."""
+
+    def show() -> None:
+        import_module(f"planner.ui.{module}").page()
+
+    first = module == PAGES[0][0]
+    return st.Page(show, title=title, url_path=module.replace("_", "-"), default=first)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from planner.ui.scenarios import show_scenarios
 from planner.ui.snippet import python_snippet
 from planner.ui.state import session
 from planner.ui.uploads import bytes_of
-from planner.ui.whole import (
+from planner.ui.survey_plans import (
     DEPLOYABLE,
     SurveyPlan,
     deployable_files,

@@ -10,7 +10,7 @@ from planner.survey import Survey
 from planner.ui import show
 from planner.ui.draft import Built
 from planner.ui.state import replace_draft, session
-from planner.ui.whole import plan_survey_with
+from planner.ui.survey_plans import plan_survey_with
 
 __all__ = ["show_scenarios"]
 

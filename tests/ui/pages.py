@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from planner.ui import answer_rates, budgets, export, meaning, sampling, survey_page, trial
+from planner.ui import answer_rates, budgets, export, meaning, sampling, trial, whole_survey
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -17,7 +17,7 @@ PAGES = {
     "answer-rates": answer_rates,
     "sampling": sampling,
     "try": trial,
-    "survey": survey_page,
+    "survey": whole_survey,
     "export": export,
 }
 TIMEOUT = 120  # generous: the machine may be busy

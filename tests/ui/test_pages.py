@@ -11,7 +11,7 @@ from planner.survey_file import survey_from_text
 from planner.survey_writer import survey_to_text
 from planner.ui.draft import SurveyDraft
 from planner.ui.state import Session, example_survey
-from planner.ui.whole import deployable_files, plan_survey_with
+from planner.ui.survey_plans import deployable_files, plan_survey_with
 from tests.ui.pages import (
     APP,
     PAGES,

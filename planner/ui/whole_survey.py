@@ -17,7 +17,7 @@ from planner.ui.draft_categorical import CategoricalDraft
 from planner.ui.draft_numeric import NumericDraft
 from planner.ui.draft_sampled import SampledDraft
 from planner.ui.state import kept, replace_draft, session, undo
-from planner.ui.whole import SurveyPlan, plan_survey_with
+from planner.ui.survey_plans import SurveyPlan, plan_survey_with
 
 __all__ = ["page"]
 

@@ -1,0 +1,154 @@
+"""The app under load: twenty sessions that edit at once, and ten thousand levels."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import websockets
+from benchmarks.measure import Figure, show
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.testing.v1 import AppTest
+
+from planner.ui.draft import SurveyDraft
+from planner.ui.draft_categorical import CategoricalDraft
+from planner.ui.state import Session
+from planner.ui.uploads import rows_from_items
+from tests.browser.server import ROOT, running_app
+
+SESSIONS, SECONDS, PAUSE = 20, 60, 2.0
+LEVELS = 10_000
+
+
+class Client:
+    """One session without a browser: what it asks for and what comes back, as a browser does."""
+
+    def __init__(self, socket: Any) -> None:
+        self.socket = socket
+        self.editor = ""
+        self.error = ""
+        self.total = ""
+
+    async def run(self, edits: dict[str, Any] | None = None) -> float:
+        """Run the page, with these edits of the table; seconds until it was all redrawn."""
+        message = BackMsg()
+        message.rerun_script.query_string = ""
+        if edits is not None:
+            state = WidgetState(id=self.editor, string_value=json.dumps(edits))
+            message.rerun_script.widget_states.widgets.append(state)
+        start = time.perf_counter()
+        await self.socket.send(message.SerializeToString())
+        while True:
+            answer = ForwardMsg()
+            answer.ParseFromString(await self.socket.recv())
+            kind = answer.WhichOneof("type")
+            if kind == "delta":
+                self._take(answer.delta.new_element)
+            elif kind == "script_finished":
+                return time.perf_counter() - start
+
+    def _take(self, element: Any) -> None:
+        kind = element.WhichOneof("type")
+        if kind == "dataframe" and "levels-" in element.dataframe.id:
+            self.editor = element.dataframe.id
+        elif kind == "exception":
+            self.error = element.exception.message
+        elif kind == "metric" and element.metric.label == "Total error":
+            self.total = element.metric.body
+
+
+async def edit_for_a_while(address: str, number: int) -> tuple[list[float], str]:
+    """Edit a budget every two seconds to one that no session had before."""
+    target = address.replace("http", "ws", 1) + "/_stcore/stream"
+    times: list[float] = []
+    async with websockets.connect(
+        target, subprotocols=["streamlit"], origin=address, max_size=None
+    ) as socket:
+        client = Client(socket)
+        await client.run()
+        end = time.perf_counter() + SECONDS
+        await asyncio.sleep(PAUSE * number / SESSIONS)
+        while time.perf_counter() < end:
+            epsilon = f"{0.5 + number / 10 + len(times) / 1000:.4f}"
+            rows = {"edited_rows": {"0": {"epsilon": epsilon}}, "added_rows": [], "deleted_rows": []}
+            before = client.total
+            times.append(await client.run(rows))
+            if client.error or client.total == before:
+                return times, client.error or "an edit changed nothing"
+            await asyncio.sleep(max(0.0, PAUSE - times[-1]))
+    return times, ""
+
+
+async def all_sessions(address: str) -> tuple[list[float], list[str]]:
+    found = await asyncio.gather(*(edit_for_a_while(address, i) for i in range(SESSIONS)))
+    return [t for times, _ in found for t in times], [error for _, error in found if error]
+
+
+def load() -> Figure:
+    with tempfile.TemporaryDirectory() as folder, running_app(Path(folder) / "log") as address:
+        times, errors = asyncio.run(all_sessions(address))
+    median, slow = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+    return Figure(
+        f"{SESSIONS} sessions, an edit every {PAUSE:g} s for {SECONDS} s: {len(times)} re-runs",
+        f"median {median:.3f} s, 95 % within {slow:.3f} s, {len(errors)} errors",
+        "median under 1 s, no error",
+        median < 1 and not errors,
+    )
+
+
+def ten_thousand_levels() -> list[Figure]:
+    text = "item,level,epsilon\n" + "".join(
+        f"item {i},level {i},{0.5 + i / LEVELS:.6f}\n" for i in range(LEVELS)
+    )
+    start = time.perf_counter()
+    rows = rows_from_items("items.csv", text.encode(), [])
+    read = time.perf_counter() - start
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300).run()
+    draft = SurveyDraft("large", "1,000,000", [CategoricalDraft("q", rows)])
+    app.session_state["session"] = Session(draft, revision=1)
+    start = time.perf_counter()
+    app.run()
+    first = time.perf_counter() - start
+    edits = {"edited_rows": {0: {"epsilon": "0.75"}}, "added_rows": [], "deleted_rows": []}
+    app.session_state["levels-0-1"] = edits
+    start = time.perf_counter()
+    app.run()
+    again = time.perf_counter() - start
+    failed = bool(app.exception or app.error or app.warning)
+    return [
+        Figure(
+            f"{LEVELS:,} levels uploaded: read and planned",
+            f"{read + first:.2f} s ({read:.2f} s to read)",
+            "under 2 s",
+            read + first < 2 and not failed,
+        ),
+        Figure(f"{LEVELS:,} levels: an edit, planned again", f"{again:.2f} s", "", None),
+    ]
+
+
+def one_edit() -> Figure:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
+    times = []
+    for k in range(20):
+        rows = {"edited_rows": {0: {"epsilon": f"{1 + k / 100}"}}, "added_rows": []}
+        app.session_state["levels-0-0"] = rows | {"deleted_rows": []}
+        start = time.perf_counter()
+        app.run()
+        times.append(time.perf_counter() - start)
+    middle = statistics.median(times)
+    return Figure("an edit to a level, re-run alone", f"{middle:.3f} s", "under 0.5 s", middle < 0.5)
+
+
+def figures() -> list[Figure]:
+    return [one_edit(), *ten_thousand_levels(), load()]
+
+
+if __name__ == "__main__":
+    show(figures(), "The app")
