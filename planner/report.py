@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from planner.charts import (
+from planner.charts.plans import (
     allocation_figure,
     belief_figure,
     frontier_figure,
     mechanism_figure,
     padding_figure,
 )
+from planner.cli.text_survey import design_sentence, misplaced_sentence, spending_sentence
 from planner.planning.frontier import frontier
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
-from planner.text_survey import design_sentence, misplaced_sentence, spending_sentence
 
 __all__ = ["report_html"]
 

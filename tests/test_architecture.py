@@ -35,7 +35,7 @@ LAYERS = (
     ("solvers", "mechanisms"),
     ("audit", "datasets", "populations", "prediction"),
     ("planning", "simulate", "deployment"),
-    ("text", "text_survey", "text_compare", "charts", "report", "cli", "ui"),
+    ("charts", "report", "cli", "ui"),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 TOP = len(LAYERS) - 1
@@ -85,8 +85,6 @@ def _part(module):
 
 
 def _rank(part):
-    if part.endswith("_cli") or part.startswith("charts_"):
-        return TOP
     assert part in RANK, f"give planner/{part} a layer in {Path(__file__).name}"
     return RANK[part]
 

@@ -20,7 +20,6 @@ from planner.ui import show
 from planner.ui.scenarios import show_scenarios
 from planner.ui.snippet import python_snippet
 from planner.ui.state import session
-from planner.ui.uploads import bytes_of
 from planner.ui.survey_plans import (
     DEPLOYABLE,
     SurveyPlan,
@@ -28,6 +27,7 @@ from planner.ui.survey_plans import (
     mechanism_choices,
     plan_survey_with,
 )
+from planner.ui.uploads import bytes_of
 
 __all__ = ["page"]
 

@@ -7,7 +7,7 @@ import copy
 import numpy as np
 import streamlit as st
 
-from planner.charts import allocation_figure
+from planner.charts.plans import allocation_figure
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.whole_survey import WholePlan

@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from planner.cli.text import show_levels, show_reasons
 from planner.deployment.parameters import Parameters
 from planner.planning.choice import Choice
 from planner.planning.robustness import misplaced
 from planner.planning.targets import smallest_detectable
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
-from planner.text import show_levels, show_reasons
 
 __all__ = [
     "design_sentence",

@@ -35,10 +35,10 @@ def plan(
     json: Json = False,
 ) -> None:
     """Find the probabilities with the smallest error that keep every budget."""
+    from planner.cli.text import terminal
+    from planner.cli.text_survey import show_whole_plan, whole_document
     from planner.deployment.building import parameters_from_plan
     from planner.deployment.parameters import write_parameters
-    from planner.text import terminal
-    from planner.text_survey import show_whole_plan, whole_document
 
     made = _planned(survey, model)
     parameters = None
@@ -72,9 +72,9 @@ def compare(
     json: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets, errors, and what they would cost people."""
+    from planner.cli.text import terminal
+    from planner.cli.text_compare import comparison_document, show_comparison
     from planner.planning.compare import compare_plans
-    from planner.text import terminal
-    from planner.text_compare import comparison_document, show_comparison
 
     plans = [_planned(path, model) for path in (first, second)]
     found = compare_plans(*plans)
