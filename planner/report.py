@@ -12,8 +12,8 @@ from planner.charts.plans import (
     mechanism_figure,
     padding_figure,
 )
-from planner.cli.text_survey import design_sentence, misplaced_sentence, spending_sentence
 from planner.planning.frontier import frontier
+from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
 
 __all__ = ["report_html"]

@@ -160,7 +160,8 @@ def test_only_the_app_and_the_pages_know_streamlit():
         for path in (ROOT / folder).rglob("*.py")
         if "streamlit" in {name.partition(".")[0] for name in _imports(path)}
     ]
-    assert all(path.parts[:2] == ("planner", "ui") for path in found)
+    load = Path("benchmarks", "app.py")  # it starts many sessions of the app
+    assert all(path.parts[:2] == ("planner", "ui") or path == load for path in found)
     outside = {name for name in _imports(ROOT / "app.py") if name.startswith("planner")}
     assert all(name.startswith("planner.ui") for name in outside)
 
