@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError
@@ -177,18 +177,17 @@ class CategoricalDraft:
             count = number or 0
         elif not items:
             found.append("list its items, or say how many there are.")
+        if len(set(items)) < len(items):
+            found.append("an item is listed twice already.")
         importance = _importance(typed["importance"], found)
         prior = self._prior(typed["share"], found)
         if found or epsilon is None:
             return None
         try:
-            level = Level(name, epsilon, items, count, prior=prior, importance=importance)
-            alone = replace(level, prior=None, importance=1.0)
-            _ = Question("question", (alone,))  # the level is right by itself
+            return Level(name, epsilon, items, count, prior=prior, importance=importance)
         except InputError as error:
             found.append(str(error))
             return None
-        return level
 
     def _prior(self, share: str, found: list[str]) -> float | None:
         if self.objective != "expected":
