@@ -23,7 +23,6 @@ PRIME = re.compile(
 )
 SPACED = re.compile(r"(<mi>(?:ln|exp)</mi>)(?=<m(?:i|n|frac|sub))")
 MODULES = re.compile(r"^modules of (?P<folder>planner[\w/]*)$", re.MULTILINE)
-COMMANDS = ("cli", "text")  # they ask and show; their help is on the command line
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
@@ -38,7 +37,7 @@ def on_page_content(content: str, **_: Any) -> str:
 
 def _entries(found: re.Match[str]) -> str:
     paths = sorted(Path(found["folder"]).glob("[a-z]*.py"))
-    names = [path.with_suffix("") for path in paths if not path.stem.endswith(COMMANDS)]
+    names = [path.with_suffix("") for path in paths]
     return "\n\n".join(f"::: {'.'.join(name.parts)}" for name in names)
 
 

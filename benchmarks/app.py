@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import websockets
-from benchmarks.measure import Figure, show
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
+from benchmarks.measure import Figure, show
 from planner.ui.draft import SurveyDraft
 from planner.ui.draft_categorical import CategoricalDraft
 from planner.ui.state import Session
@@ -77,7 +77,11 @@ async def edit_for_a_while(address: str, number: int) -> tuple[list[float], str]
         await asyncio.sleep(PAUSE * number / SESSIONS)
         while time.perf_counter() < end:
             epsilon = f"{0.5 + (number + SESSIONS * len(times)) / 700:.4f}"
-            rows = {"edited_rows": {"0": {"epsilon": epsilon}}, "added_rows": [], "deleted_rows": []}
+            rows = {
+                "edited_rows": {"0": {"epsilon": epsilon}},
+                "added_rows": [],
+                "deleted_rows": [],
+            }
             before = client.total
             times.append(await client.run(rows))
             if client.error or client.total == before:
@@ -143,7 +147,9 @@ def one_edit() -> Figure:
         app.run()
         times.append(time.perf_counter() - start)
     middle = statistics.median(times)
-    return Figure("an edit to a level, re-run alone", f"{middle:.3f} s", "under 0.5 s", middle < 0.5)
+    return Figure(
+        "an edit to a level, re-run alone", f"{middle:.3f} s", "under 0.5 s", middle < 0.5
+    )
 
 
 def figures() -> list[Figure]:

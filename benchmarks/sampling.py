@@ -43,12 +43,12 @@ def _search(values: int) -> Figure:
     ours, theirs = _anew(values, find_parameters), _anew(values, fresh_program)
     closed = _anew(values, closed_form)
     return Figure(
-        f"Sampling Privacy parameter search, {values:,} values",
+        f"Sampling Privacy parameter search, {values:,} value{'s' * (values > 1)}",
         f"{ours * 1e3:.1f} ms",
         "50 ms",
         ours < LIMIT,
         f"the program built anew {theirs * 1e3:.1f} ms: {theirs / ours:.1f}x",
-        f"the closed form {closed * 1e3:.2f} ms: {closed / ours:.1%}",
+        f"the closed form {closed * 1e3:.3f} ms: {closed / ours:.2%}",
     )
 
 

@@ -89,7 +89,7 @@ def _superior(
         f"epsilon {epsilon:g}: BiSample is superior to PrivKVM on the {title}.",
         SOURCE,
         bool(ratio[judged].max() < 1),
-        f"Expected: {ratio[judged].min():.3f} to {ratio[judged].max():.3f} times its error."
+        f"Expected: {ratio[judged].min():.4f} to {ratio[judged].max():.4f} times its error."
         + left_out,
         f"for missing rates of {better[0]} and more"
         if better and ratio[-1] < 1 and np.all(np.diff(ratio) < 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from planner.charts import (
+from planner.charts.plans import (
     allocation_figure,
     belief_figure,
     frontier_figure,
@@ -13,8 +13,8 @@ from planner.charts import (
     padding_figure,
 )
 from planner.planning.frontier import frontier
+from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
 from planner.planning.whole_survey import PlannedQuestion, WholePlan
-from planner.text_survey import design_sentence, misplaced_sentence, spending_sentence
 
 __all__ = ["report_html"]
 

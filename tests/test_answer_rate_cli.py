@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from planner.answer_rate_cli import answer_rate
-from planner.charts_answer_rate import answer_rate_figure, error_figure
+from planner.charts.answer_rate import answer_rate_figure, error_figure
+from planner.cli.answer_rate import answer_rate
 from planner.errors import FileError, InputError
 from planner.planning.answer_rate_plan import plan_answer_rates
 from planner.survey_file import load_survey, survey_from_text

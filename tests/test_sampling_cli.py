@@ -5,9 +5,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from planner.cli.sampling import sampling
 from planner.errors import FileError, InputError
 from planner.planning.sampling_plan import ACKNOWLEDGEMENTS
-from planner.sampling_cli import sampling
 from planner.survey_file import load_survey, survey_from_text
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sampled-ages.toml"

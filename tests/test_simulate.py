@@ -6,12 +6,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from planner.cli.simulate import simulate as command
 from planner.datasets import Answers, read_transactions
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.policy import PrivacyPolicy
 from planner.simulate import Assignment, assign_levels, build_mechanisms, simulate
-from planner.simulate_cli import simulate as command
 from planner.survey import Level, Question
 
 RETAIL = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retail.dat"

@@ -14,7 +14,7 @@ import numpy as np
 from planner import __version__
 from planner.deployment.document import FORMAT, content_hash
 from planner.deployment.exact import DENOMINATOR, round_inward
-from planner.deployment.laws import read_law
+from planner.deployment.law_reading import read_law
 from planner.deployment.parameters import Parameters
 from planner.deployment.questions import listed
 from planner.errors import InputError

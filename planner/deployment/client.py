@@ -12,7 +12,7 @@ from typing import Any
 from planner.deployment.document import content_hash, parse_document, read_document
 from planner.deployment.encoders import Encoder, SamplingEncoder, encoder_for
 from planner.deployment.entropy import system
-from planner.deployment.laws import read_law
+from planner.deployment.law_reading import read_law
 from planner.deployment.memory import Memory
 from planner.errors import FileError, InputError, VerificationError
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from planner.deployment.exact import DENOMINATOR
-from planner.deployment.laws import MAX_PADDING, Law, read_law
+from planner.deployment.law_reading import MAX_PADDING, read_law
+from planner.deployment.laws import Law
 from planner.deployment.pairs import PairBudget
 from planner.errors import VerificationError
 from planner.policy import MAX_EPSILON

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from planner.deployment.document import content_hash
-from planner.deployment.laws import read_law
+from planner.deployment.law_reading import read_law
 from planner.deployment.questions import (
     Predicted,
     Rule,

@@ -22,7 +22,7 @@ from planner.planning.choice import (
     choose_for_sets,
 )
 from planner.planning.explain import LevelExplanation, explain
-from planner.planning.frequency import Plan, QuestionPlan, plan_question
+from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
@@ -126,33 +126,6 @@ class WholePlan:
             largest[row.question] = max(largest.get(row.question, 0.0), row.spent)
         return sum(largest.values()) if self.survey.design == "split" else max(largest.values())
 
-    @property
-    def deployable(self) -> Plan:
-        """The choice and set questions with the budgets that they spend, to be exported.
-
-        Raises
-        ------
-        InputError
-            No such question; or everybody is to answer one question, so that there is no one
-            file for everybody: see :meth:`deployable_question`.
-        """
-        if self.several and self.survey.design == "one-each":
-            remedy = "Export the questions one by one: each person gets the file of one of them."
-            raise InputError("design", "one-each", '"split" for a file with all questions', remedy)
-        return self._deployable([q.plan for q in self.questions if q.plan is not None])
-
-    def deployable_question(self, name: str) -> Plan:
-        """One question alone, to be exported.
-
-        Raises
-        ------
-        InputError
-            There is no choice or set question of that name.
-        """
-        return self._deployable(
-            [q.plan for q in self.questions if q.plan and q.question.name == name], name
-        )
-
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.
 
@@ -175,16 +148,6 @@ class WholePlan:
                 "spent": spent,
             }
         )
-
-    def _deployable(self, plans: list[QuestionPlan], name: str | None = None) -> Plan:
-        if not plans:
-            names = [q.question.name for q in self.questions if q.plan is not None]
-            raise InputError("question", name, f"one of {names}: a choice or a set")
-        users = self.survey.users
-        if name is not None:
-            users = next(q.users for q in self.questions if q.question.name == name)
-        asked = Survey(self.survey.name, users, tuple(plan.question for plan in plans))
-        return Plan(asked, tuple(plans))
 
 
 def plan_whole_survey(

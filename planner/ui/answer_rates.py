@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from planner.charts_answer_rate import answer_rate_figure, error_figure
+from planner.charts.answer_rate import answer_rate_figure, error_figure
 from planner.errors import PlannerError
 from planner.planning.answer_rate_plan import AnswerRatePlan, plan_answer_rates
 from planner.preference_file import read_preferences

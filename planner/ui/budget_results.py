@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner.charts import frontier_figure, mechanism_figure, padding_figure
-from planner.charts_levels import budget_figure, level_error_figure
+from planner.charts.levels import budget_figure, level_error_figure
+from planner.charts.plans import frontier_figure, mechanism_figure, padding_figure
 from planner.errors import PlannerError
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan

@@ -20,6 +20,7 @@ SETTINGS: dict[str, str | int | bool] = {
     "client.showErrorDetails": "none",
     "client.toolbarMode": "minimal",
     "global.developmentMode": False,
+    "runner.postScriptGC": False,
     "theme.light.primaryColor": "#0072B2",
     "theme.dark.primaryColor": "#56B4E9",
 }

@@ -154,7 +154,9 @@ class CategoricalDraft:
             if name in seen:
                 found.append("another row has this name already; give each level its own.")
             items = level.items if level else ()
-            found += [f"the item {x!r} is in level {home[x]!r} already." for x in items if x in home]
+            found += [
+                f"the item {x!r} is in level {home[x]!r} already." for x in items if x in home
+            ]
             if level is not None and not found:
                 seen.add(name)
                 home |= dict.fromkeys(level.items, name)

@@ -12,6 +12,13 @@ import streamlit as st
 
 from planner.deployment.parameters import Parameters, write_parameters
 from planner.deployment.questions import QuestionParameters
+from planner.deployment.survey_plans import (
+    DEPLOYABLE,
+    SurveyPlan,
+    deployable_files,
+    mechanism_choices,
+    plan_survey_with,
+)
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger
 from planner.survey import Survey
@@ -21,13 +28,6 @@ from planner.ui.scenarios import show_scenarios
 from planner.ui.snippet import python_snippet
 from planner.ui.state import session
 from planner.ui.uploads import bytes_of
-from planner.ui.survey_plans import (
-    DEPLOYABLE,
-    SurveyPlan,
-    deployable_files,
-    mechanism_choices,
-    plan_survey_with,
-)
 
 __all__ = ["page"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from planner import charts_reports as charts
+from planner.charts import reports as charts
 from planner.errors import PlannerError
 from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective

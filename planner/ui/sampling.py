@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import streamlit as st
 
-from planner import charts_sampling as charts
+from planner.charts import sampling as charts
 from planner.errors import PlannerError
 from planner.mechanisms.coins import TwoCoinResponse
 from planner.planning.sampling_plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from planner.deployment.survey_plans import plan_survey_with
 from planner.errors import PlannerError
 from planner.planning.compare import compare_plans
 from planner.survey import Survey
 from planner.ui import show
 from planner.ui.draft import Built
 from planner.ui.state import replace_draft, session
-from planner.ui.survey_plans import plan_survey_with
 
 __all__ = ["show_scenarios"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from planner.charts_simulation import simulation_figure
+from planner.charts.simulation import simulation_figure
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError, PlannerError
 from planner.planning.choice import NAMES

@@ -7,7 +7,8 @@ import copy
 import numpy as np
 import streamlit as st
 
-from planner.charts import allocation_figure
+from planner.charts.plans import allocation_figure
+from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.whole_survey import WholePlan
@@ -17,7 +18,6 @@ from planner.ui.draft_categorical import CategoricalDraft
 from planner.ui.draft_numeric import NumericDraft
 from planner.ui.draft_sampled import SampledDraft
 from planner.ui.state import kept, replace_draft, session, undo
-from planner.ui.survey_plans import SurveyPlan, plan_survey_with
 
 __all__ = ["page"]
 

@@ -13,7 +13,7 @@ from planner import Level, Question, Survey, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.exact import exp_lower_bound
-from planner.deployment.laws import ACKNOWLEDGEMENTS
+from planner.deployment.law_reading import ACKNOWLEDGEMENTS
 from planner.deployment.pairs import MAX_LISTED_LEVELS, demanded_budget
 from planner.deployment.parameters import (
     json_schema,

@@ -3,6 +3,7 @@ import pytest
 
 from planner import FileError, InputError, PrivacyPolicy, solve
 from planner.deployment.building import parameters_from_plan
+from planner.deployment.survey_plans import SurveyPlan, survey_parameters
 from planner.planning.compare import compare_plans
 from planner.planning.frequency import plan_survey
 from planner.planning.whole_survey import plan_whole_survey
@@ -75,6 +76,10 @@ def plan():
     return plan_whole_survey(survey_from_text(TEXT))
 
 
+def _exported(plan, question=None):
+    return survey_parameters(SurveyPlan(plan.survey, plan, {}), {}, question)
+
+
 def test_the_survey_of_the_theory_from_its_file(plan):
     assert plan.allocation.value == pytest.approx(125.735, abs=5e-4)
     assert [q.share for q in plan.questions] == pytest.approx([0.416, 0.296, 0.288], abs=5e-4)
@@ -82,13 +87,15 @@ def test_the_survey_of_the_theory_from_its_file(plan):
 
 
 def test_what_is_deployed_spends_what_is_said(plan):
-    parameters = parameters_from_plan(plan.deployable)
+    parameters = _exported(plan)
     parameters.verify()
     spent = {(row.question, row.level): row.spent for row in plan.spending}
-    for question in parameters.questions:
+    *choices, income = parameters.questions
+    for question in choices:
         for level in question.levels:
             assert level.epsilon == pytest.approx(spent[question.name, level.name])
-    assert {q.name for q in parameters.questions} == {"diagnosis", "page"}
+    assert [q.name for q in choices] == ["diagnosis", "page"]
+    assert income.epsilon == pytest.approx(spent["income", "income"])
     # Sequential composition: the largest level of every question, added up.
     largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
     assert plan.most_spent == pytest.approx(sum(largest))
@@ -111,17 +118,20 @@ def test_one_each_exports_question_by_question():
     )
     plan = plan_whole_survey(survey)
     with pytest.raises(InputError, match="one by one"):
-        _ = plan.deployable
-    page = plan.deployable_question("page")
-    assert page.survey.users == plan.questions[1].users
-    assert page.questions[0].table.policy == survey.questions[1].policy
+        _exported(plan)
+    page = _exported(plan, "page")
+    assert page.users == plan.questions[1].users
+    epsilons = [level.epsilon for level in page.questions[0].levels]
+    assert epsilons == survey.questions[1].policy.epsilons.tolist()
     assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
     assert plan.most_spent == 4.0
     missed = plan.questions[0].targets[0]  # the sampling error is part of the total
     assert missed.reached == pytest.approx(np.sqrt(plan.questions[0].error / 200_000), rel=1e-4)
     assert missed.users == pytest.approx(200_000 * (missed.reached / 0.01) ** 2, rel=1e-4)
     with pytest.raises(InputError, match="one of"):
-        plan.deployable_question("income")
+        _exported(plan, "incme")
+    with pytest.raises(InputError, match="mechanism of question 'page'"):
+        survey_parameters(SurveyPlan(survey, plan, {}), {"page": "best"}, "page")
 
 
 def test_targets_are_answered(plan):
@@ -170,7 +180,7 @@ def test_item_sets_are_planned_and_exported_with_padding(sets, tmp_path):
     question = plan.questions[0]
     assert question.padding_length == question.padding.length > 1
     assert question.error == pytest.approx(question.choice.error("opt0"), rel=1e-6)
-    (exported,) = parameters_from_plan(plan.deployable).questions
+    (exported,) = _exported(plan).questions
     assert exported.mechanism == "idue-ps"
     assert exported.padding_length == question.padding_length
 

@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from planner.answer_rate_cli import answer_rate
-from planner.deployment_cli import aggregate, perturb, schema, vectors
+from planner.cli.answer_rate import answer_rate
+from planner.cli.deployment import aggregate, perturb, schema, vectors
+from planner.cli.planning import compare, plan
+from planner.cli.sampling import sampling
+from planner.cli.simulate import simulate
 from planner.errors import PlannerError
-from planner.planning_cli import compare, plan
-from planner.sampling_cli import sampling
-from planner.simulate_cli import simulate
 from planner.ui.command import app as open_app
 
 __all__ = ["app", "main"]
@@ -44,8 +44,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for 
 @app.command()
 def verify(params: ParameterFile, json: Json = False) -> None:
     """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
+    from planner.cli.text import show_verification, terminal, verification_document
     from planner.deployment.parameters import read_parameters
-    from planner.text import show_verification, terminal, verification_document
 
     parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json:

@@ -127,4 +127,4 @@ def _pair_rows(question: QuestionParameters) -> list[dict[str, Any]]:
 
 
 def _decimals(value: float, towards: Callable[[float], int]) -> str:
-    return f"{towards(value * 1e9) / 1e9:.9f}"
+    return f"{towards(value * 1e12) / 1e12:.12f}"

@@ -1,7 +1,8 @@
-"""The whole survey planned: what the pages Survey and Export show and write."""
+"""From a planned survey to parameter files: one for everybody, or one a question."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +19,14 @@ from planner.planning.whole_survey import PlannedQuestion, WholePlan, plan_whole
 from planner.prediction import plain_rivals
 from planner.survey import Question, Survey
 
-__all__ = ["SurveyPlan", "deployable_files", "mechanism_choices", "plan_survey_with"]
+__all__ = [
+    "DEPLOYABLE",
+    "SurveyPlan",
+    "deployable_files",
+    "mechanism_choices",
+    "plan_survey_with",
+    "survey_parameters",
+]
 
 DEPLOYABLE = {
     "opt0": "IDUE opt0, each level's own budget",
@@ -84,8 +92,24 @@ def mechanism_choices(question: Question) -> list[str]:
     ]
 
 
-def deployable_files(plan: SurveyPlan, chosen: dict[str, str]) -> dict[str, Parameters]:
+def deployable_files(plan: SurveyPlan, chosen: Mapping[str, str]) -> dict[str, Parameters]:
     """Verified parameters by a name for their file: one, or one a question if each gets one.
+
+    Arguments and errors are those of :func:`survey_parameters`.
+    """
+    questions = plan.survey.questions
+    if plan.survey.design == "split" or len(questions) == 1:
+        return {"parameters": survey_parameters(plan, chosen)}
+    return {
+        f"parameters-{number}": survey_parameters(plan, chosen, question.name)
+        for number, question in enumerate(questions, start=1)
+    }
+
+
+def survey_parameters(
+    plan: SurveyPlan, chosen: Mapping[str, str], question: str | None = None
+) -> Parameters:
+    """Verified parameters of a planned survey: what every question really spends, and no more.
 
     Parameters
     ----------
@@ -93,37 +117,41 @@ def deployable_files(plan: SurveyPlan, chosen: dict[str, str]) -> dict[str, Para
         The survey's plan.
     chosen:
         Name of the mechanism per question; ``"opt0"`` where none is chosen.
+    question:
+        This question alone; all of them when omitted.
 
     Raises
     ------
     InputError
-        A question cannot be deployed, a weaker guarantee is not acknowledged for example.
+        No such question or mechanism; a question cannot be deployed, a weaker guarantee is
+        not acknowledged for example; or everybody answers one question, so that there is
+        no one file for everybody.
     VerificationError
         Probabilities do not keep their budgets.
     """
+    survey = plan.survey
+    names = [q.name for q in survey.questions]
+    if question is not None and question not in names:
+        raise InputError("question", question, f"one of {', '.join(map(repr, names))}")
+    if question is None and len(names) > 1 and survey.design == "one-each":
+        remedy = "Export the questions one by one: each person gets the file of one of them."
+        raise InputError("design", "one-each", '"split" for a file with all questions', remedy)
     planned = {} if plan.whole is None else {q.question.name: q for q in plan.whole.questions}
     asked: list[Question] = []
     mechanisms: dict[str, Any] = {}
-    for question in plan.survey.questions:
-        if question.name in plan.sampled:
-            asked.append(question)
-            mechanisms[question.name] = plan.sampled[question.name]
+    for one in survey.questions:
+        if question not in (None, one.name):
             continue
-        name = chosen.get(question.name, "opt0")
-        spending, mechanism = _mechanism(plan.whole, planned[question.name], name)
+        if one.name in plan.sampled:
+            spending, mechanism = one, plan.sampled[one.name]
+        else:
+            name = chosen.get(one.name, "opt0")
+            spending, mechanism = _mechanism(plan.whole, planned[one.name], name)
         asked.append(spending)
-        mechanisms[question.name] = mechanism
-    if plan.survey.design == "split" or len(asked) == 1:
-        survey = replace(plan.survey, questions=tuple(asked), objective="sum")
-        return {"parameters": parameters_from_mechanisms(survey, mechanisms)}
-    files = {}
-    for number, question in enumerate(asked, start=1):
-        one = planned.get(question.name)
-        users = plan.survey.users if one is None else one.users
-        survey = replace(plan.survey, users=users, questions=(question,), objective="sum")
-        made = parameters_from_mechanisms(survey, {question.name: mechanisms[question.name]})
-        files[f"parameters-{number}"] = made
-    return files
+        mechanisms[one.name] = mechanism
+    users = planned[question].users if question in planned else survey.users
+    survey = replace(survey, users=users, questions=tuple(asked), objective="sum")
+    return parameters_from_mechanisms(survey, mechanisms)
 
 
 def _mechanism(
@@ -138,6 +166,9 @@ def _mechanism(
     if planned.plan is None:
         raise InputError("kind", question.kind, "one that can be deployed")
     question, tables = planned.plan.question, planned.plan.alternatives
+    if name not in (choices := mechanism_choices(question)):
+        what = f"mechanism of question {question.name!r}"
+        raise InputError(what, name, f"one of {', '.join(choices)}")
     if question.kind == "item-set":
         unary = UnaryMechanism(tables[name])
         return question, PaddedUnaryMechanism(unary, planned.padding_length or 1)

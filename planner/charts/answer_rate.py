@@ -60,7 +60,12 @@ def error_figure(plan: AnswerRatePlan) -> Figure:
     _mark_best(figure, plan)
     figure.update_layout(
         xaxis_title="epsilon (more private to the left)",
-        yaxis={"title": "predicted RMSE of the mean", "type": "log", "tickformat": "~g", "dtick": "D2"},
+        yaxis={
+            "title": "predicted RMSE of the mean",
+            "type": "log",
+            "tickformat": "~g",
+            "dtick": "D2",
+        },
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.06},
         **_SIZE,
     )

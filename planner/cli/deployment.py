@@ -68,9 +68,9 @@ def perturb(
     json_output: Json = False,
 ) -> None:
     """Randomise a file of true answers, for pilots and tests; devices do it in a collection."""
+    from planner.cli.text import terminal
     from planner.deployment.bulk import perturb_file
     from planner.deployment.parameters import read_parameters
-    from planner.text import terminal
 
     parameters = read_parameters(params)
     with Progress(console=terminal(stderr=True), transient=True) as progress:
@@ -113,10 +113,10 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Exit code 0: every file was counted; 3: some were left out, see the summary.
     """
+    from planner.cli.text import terminal
     from planner.deployment.collector import collect
     from planner.deployment.estimating import TABLE_SUFFIXES, estimates_table, write_table
     from planner.deployment.parameters import read_parameters
-    from planner.text import terminal
 
     if not 0 < confidence < 1:
         raise InputError("confidence", confidence, "above 0 and below 1")

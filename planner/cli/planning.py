@@ -17,7 +17,7 @@ Model = Annotated[str, typer.Option(help="opt0 (best), opt1 (a + b = 1) or opt2 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
 
 
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
     model: Model = "opt0",
     out: Annotated[
@@ -29,23 +29,27 @@ def plan(
     report: Annotated[
         Path | None, typer.Option(metavar="report.html", help="Write a report with charts here.")
     ] = None,
+    mechanism: Annotated[
+        str,
+        typer.Option(help="Write another mechanism than the model's: grr, subset, olh, ..."),
+    ] = "",
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
     json: Json = False,
 ) -> None:
     """Find the probabilities with the smallest error that keep every budget."""
-    from planner.deployment.building import parameters_from_plan
+    from planner.cli.text import terminal
+    from planner.cli.text_survey import show_whole_plan, whole_document
     from planner.deployment.parameters import write_parameters
-    from planner.text import terminal
-    from planner.text_survey import show_whole_plan, whole_document
+    from planner.deployment.survey_plans import SurveyPlan, survey_parameters
 
     made = _planned(survey, model)
     parameters = None
-    if question is not None:
-        parameters = parameters_from_plan(made.deployable_question(question))
-    elif out is not None or _exportable(made):
-        parameters = parameters_from_plan(made.deployable)
+    if question is not None or out is not None or _one_file(made):
+        whole = SurveyPlan(made.survey, made, {})
+        chosen = {one.name: mechanism or model for one in made.survey.questions}
+        parameters = survey_parameters(whole, chosen, question)
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if report is not None:
@@ -72,9 +76,9 @@ def compare(
     json: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets, errors, and what they would cost people."""
+    from planner.cli.text import terminal
+    from planner.cli.text_compare import comparison_document, show_comparison
     from planner.planning.compare import compare_plans
-    from planner.text import terminal
-    from planner.text_compare import comparison_document, show_comparison
 
     plans = [_planned(path, model) for path in (first, second)]
     found = compare_plans(*plans)
@@ -96,9 +100,8 @@ def _planned(path: Path, model: str) -> Any:
     return plan_whole_survey(survey, model, ledger)
 
 
-def _exportable(made: Any) -> bool:
-    alone = not made.several or made.survey.design == "split"
-    return alone and all(one.plan is not None for one in made.questions)
+def _one_file(made: Any) -> bool:
+    return not made.several or made.survey.design == "split"
 
 
 def _write_report(path: Path, made: Any) -> None:

@@ -1,0 +1,1 @@
+"""Charts: plans in, plotly figures out; shared by the app, the report, examples and notebooks."""
