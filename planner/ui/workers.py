@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 from threading import Lock
 from typing import Any, TypeVar
@@ -31,13 +32,13 @@ class _Crew:
         self.pool: ProcessPoolExecutor | None = None
         self.ready: Future[None] | None = None
 
-    def workers(self) -> ProcessPoolExecutor | None:
-        """The pool if it is ready; started when it is needed for the first time."""
+    def workers(self, module: str) -> ProcessPoolExecutor | None:
+        """The pool if it is ready; started, with ``module`` loaded, when it is needed first."""
         with self.lock:
             if self.pool is None and self.busy > 1:
                 count = min(_MOST_WORKERS, os.cpu_count() or 1)
                 self.pool = ProcessPoolExecutor(count, get_context("spawn"))
-                self.ready = self.pool.submit(_warm_up)
+                self.ready = self.pool.submit(_load, module)
             ready = self.ready is not None and self.ready.done()
             return self.pool if ready else None
 
@@ -70,7 +71,7 @@ def compute(function: Callable[..., T], *arguments: Any) -> T:
 
 def _remotely(function: Callable[..., T], arguments: tuple[Any, ...]) -> tuple[T] | None:
     """The result from a worker; ``None`` if there is none, so that it is made here."""
-    pool = _CREW.workers()
+    pool = _CREW.workers(function.__module__)
     if pool is None:
         return None
     try:
@@ -88,5 +89,5 @@ def _safely(function: Callable[..., T], arguments: tuple[Any, ...]) -> tuple[T] 
         return None
 
 
-def _warm_up() -> None:
-    import planner.ui.results  # noqa: F401 - loading it is the point
+def _load(module: str) -> None:
+    import_module(module)
