@@ -40,7 +40,8 @@ def test_a_single_visitor_needs_no_workers(crew):
     assert crew.busy == 0
 
 
-def test_several_visitors_are_served_by_workers(crowded):
+@pytest.mark.usefixtures("crowded")
+def test_several_visitors_are_served_by_workers():
     assert workers.compute(os.getpid) != os.getpid()
     assert workers.compute(max, 3, 5) == 5
 
