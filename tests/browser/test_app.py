@@ -67,14 +67,17 @@ def test_a_wrong_cell_is_kept_and_explained_while_the_rest_is_planned(visit):
 def test_uploads_of_a_survey_and_of_items_are_taken_and_undone(visit):
     page = visit.page
     upload(visit, "clinic.toml", SURVEY)
-    assert page.get_by_label("Survey", exact=True).input_value() == "clinic"
+    expect(page.get_by_label("Survey", exact=True)).to_have_value("clinic", timeout=20_000)
+    visit.settle()
     assert visit.cell(2, 1) == "ln 9"
     assert visit.cell(3, 0) == "psychiatry; addiction"
     upload(visit, "broken.toml", "[survey\n")
-    expect(page.get_by_text("is not valid TOML")).to_be_visible()
+    expect(page.get_by_text("is not valid TOML")).to_be_visible(timeout=20_000)
     assert visit.cell(2, 1) == "ln 9"
     page.keyboard.press("Escape")
     upload(visit, "items.csv", "item,level,epsilon\nflu,usual,2\nHIV,severe,ln 3\ncold,usual,2\n")
+    expect(page.get_by_role("button", name="Undo: opening items.csv")).to_be_attached()
+    visit.settle()
     assert [visit.cell(1, 0), visit.cell(3, 0), visit.cell(2, 1)] == ["usual", "flu; cold", "ln 3"]
     page.get_by_role("button", name="Undo: opening items.csv").click()
     visit.settle()
