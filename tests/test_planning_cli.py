@@ -57,7 +57,8 @@ def test_the_document_has_all_of_it(tmp_path):
     assert document["survey"]["one_each"]["perturbation_alone"] == pytest.approx(45.675, abs=5e-4)
     assert [q["name"] for q in document["questions"]] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["met"] is False
-    assert {q.name for q in read_parameters(out).questions} == {"diagnosis", "page"}
+    exported = {q.name: q.mechanism for q in read_parameters(out).questions}
+    assert exported == {"diagnosis": "idue", "page": "idue", "income": "bisample-md"}
 
 
 def test_names_are_printed_as_they_are(tmp_path):
