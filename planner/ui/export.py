@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import math
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
@@ -24,6 +23,7 @@ from planner.planning.ledger import Ledger
 from planner.survey import Survey
 from planner.survey_writer import survey_to_text
 from planner.ui import show
+from planner.ui.promises import costs, promises
 from planner.ui.scenarios import show_scenarios
 from planner.ui.snippet import python_snippet
 from planner.ui.state import session
@@ -31,7 +31,6 @@ from planner.ui.uploads import bytes_of
 
 __all__ = ["page"]
 
-_MOST_SENTENCES = 12
 _MOST_PAIRS = 500
 _RELIES_ON = (
     "Levels and budgets are right: the planner cannot know how sensitive an answer is.",
@@ -62,7 +61,7 @@ def page() -> None:
 def _export(survey: Survey, ledger: str | None) -> None:
     plan = plan_survey_with(survey, ledger)
     chosen = _choose(survey)
-    _summary(plan)
+    _summary(plan, chosen)
     files = _files(survey, ledger, tuple(sorted(chosen.items())))
     _verified(files)
     _downloads(plan, files, ledger)
@@ -94,45 +93,14 @@ def _choose(survey: Survey) -> dict[str, str]:
     return chosen
 
 
-def _summary(plan: SurveyPlan) -> None:
-    st.subheader("What is promised to whom")
-    spending = plan.whole.spending if plan.whole else ()
-    for row in spending[:_MOST_SENTENCES]:
-        whose = (
-            f"Whoever answers {show.plain(row.question)}"
-            if row.level == row.question
-            else f"Whoever has an answer of level **{show.plain(row.level)}** "
-            f"({show.plain(row.question)})"
-        )
-        st.markdown(
-            f"- {whose}: a report changes the odds between this answer and another "
-            f"at most **{_factor(row.spent)}-fold** (epsilon {show.rounded_up(row.spent, 4)}), for "
-            "any observer, whatever else the observer knows, as far as the pair is protected."
-        )
-    if len(spending) > _MOST_SENTENCES:
-        st.markdown(f"- ... and {len(spending) - _MOST_SENTENCES:,} more levels, in the report.")
-    for name, sampled in plan.sampled.items():
-        for sentence in sampled.views.sentences(sampled.delta):
-            st.markdown(f"- {show.plain(name)}: {show.plain(sentence)}")
-    st.subheader("What it costs")
-    users = plan.survey.users
-    for planned in plan.whole.questions if plan.whole else ():
-        error = math.sqrt(max(planned.error, 0.0) / users)
-        unit = "half its range" if planned.plan is None else "all people"
-        st.markdown(
-            f"- {show.plain(planned.question.name)}: a total error of **{error:.3%}** of {unit}, "
-            f"with {planned.users:,} people answering."
-        )
-    for name, sampled in plan.sampled.items():
-        worst = sampled.design.absolute_errors().max()
-        st.markdown(f"- {show.plain(name)}: every count within {worst:.1f} people, at 95 %.")
-    st.subheader("What it relies on")
-    st.markdown("\n".join(f"- {sentence}" for sentence in _RELIES_ON))
-
-
-def _factor(epsilon: float) -> str:
-    factor = math.exp(epsilon)
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+def _summary(plan: SurveyPlan, chosen: dict[str, str]) -> None:
+    for title, sentences in (
+        ("What is promised to whom", promises(plan)),
+        ("What it costs", costs(plan, chosen)),
+        ("What it relies on", _RELIES_ON),
+    ):
+        st.subheader(title)
+        st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
 
 
 def _verified(files: dict[str, Parameters]) -> None:

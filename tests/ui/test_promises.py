@@ -1,0 +1,51 @@
+"""Promises are never smaller than what a report may really give away."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planner.deployment.survey_plans import plan_survey_with
+from planner.mechanisms.unary import UnaryMechanism
+from planner.policy import PrivacyPolicy
+from planner.solvers import solve
+from planner.survey import Level, Question, Survey
+from planner.ui.promises import costs, largest_pair_budgets, promises
+
+LEVELS = (Level("a", 1.0, item_count=2), Level("b", 3.0, item_count=4))
+
+
+@given(
+    st.lists(st.floats(0.1, 5), min_size=1, max_size=5),
+    st.sampled_from(["min", "avg"]),
+)
+def test_no_pair_loses_more_than_is_promised_to_either_level(epsilons, rule):
+    policy = PrivacyPolicy(epsilons, [2] * len(epsilons), rule)
+    losses = UnaryMechanism(solve(policy)).pair_losses()
+    assert (losses.max(axis=1) <= largest_pair_budgets(policy) + 1e-9).all()
+
+
+def plan(rule):
+    return plan_survey_with(Survey("s", 10_000, (Question("q", LEVELS, rule),)))
+
+
+@pytest.mark.parametrize(("rule", "factor"), [("min", "2.72"), ("avg", "7.39")])
+def test_the_factor_is_that_of_the_largest_pair(rule, factor):
+    first = promises(plan(rule))[0]
+    assert f"'a': a report changes the odds between it and any other at most {factor}-fold" in first
+
+
+def test_a_policy_graph_says_that_some_pairs_are_not_protected():
+    first = promises(plan(((1.0, math.inf), (math.inf, 3.0))))[0]
+    assert "any other answer that the policy graph protects it from at most 2.72-fold" in first
+
+
+def test_costs_are_those_of_the_chosen_mechanism():
+    made = plan("min")
+    choice = made.whole.questions[0].choice
+    for name in ("opt0", "grr", "oue"):
+        share = math.sqrt(choice.error(name) / 10_000)
+        assert f"{share:.3%}" in costs(made, {"q": name})[0]
+    assert np.isfinite(choice.error("grr"))
