@@ -67,7 +67,7 @@ def test_a_wrong_cell_is_kept_and_explained_while_the_rest_is_planned(visit):
 def test_uploads_of_a_survey_and_of_items_are_taken_and_undone(visit):
     page = visit.page
     upload(visit, "clinic.toml", SURVEY)
-    expect(page.get_by_label("Survey", exact=True)).to_have_value("clinic", timeout=20_000)
+    expect(page.get_by_label("Survey", exact=True).first).to_have_value("clinic", timeout=20_000)
     visit.settle()
     assert visit.cell(2, 1) == "ln 9"
     assert visit.cell(3, 0) == "psychiatry; addiction"
