@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from planner.mechanisms.unary import UnaryMechanism
 
 __all__ = [
     "EmpiricalAudit",
-    "FiniteLaw",
     "LevelPair",
     "SetAudit",
     "audit_levels",
@@ -32,13 +31,6 @@ __all__ = [
 
 _MAX_LEVELS = 200
 _MAX_SET_ITEMS = 8
-
-
-class FiniteLaw(Protocol):
-    """A mechanism whose reports can be listed."""
-
-    def output_law(self) -> NDArray[np.float64]:
-        """``Pr[report | input]``, a row per input."""
 
 
 @dataclass(frozen=True, slots=True)

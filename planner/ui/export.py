@@ -119,9 +119,9 @@ def _verified(files: dict[str, Parameters]) -> None:
                     {
                         "answer": [label(pair.first) for pair in pairs],
                         "against": [label(pair.second) for pair in pairs],
-                        "realised epsilon": [f"{pair.realised:.9f}" for pair in pairs],
+                        "realised epsilon": [show.rounded_up(pair.realised, 12) for pair in pairs],
                         "promised epsilon": [
-                            "none" if pair.demanded is None else f"{pair.demanded:.9f}"
+                            "none" if pair.demanded is None else f"{pair.demanded:.12f}"
                             for pair in pairs
                         ],
                         "kept": [

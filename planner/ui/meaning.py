@@ -152,7 +152,7 @@ def _pairs(table: UnaryTable) -> None:
             "level": [policy.names[i] for i in first],
             "against": [policy.names[j] for j in second],
             "realised epsilon": [
-                show.rounded_up(realised[i, j], 9) for i, j in _zip(first, second)
+                show.rounded_up(realised[i, j], 12) for i, j in _zip(first, second)
             ],
             "allowed epsilon": [_demand(policy.bounds()[i, j]) for i, j in _zip(first, second)],
         }
@@ -181,7 +181,7 @@ def _share(belief: NDArray[np.float64]) -> str:
 
 
 def _demand(budget: float) -> str:
-    return "none" if np.isinf(budget) else f"{budget:.9f}"
+    return "none" if np.isinf(budget) else f"{budget:.12f}"
 
 
 def _zip(first: NDArray[np.int64], second: NDArray[np.int64]) -> list[tuple[int, int]]:
