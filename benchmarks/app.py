@@ -17,8 +17,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.measure import Figure, show
-from planner.ui.draft import SurveyDraft
-from planner.ui.draft_categorical import CategoricalDraft
+from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import Session
 from planner.ui.uploads import rows_from_items
 from tests.browser.server import ROOT, running_app

@@ -19,10 +19,10 @@ from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.building import parameters_from_plan
 from planner.deployment.bulk import draw_unary
-from planner.deployment.cluster import dask_engine
 from planner.deployment.collector import Engine, collect, local_engine
-from planner.deployment.isolated import isolated_engine
-from planner.deployment.laws import UnaryLaw
+from planner.deployment.counting.cluster import dask_engine
+from planner.deployment.counting.isolated import isolated_engine
+from planner.deployment.laws.output import UnaryLaw
 from planner.deployment.parameters import Parameters
 from planner.deployment.reports import ReportWriter
 from planner.mechanisms.unary import draw_reports

@@ -12,11 +12,11 @@ from itertools import count
 import numpy as np
 from measure import Figure, seconds, show
 
-from planner.planning import binomial_window
-from planner.planning.sampling_curves import difference_delta
-from planner.planning.sampling_privacy import error_grid, find_parameters, smallest_budget
-from planner.planning.sampling_question import SamplingQuestion
-from planner.planning.sampling_totals import totals_delta_bound
+from planner.planning.sampling import binomial_window
+from planner.planning.sampling.curves import difference_delta
+from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampling.search import error_grid, find_parameters, smallest_budget
+from planner.planning.sampling.totals import totals_delta_bound
 
 LIMIT = 0.050
 PEOPLE = 10**7

@@ -53,8 +53,8 @@ if TYPE_CHECKING:
     from planner.numeric_domain import NumericDomain
     from planner.objective import Objective
     from planner.planning.allocation import Allocation, allocate
-    from planner.planning.answer_rate import AnswerRateModel
-    from planner.planning.answer_rate_plan import AnswerRatePlan, plan_answer_rate
+    from planner.planning.answer_rate.model import AnswerRateModel
+    from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rate
     from planner.planning.blocks import ChoiceBlock, MeanBlock
     from planner.planning.compare import compare_plans
     from planner.planning.explain import explain
@@ -63,9 +63,9 @@ if TYPE_CHECKING:
     from planner.planning.padding import PaddingPlan, plan_padding
     from planner.planning.pilot import PilotSets
     from planner.planning.robustness import misplaced
-    from planner.planning.sampling_plan import SamplingPlan, plan_sampling
-    from planner.planning.sampling_question import SamplingQuestion
-    from planner.planning.sampling_views import GuaranteeViews, guarantee_views
+    from planner.planning.sampling.plan import SamplingPlan, plan_sampling
+    from planner.planning.sampling.question import SamplingQuestion
+    from planner.planning.sampling.views import GuaranteeViews, guarantee_views
     from planner.planning.targets import smallest_budgets, smallest_detectable, users_needed
     from planner.planning.whole_survey import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from planner.report import report_html
     from planner.set_model import AssumedSets
     from planner.solvers import baseline, solve
-    from planner.survey import Level, Numeric, Question, Survey
-    from planner.survey_file import load_survey
+    from planner.survey.file import load_survey
+    from planner.survey.questions import Level, Numeric, Question, Survey
     from planner.table import Certificate, UnaryTable
     from planner.target import Target
 
@@ -135,8 +135,8 @@ _HOMES = {
         "Allocation",
         "allocate",
     ),
-    "planning.answer_rate": ("AnswerRateModel",),
-    "planning.answer_rate_plan": (
+    "planning.answer_rate.model": ("AnswerRateModel",),
+    "planning.answer_rate.plan": (
         "AnswerRatePlan",
         "plan_answer_rate",
     ),
@@ -161,12 +161,12 @@ _HOMES = {
     ),
     "planning.pilot": ("PilotSets",),
     "planning.robustness": ("misplaced",),
-    "planning.sampling_plan": (
+    "planning.sampling.plan": (
         "SamplingPlan",
         "plan_sampling",
     ),
-    "planning.sampling_question": ("SamplingQuestion",),
-    "planning.sampling_views": (
+    "planning.sampling.question": ("SamplingQuestion",),
+    "planning.sampling.views": (
         "GuaranteeViews",
         "guarantee_views",
     ),
@@ -199,13 +199,13 @@ _HOMES = {
         "baseline",
         "solve",
     ),
-    "survey": (
+    "survey.questions": (
         "Level",
         "Numeric",
         "Question",
         "Survey",
     ),
-    "survey_file": ("load_survey",),
+    "survey.file": ("load_survey",),
     "table": (
         "Certificate",
         "UnaryTable",

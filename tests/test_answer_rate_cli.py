@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from planner.charts.answer_rate import answer_rate_figure, error_figure
 from planner.cli.answer_rate import answer_rate
 from planner.errors import FileError, InputError
-from planner.planning.answer_rate_plan import plan_answer_rates
-from planner.survey_file import load_survey, survey_from_text
+from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.survey.file import load_survey, survey_from_text
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "answer-rate.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")

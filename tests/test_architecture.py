@@ -24,10 +24,6 @@ LAYERS = (
     ),
     (
         "survey",
-        "survey_tables",
-        "survey_writer",
-        "survey_sets",
-        "survey_file",
         "table",
         "estimates",
         "numeric_estimates",

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from planner import FileError, VerificationError, load_survey, solve
 from planner.cli import app
-from planner.deployment.document import content_hash
+from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import Parameters, read_parameters
 from tests.test_survey_file import EXAMPLES, GOOD
 

@@ -7,8 +7,8 @@ from typer.testing import CliRunner
 
 from planner.cli.sampling import sampling
 from planner.errors import FileError, InputError
-from planner.planning.sampling_plan import ACKNOWLEDGEMENTS
-from planner.survey_file import load_survey, survey_from_text
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.survey.file import load_survey, survey_from_text
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sampled-ages.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
@@ -82,7 +82,7 @@ def test_the_plan_of_bit_probabilities_refuses_the_question():
 
 
 def test_a_survey_without_such_a_question_is_refused():
-    from planner.planning.sampling_plan import plan_sampling_survey
+    from planner.planning.sampling.plan import plan_sampling_survey
 
     survey = survey_from_text(
         """

@@ -1,6 +1,6 @@
 // The mechanisms: each takes a question, proves its budgets, and gives { code, draw }. "code" checks
 // an answer and draws nothing; "draw" takes random bytes in the order that the Python client's
-// planner/deployment/encoders.py documents.
+// planner/deployment/drawing/encoders.py documents.
 
 import { budget, flag, list, number, refuse, whole } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";

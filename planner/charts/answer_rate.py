@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.palette import BLUE, GREEN, ORANGE, PURPLE
-from planner.planning.answer_rate_plan import AnswerRatePlan
+from planner.planning.answer_rate.plan import AnswerRatePlan
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

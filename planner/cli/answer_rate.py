@@ -12,9 +12,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from planner.planning.answer_rate_plan import AnswerRatePlan, plan_answer_rates
-from planner.planning.best_budget import BestBudget
-from planner.survey_file import load_survey
+from planner.planning.answer_rate.best_budget import BestBudget
+from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
+from planner.survey.file import load_survey
 
 __all__ = ["answer_rate"]
 

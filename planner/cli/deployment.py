@@ -155,14 +155,14 @@ def _engine(name: str, scheduler: str) -> Engine:
 
         return local_engine
     if name == "isolated":
-        from planner.deployment.isolated import isolated_engine
+        from planner.deployment.counting.isolated import isolated_engine
 
         return isolated_engine
     if name != "dask":
         raise InputError("engine", name, "local, isolated or dask")
     if not scheduler:
         raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
-    from planner.deployment.cluster import dask_engine
+    from planner.deployment.counting.cluster import dask_engine
 
     return dask_engine(scheduler)
 

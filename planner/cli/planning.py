@@ -91,7 +91,7 @@ def compare(
 def _planned(path: Path, model: str) -> Any:
     from planner.planning.ledger import read_ledger
     from planner.planning.whole_survey import plan_whole_survey
-    from planner.survey_file import load_survey
+    from planner.survey.file import load_survey
 
     survey = load_survey(path)
     ledger = None

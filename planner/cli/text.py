@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from planner.deployment.document.questions import QuestionParameters
 from planner.deployment.parameters import Parameters
-from planner.deployment.questions import QuestionParameters
 from planner.planning.frequency import QuestionPlan
 
 __all__ = ["show_levels", "show_reasons", "show_verification", "terminal", "verification_document"]

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from planner import __version__
-from planner.deployment.document import FORMAT, content_hash
-from planner.deployment.exact import DENOMINATOR, round_inward
-from planner.deployment.law_reading import read_law
+from planner.deployment.document.canonical import FORMAT, content_hash
+from planner.deployment.document.questions import listed
+from planner.deployment.laws.exact import DENOMINATOR, round_inward
+from planner.deployment.laws.reading import read_law
 from planner.deployment.parameters import Parameters
-from planner.deployment.questions import listed
 from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
@@ -28,8 +28,8 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective
 from planner.planning.frequency import Plan, QuestionPlan
-from planner.planning.sampling_plan import SamplingPlan
-from planner.survey import Question, Survey
+from planner.planning.sampling.plan import SamplingPlan
+from planner.survey.questions import Question, Survey
 from planner.table import UnaryTable
 
 __all__ = ["parameters_from_mechanisms", "parameters_from_plan", "question_document"]

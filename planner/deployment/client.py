@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.document import content_hash, parse_document, read_document
-from planner.deployment.encoders import Encoder, SamplingEncoder, encoder_for
-from planner.deployment.entropy import system
-from planner.deployment.law_reading import read_law
-from planner.deployment.memory import Memory
+from planner.deployment.document.canonical import content_hash, parse_document, read_document
+from planner.deployment.drawing.encoders import Encoder, SamplingEncoder, encoder_for
+from planner.deployment.drawing.entropy import system
+from planner.deployment.drawing.memory import Memory
+from planner.deployment.laws.reading import read_law
 from planner.errors import FileError, InputError, VerificationError
 
 __all__ = ["Client", "Report", "encoders_of"]

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.checkpoint import Checkpoint, CountedFile
-from planner.deployment.counting import Expected, FileCount, count_file, stamp_of
+from planner.deployment.counting.checkpoint import Checkpoint, CountedFile
+from planner.deployment.counting.one_file import Expected, FileCount, count_file, stamp_of
 from planner.deployment.parameters import Parameters
 from planner.deployment.reports import SUFFIXES, Key
 from planner.errors import FileError
@@ -122,7 +122,7 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
 
     A seal is checked before a file is parsed, so damage is refused. A file that is made to
     crash the library that reads Parquet would take this process along; where reports come
-    from strangers, :func:`planner.deployment.isolated.isolated_engine` survives it.
+    from strangers, :func:`planner.deployment.counting.isolated.isolated_engine` survives it.
     """
     workers = os.cpu_count() or 1
     with ThreadPoolExecutor(workers) as pool:

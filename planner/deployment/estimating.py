@@ -16,7 +16,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from planner.deployment.laws import (
+from planner.deployment.document.questions import QuestionParameters
+from planner.deployment.laws.levels import Levels
+from planner.deployment.laws.output import (
     HashingLaw,
     ResponseLaw,
     SamplingLaw,
@@ -24,9 +26,7 @@ from planner.deployment.laws import (
     SubsetLaw,
     UnaryLaw,
 )
-from planner.deployment.levels import Levels
 from planner.deployment.parameters import Parameters
-from planner.deployment.questions import QuestionParameters
 from planner.deployment.reports import Key
 from planner.errors import FileError, InputError
 from planner.estimates import Estimates

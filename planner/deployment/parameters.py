@@ -14,15 +14,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from planner.deployment.document import (
+from planner.deployment.document.canonical import (
     FORMAT,
     MAX_FILE_BYTES,
     content_hash,
     parse_document,
     read_document,
 )
-from planner.deployment.questions import QuestionParameters, Strict, Text
-from planner.deployment.version1 import upgrade
+from planner.deployment.document.questions import QuestionParameters, Strict, Text
+from planner.deployment.document.version1 import upgrade
 from planner.errors import FileError, InputError
 from planner.files import replace_file
 

@@ -17,7 +17,8 @@ from math import log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.deployment.laws import (
+from planner.deployment.counting.tallies import Tally
+from planner.deployment.laws.output import (
     HashingLaw,
     Law,
     ResponseLaw,
@@ -26,7 +27,6 @@ from planner.deployment.laws import (
     SubsetLaw,
     UnaryLaw,
 )
-from planner.deployment.tallies import Tally
 
 __all__ = ["ALPHA", "bernstein_reach", "poisoning_signs"]
 

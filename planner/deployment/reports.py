@@ -3,7 +3,7 @@
 A Parquet file holds the reports of one question (and round). Each row has the column
 ``report`` (fixed-size binary) and the column ``parameters`` (the parameter hash, stored once
 for each row group). The file's metadata names the question and carries a random file number,
-by which copies are recognised; a seal protects the whole (:mod:`planner.deployment.sealing`).
+by which copies are recognised; a seal protects the whole (``counting/sealing.py``).
 A line of a newline-JSON file is what :meth:`planner.deployment.client.Report.to_json` gives.
 """
 
@@ -23,9 +23,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.deployment.fields import Fields
-from planner.deployment.sealing import check_seal, seal
-from planner.deployment.tallies import Rows
+from planner.deployment.counting.sealing import check_seal, seal
+from planner.deployment.counting.tallies import Rows
+from planner.deployment.document.fields import Fields
 from planner.errors import FileError, InputError
 
 __all__ = [

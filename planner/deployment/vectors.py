@@ -7,8 +7,8 @@ from hashlib import sha256
 from typing import Any
 
 from planner.deployment.client import encoders_of
-from planner.deployment.encoders import Encoder, SamplingEncoder
-from planner.deployment.laws import SamplingLaw, SignLaw, UnaryLaw
+from planner.deployment.drawing.encoders import Encoder, SamplingEncoder
+from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 

@@ -17,7 +17,7 @@ from planner.errors import InputError
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
-from planner.planning.answer_rate import AnswerRateModel
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.padding import plan_padding
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.prediction import plain_rivals, predict

@@ -7,14 +7,14 @@ import numpy as np
 from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.objective import Objective
-from planner.planning.answer_rate import AnswerRateModel
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.relax import scaled
 from planner.preferences import EmpiricalPreferences
 from planner.solvers import solve
-from planner.survey import Question
+from planner.survey.questions import Question
 
 __all__ = ["answering", "block_of", "mean_model", "padding_of", "share_of_error"]
 

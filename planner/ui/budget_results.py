@@ -10,7 +10,7 @@ from planner.charts.plans import frontier_figure, mechanism_figure, padding_figu
 from planner.errors import PlannerError
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
-from planner.survey import Question
+from planner.survey.questions import Question
 from planner.target import Target
 from planner.ui import cells, show
 from planner.ui.results import Answer, answer, error_curve, root, target_answer
@@ -282,7 +282,7 @@ def _targets(question: Question, users: int) -> None:
 def _use_budgets(question: Question, epsilons: list[float]) -> None:
     import copy
 
-    from planner.ui.draft_categorical import CategoricalDraft
+    from planner.ui.draft.categorical import CategoricalDraft
 
     here = session()
     changed = copy.deepcopy(here.draft)

@@ -12,15 +12,15 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.ui import show, uploads
 from planner.ui.budget_results import show_results
-from planner.ui.draft import SurveyDraft
-from planner.ui.draft_categorical import (
+from planner.ui.draft.categorical import (
     MOST_PAIR_LEVELS,
     CategoricalDraft,
     PairChoice,
     follow_renames,
     names_of,
 )
-from planner.ui.draft_parts import SetsDraft
+from planner.ui.draft.parts import SetsDraft
+from planner.ui.draft.survey import SurveyDraft
 from planner.ui.rows import edit_rows
 from planner.ui.state import (
     EXAMPLES,

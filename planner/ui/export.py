@@ -9,8 +9,8 @@ from functools import lru_cache, partial
 
 import streamlit as st
 
+from planner.deployment.document.questions import QuestionParameters
 from planner.deployment.parameters import Parameters, write_parameters
-from planner.deployment.questions import QuestionParameters
 from planner.deployment.survey_plans import (
     DEPLOYABLE,
     SurveyPlan,
@@ -20,8 +20,8 @@ from planner.deployment.survey_plans import (
 )
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger
-from planner.survey import Survey
-from planner.survey_writer import survey_to_text
+from planner.survey.questions import Survey
+from planner.survey.writer import survey_to_text
 from planner.ui import show
 from planner.ui.promises import costs, promises
 from planner.ui.scenarios import show_scenarios

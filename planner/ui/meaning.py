@@ -16,7 +16,7 @@ from planner.planning.explain import belief_bounds, explain_level
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable
 from planner.ui import cells, show
-from planner.ui.draft_categorical import CategoricalDraft
+from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.results import answer
 from planner.ui.state import kept, question_of, session
 

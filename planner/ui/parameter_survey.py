@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 
-from planner.deployment.parameters import Parameters
-from planner.deployment.questions import (
+from planner.deployment.document.questions import (
     ItemSetQuestion,
     NumericQuestion,
     QuestionParameters,
     SamplingQuestionParameters,
 )
+from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
-from planner.survey import Level, Numeric, Question, Rule, Survey
+from planner.survey.questions import Level, Numeric, Question, Rule, Survey
 
 __all__ = ["survey_from_parameters"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from planner.ui.draft_categorical import Row
+from planner.ui.draft.categorical import Row
 from planner.ui.state import session
 
 __all__ = ["edit_rows"]

@@ -11,12 +11,12 @@ import streamlit as st
 from planner.charts import sampling as charts
 from planner.errors import PlannerError
 from planner.mechanisms.coins import TwoCoinResponse
-from planner.planning.sampling_plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
-from planner.planning.sampling_privacy import error_grid, smallest_budget
-from planner.planning.sampling_question import SamplingQuestion
-from planner.survey import Question, Survey
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
+from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampling.search import error_grid, smallest_budget
+from planner.survey.questions import Question, Survey
 from planner.ui import cells, show
-from planner.ui.draft_sampled import SampledDraft
+from planner.ui.draft.sampled import SampledDraft
 from planner.ui.rows import edit_rows
 from planner.ui.state import (
     chosen_place,

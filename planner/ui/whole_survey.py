@@ -13,10 +13,10 @@ from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.whole_survey import WholePlan
 from planner.ui import show, uploads
-from planner.ui.draft import QuestionDraft
-from planner.ui.draft_categorical import CategoricalDraft
-from planner.ui.draft_numeric import NumericDraft
-from planner.ui.draft_sampled import SampledDraft
+from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.draft.numeric import NumericDraft
+from planner.ui.draft.sampled import SampledDraft
+from planner.ui.draft.survey import QuestionDraft
 from planner.ui.state import kept, replace_draft, session, undo
 
 __all__ = ["page"]

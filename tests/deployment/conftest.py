@@ -10,7 +10,7 @@ import pytest
 
 from planner import Level, Question, Survey, solve
 from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.document import content_hash
+from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import write_parameters
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
@@ -19,8 +19,8 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.numeric_domain import NumericDomain
-from planner.planning.sampling_plan import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.survey import Numeric, Sampling
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
+from planner.survey.questions import Numeric, Sampling
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))

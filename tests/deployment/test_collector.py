@@ -15,13 +15,13 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.bulk import draw_unary
-from planner.deployment.checkpoint import Checkpoint
 from planner.deployment.collector import collect, local_engine, report_files
-from planner.deployment.counting import Expected, count_file
-from planner.deployment.isolated import _Worker, isolated_engine
+from planner.deployment.counting.checkpoint import Checkpoint
+from planner.deployment.counting.isolated import _Worker, isolated_engine
+from planner.deployment.counting.one_file import Expected, count_file
+from planner.deployment.counting.sealing import check_seal, seal
 from planner.deployment.parameters import write_parameters
 from planner.deployment.reports import ReportWriter, read_batches
-from planner.deployment.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 from planner.mechanisms.packed import unpack
 
@@ -434,7 +434,7 @@ def test_seals(tmp_path):
 @pytest.mark.filterwarnings("default")  # the cluster's own
 def test_a_dask_cluster_counts_the_same(one_question, collection):
     distributed = pytest.importorskip("distributed")
-    from planner.deployment.cluster import dask_engine
+    from planner.deployment.counting.cluster import dask_engine
 
     folder, _, _ = collection
     shutil.copy(folder / "0.parquet", folder / "copy.parquet")

@@ -9,7 +9,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.deployment.document import (
+from planner.deployment.document.canonical import (
     MAX_FILE_BYTES,
     canonical,
     content_hash,

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planner import InputError, PrivacyPolicy, VerificationError, solve
-from planner.deployment.exact import (
+from planner.deployment.laws.exact import (
     DENOMINATOR,
     PairViolation,
     check_budgets,

@@ -12,9 +12,9 @@ import pytest
 from planner import Level, Question, Survey, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.exact import exp_lower_bound
-from planner.deployment.law_reading import ACKNOWLEDGEMENTS
-from planner.deployment.pairs import MAX_LISTED_LEVELS, demanded_budget
+from planner.deployment.laws.exact import exp_lower_bound
+from planner.deployment.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
+from planner.deployment.laws.reading import ACKNOWLEDGEMENTS
 from planner.deployment.parameters import (
     json_schema,
     parse_parameters,
@@ -27,7 +27,7 @@ from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.numeric_domain import NumericDomain
-from planner.planning import sampling_plan
+from planner.planning.sampling import plan as sampling_plan
 from tests.deployment.conftest import FILES, LEVELS, every_mechanism, sealed
 
 GRID = 2**32

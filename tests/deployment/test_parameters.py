@@ -7,8 +7,8 @@ import pytest
 
 from planner import FileError, InputError, Level, Question, Survey, VerificationError
 from planner.deployment.building import parameters_from_plan
-from planner.deployment.document import content_hash
-from planner.deployment.exact import DENOMINATOR
+from planner.deployment.document.canonical import content_hash
+from planner.deployment.laws.exact import DENOMINATOR
 from planner.deployment.parameters import parse_parameters, read_parameters, write_parameters
 from planner.planning.frequency import QuestionPlan, plan_survey
 from planner.solvers import baseline

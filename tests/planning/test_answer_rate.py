@@ -11,9 +11,9 @@ from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.piecewise import Piecewise
 from planner.mechanisms.privkvm import PrivKVM
 from planner.numeric_domain import NumericDomain
-from planner.planning.answer_rate import AnswerRateModel
-from planner.planning.answering_people import answering_moments
-from planner.planning.best_budget import find_best
+from planner.planning.answer_rate.answering_people import answering_moments
+from planner.planning.answer_rate.best_budget import find_best
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.preferences import (
     EmpiricalPreferences,
     GammaPreferences,

@@ -11,7 +11,7 @@ from planner import (
     solve,
 )
 from planner.mechanisms.direct_levels import DirectEncoding
-from planner.planning.answer_rate import AnswerRateModel
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.choice import choose_for_choices, choose_for_mean, choose_for_sets
 from planner.planning.explain import belief_bounds, explain, explain_level
 from planner.planning.padding import plan_padding

@@ -8,12 +8,12 @@ import pytest
 
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.binomial_window import binomial_window, lower_tail, upper_tail
-from planner.planning.sampling_curves import difference_delta, exchange_delta, smallest_epsilon
-from planner.planning.sampling_plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling
-from planner.planning.sampling_question import SamplingQuestion
-from planner.planning.sampling_totals import totals_delta_bound, totals_delta_exact
-from planner.planning.sampling_views import guarantee_views
+from planner.planning.sampling.binomial_window import binomial_window, lower_tail, upper_tail
+from planner.planning.sampling.curves import difference_delta, exchange_delta, smallest_epsilon
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling
+from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampling.totals import totals_delta_bound, totals_delta_exact
+from planner.planning.sampling.views import guarantee_views
 
 EPSILONS = (0, 0.1, 0.5, 1, 3)
 

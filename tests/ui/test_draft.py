@@ -8,10 +8,10 @@ import pytest
 from planner.numeric_domain import NumericDomain
 from planner.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.set_model import AssumedSets
-from planner.survey import Level, Numeric, Question, Sampling, Survey
+from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
-from planner.ui.draft import SurveyDraft
-from planner.ui.draft_categorical import CategoricalDraft, PairChoice, follow_renames
+from planner.ui.draft.categorical import CategoricalDraft, PairChoice, follow_renames
+from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import EXAMPLES, example_survey
 
 LEVELS = (

@@ -7,10 +7,10 @@ from streamlit.testing.v1 import AppTest
 
 from planner.deployment.parameters import parse_parameters
 from planner.deployment.survey_plans import deployable_files, plan_survey_with
-from planner.planning.answer_rate_plan import plan_answer_rates
-from planner.survey_file import survey_from_text
-from planner.survey_writer import survey_to_text
-from planner.ui.draft import SurveyDraft
+from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.survey.file import survey_from_text
+from planner.survey.writer import survey_to_text
+from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import Session, example_survey
 from tests.ui.pages import (
     APP,

@@ -1,0 +1,1 @@
+"""The parameter file as a document: parsing, canonical form, one model for each question."""

@@ -1,0 +1,289 @@
+"""What budget to ask for, when a larger one means less noise but fewer answers.
+
+``theta = tanh(eps/2)`` rises with the budget and the answer rate ``R(eps)`` falls, so
+there is a best budget ``eps*``. Everything here is predicted before any data, for
+people drawn at random from a large population and to first order in ``1/n``
+(:func:`planner.mechanisms.bisample_variance.first_order`).
+
+Source: BiSample paper, sections 4 and 5.2; its TOP and RND users give fake answers
+to a mechanism that forces one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.mechanisms.bisample_variance import first_order
+from planner.mechanisms.forced_answer import FAKE_ANSWERS
+from planner.mechanisms.piecewise import piecewise_variance
+from planner.numeric_domain import NumericDomain
+from planner.planning.answer_rate.answering_people import Moments, answering_moments
+from planner.planning.answer_rate.best_budget import BestBudget, find_best
+from planner.policy import MAX_EPSILON
+from planner.preferences import Preferences
+
+__all__ = ["AnswerRateCurve", "AnswerRateModel", "ForcedAnswerCurve", "Sensitivity"]
+
+Array = NDArray[np.float64]
+_RELIABLE = 5.0  # standard errors between the answer rate and 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateCurve:
+    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
+
+    Attributes
+    ----------
+    epsilon:
+        Budgets in nats.
+    answer_rate:
+        Share of people who answer.
+    mean_bias:
+        Mean of those who answer minus the population's, in the question's unit; 0
+        without correlation.
+    mean_rmse:
+        Root mean squared error of the estimated mean against the population's, in the
+        question's unit; ``inf`` where nobody answers.
+    missing_rate_rmse:
+        Root mean squared error of the estimated missing rate.
+    reliable:
+        The answer rate is at least five standard errors above 0, so that a ratio of
+        estimates behaves as its first-order variance says.
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    mean_bias: Array
+    mean_rmse: Array
+    missing_rate_rmse: Array
+    reliable: NDArray[np.bool_]
+
+
+class ForcedAnswerCurve(NamedTuple):
+    """Predictions for a mechanism that forces an answer, in the question's unit, ``(k,)``."""
+
+    epsilon: Array
+    bias: Array
+    rmse: Array
+
+
+class Sensitivity(NamedTuple):
+    """What a correlation between value and preference would do."""
+
+    correlation: float
+    bias: float  # of the mean at the budget that is best without correlation
+    rmse: float  # at that budget
+    best: BestBudget  # if the correlation were known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateModel:
+    """A numeric question, the people asked, and how much epsilon they tolerate.
+
+    Parameters
+    ----------
+    preferences:
+        Distribution of the largest epsilon that a person tolerates.
+    users:
+        Number of people asked, at least 1.
+    domain:
+        Range of the answers; ``[-1, 1]`` when omitted.
+    mean:
+        Expected mean of all people's answers, in the question's unit; the middle of the
+        domain when omitted.
+    sd:
+        Expected standard deviation, in the question's unit. Only correlation and the
+        Piecewise mechanism use it; when omitted it is the largest possible, that of
+        answers at the ends of the domain. Always that for a yes/no question.
+    correlation:
+        Of value and preference (Gaussian copula), from -0.95 to 0.95; 0 when omitted.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> from planner.preferences import NormalPreferences
+    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5)
+    >>> best = model.best()
+    >>> round(best.epsilon, 3), round(best.answer_rate, 3)
+    (3.157, 0.89)
+    >>> round(best.flat_lower, 2), round(best.flat_upper, 2)
+    (2.48, 3.88)
+    """
+
+    preferences: Preferences
+    users: int
+    domain: NumericDomain = field(default_factory=NumericDomain)
+    mean: float | None = None
+    sd: float | None = None
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.users, int | np.integer) and not isinstance(self.users, bool)
+        if not whole or self.users < 1:
+            raise InputError("users", self.users, "a whole number of at least 1")
+        lower, upper = self.domain.lower, self.domain.upper
+        if self.mean is not None and not lower <= self.mean <= upper:
+            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}")
+        largest = self.domain.radius * np.sqrt(1 - self._unit_mean**2)
+        if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
+            allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
+            raise InputError("sd", self.sd, allowed)
+        if not -0.95 <= self.correlation <= 0.95:
+            raise InputError("correlation", self.correlation, "from -0.95 to 0.95")
+
+    def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
+        """Predictions at these budgets, or at 200 budgets up to where 1 % still answer.
+
+        Raises
+        ------
+        InputError
+            A budget outside 0 to 50.
+        """
+        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        rate = self.preferences.answer_rate(epsilon)
+        people = self._people(rate)
+        variance = first_order(np.tanh(epsilon / 2), rate, people.mean, self.users)
+        bias = people.mean - self._unit_mean
+        rate_error = np.sqrt(variance.missing_rate)
+        return AnswerRateCurve(
+            epsilon,
+            rate,
+            self.domain.radius * bias,
+            self.domain.radius * np.sqrt(variance.mean + bias * bias),
+            rate_error,
+            rate >= _RELIABLE * rate_error,
+        )
+
+    def best(
+        self, tolerance: float = 0.05, lowest: float = 0.01, highest: float = MAX_EPSILON
+    ) -> BestBudget:
+        """The budget with the smallest error of the mean, and how flat the error is around it.
+
+        There is no such budget for the missing rate: it is another quantity at each
+        budget, and known best (100 %) where nobody answers.
+
+        Parameters
+        ----------
+        tolerance:
+            The flat region is where the error stays within this share of the best.
+        lowest, highest:
+            Budgets to consider, in nats.
+
+        Raises
+        ------
+        InputError
+            An argument out of range, or nobody answers at any of these budgets.
+        """
+
+        def error(epsilon: Array) -> Array:
+            return self.curve(epsilon).mean_rmse
+
+        found = find_best(error, self.preferences.kinks, (lowest, highest), tolerance)
+        at = self.curve([found.epsilon])
+        return found.with_rate(float(at.answer_rate[0]), bool(at.reliable[0]))
+
+    def forced(
+        self, mechanism: str, fake_answer: str, epsilons: ArrayLike | None = None
+    ) -> ForcedAnswerCurve:
+        """Predictions for a mechanism that forces an answer, with its bias.
+
+        With ``mu`` the mean on ``[-1, 1]`` and no correlation the bias of the mean is
+        ``(1 - R)(1 - mu)`` for ``"top"`` and ``-(1 - R) mu`` for ``"random"``.
+
+        Parameters
+        ----------
+        mechanism:
+            ``"harmony"`` (and BiSample, which has the same error) or ``"piecewise"``.
+        fake_answer:
+            ``"top"`` (the paper's TOP) or ``"random"`` (its RND).
+        epsilons:
+            Budgets in nats; as for :meth:`curve` when omitted.
+
+        Raises
+        ------
+        InputError
+            An unknown name or a budget outside 0 to 50.
+        """
+        if mechanism not in ("harmony", "piecewise"):
+            raise InputError("mechanism", mechanism, '"harmony" or "piecewise"')
+        if fake_answer not in FAKE_ANSWERS:
+            raise InputError("fake_answer", fake_answer, '"random" or "top"')
+        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        rate = self.preferences.answer_rate(epsilon)
+        people = self._people(rate)
+        fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
+        mean = rate * people.mean + (1 - rate) * fake_mean
+        square = rate * people.square + (1 - rate) * fake_square
+        noise = (
+            1 / np.tanh(epsilon / 2) ** 2 - square
+            if mechanism == "harmony"
+            else piecewise_variance(epsilon, square)
+        )
+        variance = (noise + square - mean * mean) / self.users
+        bias = mean - self._unit_mean
+        radius = self.domain.radius
+        return ForcedAnswerCurve(epsilon, radius * bias, radius * np.sqrt(variance + bias * bias))
+
+    def sensitivity(
+        self, correlations: ArrayLike = (-0.5, -0.25, 0.0, 0.25, 0.5)
+    ) -> tuple[Sensitivity, ...]:
+        """What correlations between value and preference would do to the mean.
+
+        Raises
+        ------
+        InputError
+            A correlation outside -0.95 to 0.95.
+        """
+        chosen = self._with(0.0).best().epsilon
+        rows = []
+        for rho in np.atleast_1d(np.asarray(correlations, dtype=np.float64)).tolist():
+            model = self._with(rho)
+            at = model.curve([chosen])
+            row = Sensitivity(rho, float(at.mean_bias[0]), float(at.mean_rmse[0]), model.best())
+            rows.append(row)
+        return tuple(rows)
+
+    def usual_budgets(self) -> Array:
+        """Two hundred budgets up to where 1 % of the people still answer."""
+        last = float(self.preferences.quantile(0.99))
+        highest = min(MAX_EPSILON, last) if last > 0.1 else 1.0
+        return np.linspace(highest / 200, highest, 200)
+
+    @property
+    def _unit_mean(self) -> float:
+        if self.mean is None:
+            return 0.0
+        return float(self.domain.to_unit(np.array([self.mean]))[0])
+
+    def _people(self, rate: Array) -> Moments:
+        largest = 1 - self._unit_mean**2
+        known = self.sd is not None and not self.domain.yes_no
+        variance = min((self.sd / self.domain.radius) ** 2, largest) if known else largest  # type: ignore[operator]
+        return answering_moments(rate, self._unit_mean, variance, self.correlation)
+
+    def _with(self, correlation: float) -> AnswerRateModel:
+        return AnswerRateModel(
+            self.preferences, self.users, self.domain, self.mean, self.sd, correlation
+        )
+
+
+def _budgets(epsilons: ArrayLike) -> Array:
+    try:
+        column = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise InputError("epsilons", epsilons, "a list of budgets") from None
+    for i in np.flatnonzero(~((column > 0) & (column <= MAX_EPSILON)))[:1]:
+        allowed = f"above 0 and at most {MAX_EPSILON:g}"
+        raise InputError(f"epsilons[{i}]", float(column.ravel()[i]), allowed)
+    if column.ndim != 1 or column.size == 0:
+        raise InputError("epsilons", column.shape, "a list of one or more budgets")
+    return column

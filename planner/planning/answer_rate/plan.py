@@ -1,0 +1,101 @@
+"""Everything the planner says about the budget of a numeric question, in one object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from planner.errors import InputError
+from planner.planning.answer_rate.best_budget import BestBudget
+from planner.planning.answer_rate.model import (
+    AnswerRateCurve,
+    AnswerRateModel,
+    ForcedAnswerCurve,
+    Sensitivity,
+)
+from planner.survey.questions import Question, Survey
+
+__all__ = ["AnswerRatePlan", "plan_answer_rate", "plan_answer_rates"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRatePlan:
+    """Predictions over budgets, the best budget, the budget in use, and the alternatives.
+
+    Attributes
+    ----------
+    model:
+        What was predicted from.
+    curve:
+        BiSample-MD at 200 budgets.
+    best:
+        The budget with the smallest error of the mean.
+    offered:
+        Predictions at the budget that the question states (one row); ``None`` if none.
+    forced:
+        Per fake answer (``"top"``, ``"random"``): Harmony at the budgets of ``curve``.
+    sensitivity:
+        What correlations of value and preference would do.
+    """
+
+    model: AnswerRateModel
+    curve: AnswerRateCurve
+    best: BestBudget
+    offered: AnswerRateCurve | None
+    forced: dict[str, ForcedAnswerCurve]
+    sensitivity: tuple[Sensitivity, ...]
+
+
+def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
+    """Plan one question; ``epsilon`` is the budget in use, if there is one.
+
+    Raises
+    ------
+    InputError
+        The budget is outside 0 to 50, or nobody answers at any budget.
+
+    Examples
+    --------
+    >>> from planner.preferences import NormalPreferences
+    >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
+    >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)
+    (2.94, 2.2)
+    """
+    curve = model.curve()
+    return AnswerRatePlan(
+        model,
+        curve,
+        model.best(),
+        None if epsilon is None else model.curve([epsilon]),
+        {fake: model.forced("harmony", fake, curve.epsilon) for fake in ("top", "random")},
+        model.sensitivity(),
+    )
+
+
+def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
+    """Plan every numeric question of a survey that states its people's preferences, by name.
+
+    Raises
+    ------
+    InputError
+        There is no such question, or one of its numbers is out of range.
+    """
+    plans = {
+        question.name: _plan(question, survey.users)
+        for question in survey.questions
+        if question.numeric is not None and question.numeric.preferences is not None
+    }
+    if not plans:
+        kinds = ", ".join(sorted({question.kind for question in survey.questions}))
+        allowed = "'numeric', with [question.preferences], for one question at least"
+        raise InputError("kind", kinds, allowed)
+    return plans
+
+
+def _plan(question: Question, users: int) -> AnswerRatePlan:
+    about = question.numeric
+    if about is None or about.preferences is None:
+        raise InputError(f"question {question.name!r}", about, "numeric, with preferences")
+    model = AnswerRateModel(
+        about.preferences, users, about.domain, about.mean, about.sd, about.correlation
+    )
+    return plan_answer_rate(model, about.epsilon)

@@ -1,0 +1,1 @@
+"""Sampling Privacy: its parameters, and all views of what it guarantees."""

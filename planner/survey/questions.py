@@ -1,0 +1,347 @@
+"""What is collected: a survey of questions, each with its privacy levels.
+
+Every front end builds a :class:`Survey`; :mod:`planner.survey.file` reads one from TOML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from planner.errors import InputError
+from planner.numeric_domain import NumericDomain
+from planner.objective import Objective
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.preferences import Preferences
+from planner.set_model import AssumedSets, PilotFile
+from planner.target import Target, check_targets
+
+__all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
+
+KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
+DESIGNS = ("split", "one-each")
+OBJECTIVES = ("sum", "minimax")
+CRITERIA = ("total", "minimax")
+_MAX_USERS = 10**12
+_MAX_PADDING = 2**20
+Rule = str | tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A privacy level of a question.
+
+    Parameters
+    ----------
+    name:
+        Distinct within the question.
+    epsilon:
+        Budget in nats, above 0, at most 50.
+    items:
+        The answers in this level, distinct within the question; or empty, with
+        ``item_count`` given, while only their number is known.
+    item_count:
+        Number of answers, at least 1; taken from ``items`` when those are given.
+    yes_counts:
+        For ``"sampled-choice"``: how many people are expected to have each item.
+    prior:
+        How many of a person's answers are expected in this level, 0 to the number of
+        items: a share of the people where everybody has one answer. For all levels of a
+        question or none; with it the expected error is minimised, without it the worst case.
+    importance:
+        How much this level's error matters beside the other levels', at least 0.
+    """
+
+    name: str
+    epsilon: float
+    items: tuple[str, ...] = ()
+    item_count: int = 0
+    yes_counts: tuple[int, ...] = ()
+    prior: float | None = None
+    importance: float = 1.0
+
+    def __post_init__(self) -> None:
+        _refuse_text(f"items of level {self.name!r}", self.items)
+        object.__setattr__(self, "items", tuple(self.items))
+        if self.items and self.item_count not in (0, len(self.items)):
+            allowed = f"the number of items listed, {len(self.items)}"
+            raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
+        if self.items:
+            object.__setattr__(self, "item_count", len(self.items))
+        elif self.item_count == 0:
+            remedy = "List the level's items, or give their number as item_count."
+            raise InputError(f"items of level {self.name!r}", self.items, "not empty", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """What a ``"sampled-choice"`` question needs beyond its levels.
+
+    The meaning, ranges and checks of all fields are those of
+    :class:`planner.planning.sampling.question.SamplingQuestion` and
+    :class:`planner.planning.sampling.plan.SamplingPlan`.
+    """
+
+    relies_on: str
+    acknowledged: str | None = None
+    cap: float = 0.45
+    floor: float = 0.0
+    none_epsilon: float | None = None
+    everyone_has_value: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Numeric:
+    """What a ``"numeric"`` question is about, instead of levels.
+
+    The meaning, ranges and checks of all fields but ``epsilon`` are those of
+    :class:`planner.planning.answer_rate.model.AnswerRateModel`.
+
+    Parameters
+    ----------
+    epsilon:
+        Budget that everybody is offered, in nats, above 0, at most 50; ``None`` while
+        it is still to be chosen.
+    """
+
+    domain: NumericDomain
+    preferences: Preferences | None = None
+    epsilon: float | None = None
+    mean: float | None = None
+    sd: float | None = None
+    correlation: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.epsilon is not None and not 0 < self.epsilon <= MAX_EPSILON:
+            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question and what its answers need.
+
+    Parameters
+    ----------
+    name:
+        Distinct within the survey.
+    levels:
+        At least one; none for ``"numeric"``.
+    rule:
+        ``"min"``, ``"avg"`` or a symmetric matrix of pair budgets (see :class:`PrivacyPolicy`).
+    kind:
+        ``"categorical"``: every person holds exactly one answer.
+        ``"item-set"``: every person holds a set of answers, which may be empty.
+        ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
+        ``"numeric"``: a number or no answer.
+    sampling:
+        For ``"sampled-choice"``, and only for it.
+    numeric:
+        For ``"numeric"``, and only for it.
+    padding_length:
+        For ``"item-set"``, and only for it: the size to which sets are padded or cut,
+        1 to 2^20; ``None`` while it is still to be chosen.
+    sets:
+        For ``"item-set"``, and only for it: what is known of the sets, a histogram of
+        sizes or a pilot; the padding length is planned from it.
+    weight:
+        Importance of this question's error among the survey's, above 0.
+    targets:
+        Errors that are small enough. For ``"numeric"`` shares of half the range, without levels.
+    criterion:
+        ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
+        the worst single item.
+
+    Raises
+    ------
+    InputError
+        A name, item or number is missing, repeated or out of range.
+
+    Examples
+    --------
+    >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
+    >>> Question("diagnosis", levels).policy.item_counts.tolist()
+    [1, 3]
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+    rule: Rule = "min"
+    kind: str = "categorical"
+    sampling: Sampling | None = None
+    numeric: Numeric | None = None
+    padding_length: int | None = None
+    sets: AssumedSets | PilotFile | None = None
+    weight: float = 1.0
+    targets: tuple[Target, ...] = ()
+    criterion: str = "total"
+
+    def __post_init__(self) -> None:
+        _require_text("question name", self.name)
+        self._check_kind()
+        if not (isfinite(self.weight) and self.weight >= 0):
+            raise InputError("weight", self.weight, "a finite number of at least 0")
+        check_targets(self.targets, [level.name for level in self.levels])
+        self._check_sampling()
+        self._check_padding()
+        if self.kind == "numeric":
+            if self.levels or self.rule != "min":
+                raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
+            return
+        home: dict[str, str] = {}
+        for level in self.levels:
+            for item in level.items:
+                _require_text(f"item of level {level.name!r}", item)
+                if item in home:
+                    allowed = f"in one level only; it is in {home[item]!r} already"
+                    raise InputError(f"item of level {level.name!r}", item, allowed)
+                home[item] = level.name
+        policy = self.policy  # validates names, budgets, counts and rule, once
+        _ = self.objective.coefficients(policy)  # and the priors
+        if self.kind == "item-set" and policy.rule_name != "min":
+            remedy = "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone."
+            raise InputError("rule", policy.rule_name, "\"min\" for 'item-set'", remedy)
+
+    def _check_kind(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if (self.kind == "numeric") != (self.numeric is not None):
+            allowed = "given" if self.kind == "numeric" else "left out"
+            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
+        if self.sets is not None and self.kind != "item-set":
+            raise InputError("sets", self.sets, f"left out for {self.kind!r}")
+
+    def _check_padding(self) -> None:
+        length = self.padding_length
+        if length is None:
+            return
+        if self.kind != "item-set":
+            raise InputError("padding_length", length, f"left out for {self.kind!r}")
+        if not 1 <= length <= _MAX_PADDING:
+            raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
+
+    def _check_sampling(self) -> None:
+        sampled = self.kind == "sampled-choice"
+        if sampled != (self.sampling is not None):
+            allowed = "given" if sampled else "left out"
+            remedy = "It belongs to the kind 'sampled-choice', which needs it."
+            raise InputError("sampling", self.sampling, f"{allowed} for {self.kind!r}", remedy)
+        if sampled and self.rule != "min":
+            remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
+            raise InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)
+        for level in self.levels:
+            if len(level.yes_counts) != (level.item_count if sampled else 0):
+                name = f"yes_counts of level {level.name!r}"
+                allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
+                raise InputError(name, level.yes_counts, allowed)
+
+    @property
+    def objective(self) -> Objective:
+        """Worst-case error, the expected one where levels have priors, or the worst item's."""
+        if self.criterion not in CRITERIA:
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
+        importance = [level.importance for level in self.levels]
+        weights = None if set(importance) <= {1.0} else importance
+        priors = [level.prior for level in self.levels if level.prior is not None]
+        if self.criterion == "minimax" and priors:
+            remedy = "The error of the worst item does not depend on shares."
+            raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
+        if not priors:
+            return Objective("minimax" if self.criterion == "minimax" else "worst-case", weights)
+        if len(priors) < len(self.levels):
+            raise InputError("prior", priors, "given for all levels of the question, or for none")
+        if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
+            remedy = "Everybody has exactly one answer."
+            raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
+        return Objective("expected", weights, priors)
+
+    @property
+    def policy(self) -> PrivacyPolicy:
+        """The levels as a privacy policy; a numeric question has none."""
+        if self.kind == "numeric":
+            raise InputError("kind", self.kind, "one with levels", "It has one budget for all.")
+        return PrivacyPolicy(
+            [level.epsilon for level in self.levels],
+            [level.item_count for level in self.levels],
+            self.rule,
+            [level.name for level in self.levels],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A named set of questions asked of ``users`` people.
+
+    Parameters
+    ----------
+    name, users, questions:
+        At least one question and one user.
+    design:
+        ``"split"`` (everybody answers everything and each question gets a share of the budgets)
+        or ``"one-each"`` (everybody answers one question at its full budget).
+    objective:
+        ``"sum"``: the sum of the questions' errors by their weights. ``"minimax"``: the largest
+        ratio of a question's error to its target.
+    ledger:
+        File of earlier collections from the same people, or None.
+
+    Raises
+    ------
+    InputError
+        No question, a repeated question name, a number of users below 1, only weights of 0, an
+        unknown design or objective, or a minimax without targets.
+    """
+
+    name: str
+    users: int
+    questions: tuple[Question, ...]
+    design: str = "split"
+    objective: str = "sum"
+    ledger: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_text("survey name", self.name)
+        if type(self.users) is not int or not 1 <= self.users <= _MAX_USERS:
+            raise InputError("users", self.users, f"a whole number from 1 to {_MAX_USERS}")
+        if not self.questions:
+            raise InputError("questions", self.questions, "one or more questions")
+        seen: set[str] = set()
+        for question in self.questions:
+            if question.name in seen:
+                raise InputError("question name", question.name, "different from every other's")
+            seen.add(question.name)
+        self._check_aims()
+
+    def _check_aims(self) -> None:
+        for name, value, known in (
+            ("design", self.design, DESIGNS),
+            ("objective", self.objective, OBJECTIVES),
+        ):
+            if value not in known:
+                raise InputError(name, value, f"one of {', '.join(known)}")
+        weights = [question.weight for question in self.questions]
+        if not any(weights):
+            remedy = "Say which questions matter, or leave all weights out."
+            raise InputError("weights", weights, "above 0 for the questions that are asked", remedy)
+        for question in self.questions:
+            if question.weight == 0:
+                remedy = "Leave a question that does not matter out of the survey."
+                raise InputError(f"weight of question {question.name!r}", 0, "above 0", remedy)
+            if self.objective == "minimax" and _total_target(question.targets) is None:
+                remedy = "Give it a [[question.target]] with an error and no level."
+                what = f"targets of question {question.name!r}"
+                raise InputError(what, None, 'given for the objective "minimax"', remedy)
+
+
+def _total_target(targets: Sequence[Target]) -> Target | None:
+    return next((t for t in targets if t.kind == "error" and t.level is None), None)
+
+
+def _refuse_text(argument: str, value: object) -> None:
+    if isinstance(value, str):  # a text is a sequence too, of its letters
+        raise InputError(argument, value, "a list of texts")
+
+
+def _require_text(argument: str, value: object) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(argument, value, "text that is not blank")

@@ -1,0 +1,162 @@
+"""Surveys as TOML text that :func:`planner.survey.file.survey_from_text` reads back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tomli_w
+
+from planner.errors import InputError
+from planner.preferences import (
+    EmpiricalPreferences,
+    GammaPreferences,
+    HistogramPreferences,
+    LognormalPreferences,
+    NormalPreferences,
+    Preferences,
+)
+from planner.set_model import AssumedSets, PilotFile
+from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
+from planner.target import Target
+
+__all__ = ["survey_to_text"]
+
+
+def survey_to_text(survey: Survey) -> str:
+    """A survey as TOML; reading it gives an equal survey.
+
+    Raises
+    ------
+    InputError
+        The survey holds a preference model that survey files cannot express.
+
+    Examples
+    --------
+    >>> from planner import Level, Question, Survey
+    >>> print(survey_to_text(Survey("s", 10, (Question("q", (Level("only", 1.0, ("x",)),)),))))
+    [survey]
+    name = "s"
+    users = 10
+    <BLANKLINE>
+    [[question]]
+    name = "q"
+    <BLANKLINE>
+    [[question.level]]
+    name = "only"
+    epsilon = 1.0
+    items = [
+        "x",
+    ]
+    <BLANKLINE>
+    """
+    document = {
+        "survey": _given(
+            name=survey.name,
+            users=survey.users,
+            design=_unless(survey.design, "split"),
+            objective=_unless(survey.objective, "sum"),
+            ledger=survey.ledger,
+        ),
+        "question": [_question(question) for question in survey.questions],
+    }
+    return tomli_w.dumps(document)
+
+
+def _question(question: Question) -> dict[str, Any]:
+    rule = question.rule
+    about = {} if question.numeric is None else _numeric(question.numeric)
+    return {
+        **_given(
+            name=question.name,
+            kind=_unless(question.kind, "categorical"),
+            rule=_unless(rule, "min") if isinstance(rule, str) else [list(row) for row in rule],
+            criterion=_unless(question.criterion, "total"),
+            weight=_unless(question.weight, 1.0),
+            padding_length=question.padding_length,
+        ),
+        **about,
+        **_given(
+            sampling=None if question.sampling is None else _sampling(question.sampling),
+            sets=None if question.sets is None else _sets(question.sets),
+            target=[_target(target) for target in question.targets] or None,
+            level=[_level(level) for level in question.levels] or None,
+        ),
+    }
+
+
+def _level(level: Level) -> dict[str, Any]:
+    return _given(
+        name=level.name,
+        epsilon=float(level.epsilon),
+        items=list(level.items) or None,
+        item_count=None if level.items else level.item_count,
+        yes_counts=list(level.yes_counts) or None,
+        prior=level.prior,
+        importance=_unless(level.importance, 1.0),
+    )
+
+
+def _target(target: Target) -> dict[str, Any]:
+    return _given(error=target.error, detect=target.detect, level=target.level)
+
+
+def _sampling(about: Sampling) -> dict[str, Any]:
+    return _given(
+        relies_on=about.relies_on,
+        acknowledged=about.acknowledged,
+        cap=about.cap,
+        floor=about.floor,
+        none_epsilon=about.none_epsilon,
+        everyone_has_value=about.everyone_has_value or None,
+    )
+
+
+def _sets(model: AssumedSets | PilotFile) -> dict[str, Any]:
+    if isinstance(model, PilotFile):
+        return {"pilot": model.path}
+    popularity = model.popularity
+    if not isinstance(popularity, str):
+        popularity = [float(weight) for weight in popularity]
+    return _given(
+        sizes=[float(size) for size in model.sizes], popularity=_unless(popularity, "zipf")
+    )
+
+
+def _numeric(about: Numeric) -> dict[str, Any]:
+    return _given(
+        lower=about.domain.lower,
+        upper=about.domain.upper,
+        yes_no=about.domain.yes_no or None,
+        epsilon=about.epsilon,
+        mean=about.mean,
+        sd=about.sd,
+        correlation=about.correlation or None,
+        preferences=None if about.preferences is None else _preferences(about.preferences),
+    )
+
+
+def _preferences(preferences: Preferences) -> dict[str, Any]:
+    match preferences:
+        case NormalPreferences():
+            return {"model": "normal", "mean": preferences.mean, "sd": preferences.sd}
+        case LognormalPreferences():
+            shape = {"median": preferences.median, "sigma": preferences.sigma}
+            return {"model": "lognormal", **shape}
+        case GammaPreferences():
+            return {"model": "gamma", "shape": preferences.shape, "scale": preferences.scale}
+        case HistogramPreferences():
+            bins = {"edges": preferences.edges.tolist(), "shares": preferences.shares.tolist()}
+            return {"model": "histogram", **bins}
+        case EmpiricalPreferences():
+            return {"model": "sample", "values": preferences.sample.tolist()}
+        case _:
+            remedy = "Use one of the models that survey files know."
+            raise InputError("preferences", preferences, "a model with a name", remedy)
+
+
+def _unless(value: Any, usual: Any) -> Any:
+    return None if value == usual else value
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}

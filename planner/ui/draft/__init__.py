@@ -1,0 +1,1 @@
+"""What the budget page edits: a survey as rows of tables, before it is a survey."""

@@ -1,0 +1,278 @@
+"""A categorical question as it is being typed: text that may be wrong, kept as it is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from planner.errors import InputError
+from planner.survey.questions import Level, Question
+from planner.ui import cells
+from planner.ui.draft.parts import Aim, SetsDraft
+
+__all__ = [
+    "COLUMNS",
+    "MOST_PAIR_LEVELS",
+    "CategoricalDraft",
+    "Pair",
+    "PairChoice",
+    "Row",
+    "follow_renames",
+    "names_of",
+    "read",
+]
+
+Row = dict[str, str]
+Pair = frozenset[str]
+T = TypeVar("T")
+
+COLUMNS = ("level", "epsilon", "items", "count", "importance", "share")
+MOST_PAIR_LEVELS = 30
+
+
+class PairChoice(NamedTuple):
+    """Whether a pair is protected, and its own budget as typed ("" for the usual one)."""
+
+    protected: bool
+    budget: str
+
+
+@dataclass(slots=True)
+class CategoricalDraft:
+    """A categorical question as typed.
+
+    Attributes
+    ----------
+    rows:
+        One mapping of ``COLUMNS`` to text per level.
+    rule:
+        ``"min"``, ``"avg"`` or ``"pairs"`` (a policy graph).
+    pairs:
+        For ``"pairs"``: what was ticked and typed for pairs of level names (one name: two
+        items of that level). A pair that is missing has the smaller of its levels' budgets.
+    objective:
+        A kind of :class:`~planner.objective.Objective`.
+    included:
+        Whether the question is part of the survey.
+    sets:
+        If a person may have several answers, what is known of their number.
+    aim:
+        How much the question matters, and what is exact enough.
+    """
+
+    name: str
+    rows: list[Row] = field(default_factory=list)
+    rule: str = "min"
+    pairs: dict[Pair, PairChoice] = field(default_factory=dict)
+    objective: str = "worst-case"
+    included: bool = True
+    sets: SetsDraft | None = None
+    aim: Aim = field(default_factory=Aim)
+
+    @classmethod
+    def of(cls, question: Question) -> CategoricalDraft:
+        """The draft that builds this question."""
+        rows = [
+            {
+                "level": level.name,
+                "epsilon": cells.budget_text(level.epsilon),
+                "items": cells.items_text(level.items),
+                "count": "" if level.items else str(level.item_count),
+                "importance": _unless(level.importance, 1.0),
+                "share": _unless(level.prior or 0.0, 0.0),
+            }
+            for level in question.levels
+        ]
+        graph = not isinstance(question.rule, str)
+        draft = cls(
+            question.name,
+            rows,
+            "pairs" if graph else str(question.rule),
+            _pairs_of(question) if graph else {},
+            question.objective.kind,
+            aim=Aim.of(question),
+        )
+        if question.kind == "item-set":
+            draft.sets = SetsDraft.of(question)
+        return draft
+
+    def build(self) -> tuple[Question | None, list[str]]:
+        """The question of all rows that are right, and a sentence for each that is not."""
+        problems: list[str] = []
+        typed = self._levels(problems)
+        if not typed:
+            if not problems:
+                problems.append("The table has no level yet: add a row with a name and a budget.")
+            return None, problems
+        rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
+        try:
+            sets, length = (None, None) if self.sets is None else self.sets.build()
+            weight, targets = self.aim.build()
+            question = Question(
+                self.name,
+                typed,
+                rule,
+                "categorical" if self.sets is None else "item-set",
+                padding_length=length,
+                sets=sets,
+                weight=weight,
+                targets=targets,
+                criterion="minimax" if self.objective == "minimax" else "total",
+            )
+        except InputError as error:
+            problems.append(str(error))
+            return None, problems
+        return question, problems
+
+    def pair_rows(self) -> list[tuple[str, str, bool, str]]:
+        """Each pair of levels: the two names, whether it is protected, its own budget."""
+        levels = self._levels([])
+        names = [level.name for level in levels]
+        rows = []
+        for i, first in enumerate(names):
+            for j in range(i, len(names)):
+                if i == j and levels[i].item_count == 1:
+                    continue  # one item has nothing else in its level to be told from
+                pair = frozenset((first, names[j]))
+                choice = self.pairs.get(pair, PairChoice(True, ""))
+                rows.append((first, names[j], choice.protected, choice.budget))
+        return rows
+
+    def _levels(self, problems: list[str]) -> tuple[Level, ...]:
+        levels: list[Level] = []
+        seen: set[str] = set()
+        home: dict[str, str] = {}
+        for place, row in enumerate(self.rows, start=1):
+            if not any(row.get(column, "").strip() for column in COLUMNS):
+                continue  # an added row in which nothing was typed yet
+            name = row.get("level", "").strip()
+            where = f"Row {place} ({name})" if name else f"Row {place}"
+            found: list[str] = []
+            level = self._level(row, name, found)
+            if name in seen:
+                found.append("another row has this name already; give each level its own.")
+            items = level.items if level else ()
+            found += [
+                f"the item {x!r} is in level {home[x]!r} already." for x in items if x in home
+            ]
+            if level is not None and not found:
+                seen.add(name)
+                home |= dict.fromkeys(level.items, name)
+                levels.append(level)
+            problems += [f"{where}: {sentence}" for sentence in found]
+        return tuple(levels)
+
+    def _level(self, row: Row, name: str, found: list[str]) -> Level | None:
+        if not name:
+            found.append("the level has no name yet.")
+        typed = {column: row.get(column, "").strip() for column in COLUMNS}
+        if not typed["epsilon"]:
+            found.append("the budget (epsilon) is still empty.")
+        epsilon = read(lambda: cells.budget(typed["epsilon"]), found) if typed["epsilon"] else None
+        items, count = cells.item_list(typed["items"]), 0
+        if typed["count"]:
+            number = read(lambda: cells.whole_number(typed["count"], "number of items"), found)
+            count = number or 0
+        elif not items:
+            found.append("list its items, or say how many there are.")
+        if len(set(items)) < len(items):
+            found.append("an item is listed twice already.")
+        importance = _importance(typed["importance"], found)
+        prior = self._prior(typed["share"], found)
+        if found or epsilon is None:
+            return None
+        try:
+            return Level(name, epsilon, items, count, prior=prior, importance=importance)
+        except InputError as error:
+            found.append(str(error))
+            return None
+
+    def _prior(self, share: str, found: list[str]) -> float | None:
+        if self.objective != "expected":
+            return None
+        if not share:
+            return 0.0
+        if self.sets is None:
+            return read(lambda: cells.probability(share, "expected share"), found)
+        return read(lambda: _not_negative(share, "expected answers"), found)
+
+    def _matrix(
+        self, levels: tuple[Level, ...], problems: list[str]
+    ) -> tuple[tuple[float, ...], ...]:
+        place = {level.name: i for i, level in enumerate(levels)}
+        matrix = [[min(a.epsilon, b.epsilon) for b in levels] for a in levels]
+        for pair, (protected, typed) in self.pairs.items():
+            if not pair <= place.keys() or (protected and not typed.strip()):
+                continue
+            where = sorted(place[name] for name in pair)
+            first, last = where[0], where[-1]
+            if not protected:
+                matrix[first][last] = matrix[last][first] = math.inf
+                continue
+            try:
+                matrix[first][last] = matrix[last][first] = cells.budget(typed)
+            except InputError as error:
+                names = f"{levels[first].name} and {levels[last].name}"
+                problems.append(f"Pair {names}: {error} Until then it has the smaller budget.")
+        return tuple(map(tuple, matrix))
+
+
+def follow_renames(
+    pairs: dict[Pair, T], before: Sequence[str], after: Sequence[str]
+) -> dict[Pair, T]:
+    """Pairs after levels were renamed in place; other changes leave them as they are.
+
+    Examples
+    --------
+    >>> follow_renames({frozenset("ab"): 1}, ["a", "b"], ["a", "c"]) == {frozenset("ac"): 1}
+    True
+    """
+    if len(before) != len(after):
+        return pairs
+    new = dict(zip(before, after, strict=True))
+    return {frozenset(new.get(name, name) for name in pair): own for pair, own in pairs.items()}
+
+
+def read(reader: Callable[[], T], problems: list[str]) -> T | None:
+    """What ``reader`` returns; or ``None``, with its complaint added to ``problems``."""
+    try:
+        return reader()
+    except InputError as error:
+        problems.append(str(error))
+        return None
+
+
+def _pairs_of(question: Question) -> dict[Pair, PairChoice]:
+    levels, rule = question.levels, question.rule
+    pairs = {}
+    for i, first in enumerate(levels):
+        for j in range(i, len(levels)):
+            value, usual = float(rule[i][j]), min(first.epsilon, levels[j].epsilon)
+            if value != usual:
+                free = math.isinf(value)
+                choice = PairChoice(not free, "" if free else cells.budget_text(value))
+                pairs[frozenset((first.name, levels[j].name))] = choice
+    return pairs
+
+
+def names_of(rows: Iterable[Row]) -> list[str]:
+    """The level names in a table, as typed."""
+    return [row.get("level", "").strip() for row in rows]
+
+
+def _not_negative(text: str, argument: str) -> float:
+    value = cells.number(text, argument)
+    if value < 0:
+        raise InputError(argument, text, "a number of at least 0")
+    return value
+
+
+def _importance(text: str, found: list[str]) -> float:
+    value = read(lambda: _not_negative(text, "importance"), found) if text else 1.0
+    return 1.0 if value is None else value
+
+
+def _unless(value: float, usual: float) -> str:
+    return "" if value == usual else cells.number_text(value)

@@ -1,0 +1,129 @@
+"""A Sampling Privacy question as it is being typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from planner.errors import InputError
+from planner.survey.questions import Level, Question, Sampling
+from planner.ui import cells
+from planner.ui.draft.categorical import Row
+from planner.ui.draft.parts import Aim
+
+__all__ = ["VALUE_COLUMNS", "SampledDraft"]
+
+VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
+
+
+@dataclass(slots=True)
+class SampledDraft:
+    """A ``"sampled-choice"`` question as typed; one row per value.
+
+    See :class:`planner.survey.questions.Sampling` for the other fields.
+    """
+
+    name: str
+    rows: list[Row] = field(default_factory=list)
+    relies_on: str = "aggregates-only"
+    acknowledged: str | None = None
+    cap: str = "0.45"
+    floor: str = "0.1"
+    none_epsilon: str = ""
+    everyone_has_value: bool = False
+    included: bool = True
+    aim: Aim = field(default_factory=Aim)
+
+    @classmethod
+    def of(cls, question: Question) -> SampledDraft:
+        """The draft that builds this question."""
+        about = question.sampling
+        if about is None:
+            raise InputError("kind", question.kind, "sampled-choice")
+        rows = [
+            {
+                "level": level.name,
+                "epsilon": cells.budget_text(level.epsilon),
+                "value": level.items[k] if level.items else "",
+                "expected": str(count),
+            }
+            for level in question.levels
+            for k, count in enumerate(level.yes_counts)
+        ]
+        none = about.none_epsilon
+        return cls(
+            question.name,
+            rows,
+            about.relies_on,
+            about.acknowledged,
+            repr(about.cap),
+            repr(about.floor),
+            "" if none is None else cells.budget_text(none),
+            about.everyone_has_value,
+            aim=Aim.of(question),
+        )
+
+    def build(self) -> tuple[Question | None, list[str]]:
+        """The question of all rows that are right, and a sentence for each that is not."""
+        problems: list[str] = []
+        levels = self._levels(problems)
+        if not levels:
+            if not problems:
+                problems.append("The table has no value yet: add a row.")
+            return None, problems
+        try:
+            sampling = Sampling(
+                self.relies_on,
+                self.acknowledged,
+                cells.probability(self.cap, "largest sampling probability"),
+                cells.probability(self.floor, "smallest probability of staying at none"),
+                cells.budget(self.none_epsilon) if self.none_epsilon.strip() else None,
+                self.everyone_has_value,
+            )
+            weight, targets = self.aim.build()
+            question = Question(
+                self.name,
+                levels,
+                kind="sampled-choice",
+                sampling=sampling,
+                weight=weight,
+                targets=targets,
+            )
+        except InputError as error:
+            problems.append(str(error))
+            return None, problems
+        return question, problems
+
+    def _levels(self, problems: list[str]) -> tuple[Level, ...]:
+        """Rows with the same level and budget are values of one level."""
+        grouped: dict[str, tuple[float, list[str], list[int]]] = {}
+        for place, row in enumerate(self.rows, start=1):
+            typed = {column: row.get(column, "").strip() for column in VALUE_COLUMNS}
+            if not any(typed.values()):
+                continue
+            name = typed["level"] or typed["value"]
+            try:
+                if not name:
+                    raise InputError("value", "", "named")
+                epsilon = cells.budget(typed["epsilon"])
+                count = cells.whole_number(typed["expected"], "expected people", least=0)
+                known = grouped.setdefault(name, (epsilon, [], []))
+                if known[0] != epsilon:
+                    allowed = f"the level's budget, {cells.budget_text(known[0])}"
+                    remedy = "Give values with another budget a level of their own."
+                    raise InputError("epsilon", typed["epsilon"], allowed, remedy)
+            except InputError as error:
+                problems.append(f"Row {place}{f' ({name})' if name else ''}: {error}")
+                continue
+            known[1].append(typed["value"])
+            known[2].append(count)
+        return tuple(
+            _level(name, epsilon, values, counts)
+            for name, (epsilon, values, counts) in grouped.items()
+        )
+
+
+def _level(name: str, epsilon: float, values: list[str], counts: list[int]) -> Level:
+    if any(values):
+        named = [value or f"{name} {k + 1}" for k, value in enumerate(values)]
+        return Level(name, epsilon, tuple(named), yes_counts=tuple(counts))
+    return Level(name, epsilon, item_count=len(counts), yes_counts=tuple(counts))

@@ -1,0 +1,101 @@
+"""A survey as it is being typed: text that may be wrong, and what is right about it.
+
+A draft keeps exactly what was typed. :meth:`SurveyDraft.build` turns it into a frozen
+:class:`~planner.survey.questions.Survey` of everything that is right, and one sentence for every
+cell that is not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from planner.errors import InputError
+from planner.survey.questions import Question, Survey
+from planner.ui import cells
+from planner.ui.draft.categorical import CategoricalDraft, read
+from planner.ui.draft.numeric import NumericDraft
+from planner.ui.draft.parts import Aim
+from planner.ui.draft.sampled import SampledDraft
+
+__all__ = ["Built", "QuestionDraft", "SurveyDraft"]
+
+
+class QuestionDraft(Protocol):
+    """A question as typed, whatever its kind."""
+
+    name: str
+    included: bool
+    aim: Aim
+
+    def build(self) -> tuple[Question | None, list[str]]:
+        """The question of all that is right, and a sentence for each thing that is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a draft amounts to.
+
+    Attributes
+    ----------
+    survey:
+        Of all that is right; ``None`` if nothing can be planned yet.
+    problems:
+        One sentence for each thing that is not.
+    """
+
+    survey: Survey | None
+    problems: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the survey is all that was typed."""
+        return self.survey is not None and not self.problems
+
+
+@dataclass(slots=True)
+class SurveyDraft:
+    """A survey as typed: its name, the number of users and its questions."""
+
+    name: str
+    users: str
+    questions: list[QuestionDraft]
+    design: str = "split"
+    objective: str = "sum"
+
+    @classmethod
+    def of(cls, survey: Survey) -> SurveyDraft:
+        """The draft that builds this survey."""
+        questions = [_draft_of(question) for question in survey.questions]
+        return cls(survey.name, f"{survey.users:,}", questions, survey.design, survey.objective)
+
+    def build(self) -> Built:
+        """All that is right, and one sentence for each thing that is not."""
+        problems: list[str] = []
+        name = self.name.strip()
+        if not name:
+            problems.append("The survey has no name yet.")
+        users = read(lambda: cells.whole_number(self.users, "users"), problems)
+        included = [question for question in self.questions if question.included]
+        questions = []
+        for draft in included:
+            question, found = draft.build()
+            where = f"Question {draft.name!r}. " if len(included) > 1 else ""
+            problems += [where + sentence for sentence in found]
+            if question is not None:
+                questions.append(question)
+        if not name or users is None or not questions:
+            return Built(None, tuple(problems))
+        try:
+            survey = Survey(name, users, tuple(questions), self.design, self.objective)
+            return Built(survey, tuple(problems))
+        except InputError as error:
+            return Built(None, (*problems, str(error)))
+
+
+def _draft_of(question: Question) -> QuestionDraft:
+    if question.kind == "numeric":
+        return NumericDraft.of(question)
+    if question.kind == "sampled-choice":
+        return SampledDraft.of(question)
+    return CategoricalDraft.of(question)
