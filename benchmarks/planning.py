@@ -6,8 +6,8 @@ import numpy as np
 from measure import Figure, seconds, show
 
 from planner import PrivacyPolicy, solve
-from planner.planning.allocation import allocate
-from planner.planning.blocks import ChoiceBlock
+from planner.planning.allocation.blocks import ChoiceBlock
+from planner.planning.allocation.plan import allocate
 from planner.planning.frontier import frontier, usual_scales
 from planner.planning.relax import scaled
 from planner.planning.targets import smallest_budgets

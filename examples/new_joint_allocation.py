@@ -10,8 +10,8 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
 from planner import PrivacyPolicy
-from planner.planning.allocation import Allocation, allocate
-from planner.planning.blocks import ChoiceBlock, MeanBlock
+from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
+from planner.planning.allocation.plan import Allocation, allocate
 
 BLOCKS = (
     ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),

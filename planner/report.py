@@ -13,8 +13,12 @@ from planner.charts.plans import (
     padding_figure,
 )
 from planner.planning.frontier import frontier
-from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.sentences import (
+    design_sentence,
+    misplaced_sentence,
+    spending_sentence,
+)
 
 __all__ = ["report_html"]
 
@@ -30,7 +34,7 @@ def report_html(plan: WholePlan) -> str:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey import plan_whole_survey
+    >>> from planner.planning.whole_survey.plan import plan_whole_survey
     >>> from planner.survey.questions import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_whole_survey(Survey("s", 1000, (question,))))

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from planner.cli import app
 from planner.deployment.parameters import read_parameters
 from planner.planning.ledger import read_ledger
-from planner.planning.whole_survey import plan_whole_survey
+from planner.planning.whole_survey.plan import plan_whole_survey
 from planner.report import report_html
 from planner.set_model import AssumedSets
 from planner.survey.file import load_survey

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.palette import BLUE, CYCLE, GREEN, GREY, ORANGE, RED
-from planner.planning.choice import Choice
 from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
+from planner.planning.mechanism_choice import Choice
 from planner.planning.padding import PaddingPlan
-from planner.planning.whole_survey import WholePlan
+from planner.planning.whole_survey.plan import WholePlan
 from planner.policy import PrivacyPolicy
 
 if TYPE_CHECKING:

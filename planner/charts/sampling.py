@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import palette
-from planner.planning.sampling.search import ErrorGrid
+from planner.planning.sampling.design import ErrorGrid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

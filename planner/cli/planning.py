@@ -78,7 +78,7 @@ def compare(
     """Put two scenarios side by side: budgets, errors, and what they would cost people."""
     from planner.cli.text import terminal
     from planner.cli.text_compare import comparison_document, show_comparison
-    from planner.planning.compare import compare_plans
+    from planner.planning.whole_survey.compare import compare_plans
 
     plans = [_planned(path, model) for path in (first, second)]
     found = compare_plans(*plans)
@@ -90,7 +90,7 @@ def compare(
 
 def _planned(path: Path, model: str) -> Any:
     from planner.planning.ledger import read_ledger
-    from planner.planning.whole_survey import plan_whole_survey
+    from planner.planning.whole_survey.plan import plan_whole_survey
     from planner.survey.file import load_survey
 
     survey = load_survey(path)

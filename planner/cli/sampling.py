@@ -13,8 +13,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from planner.planning.sampling.design import error_grid
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
-from planner.planning.sampling.search import error_grid
 from planner.survey.file import load_survey
 from planner.survey.questions import Question, Survey
 

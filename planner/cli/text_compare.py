@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from planner.planning.compare import Comparison
+from planner.planning.whole_survey.compare import Comparison
 
 __all__ = ["comparison_document", "show_comparison"]
 

@@ -12,10 +12,14 @@ from rich.text import Text
 
 from planner.cli.text import show_levels, show_reasons
 from planner.deployment.parameters import Parameters
-from planner.planning.choice import Choice
-from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
+from planner.planning.mechanism_choice import Choice
 from planner.planning.targets import smallest_detectable
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.sentences import (
+    design_sentence,
+    misplaced_sentence,
+    spending_sentence,
+)
 
 __all__ = ["show_whole_plan", "whole_document"]
 

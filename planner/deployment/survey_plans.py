@@ -15,7 +15,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
-from planner.planning.whole_survey import PlannedQuestion, WholePlan, plan_whole_survey
+from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan, plan_whole_survey
 from planner.prediction import plain_rivals
 from planner.survey.questions import Question, Survey
 

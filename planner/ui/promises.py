@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.survey_plans import SurveyPlan
-from planner.planning.whole_survey import PlannedQuestion, Spending
+from planner.planning.whole_survey.plan import PlannedQuestion, Spending
 from planner.policy import PrivacyPolicy
 from planner.ui.show import rounded_up
 

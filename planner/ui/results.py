@@ -11,13 +11,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier
+from planner.planning.mechanism_choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
-from planner.planning.question_blocks import padding_of
 from planner.planning.targets import BudgetAnswer, smallest_budgets
+from planner.planning.whole_survey.question_blocks import padding_of
 from planner.policy import MAX_EPSILON
 from planner.survey.questions import Question
 from planner.target import Target

@@ -11,9 +11,9 @@ import streamlit as st
 from planner.charts import sampling as charts
 from planner.errors import PlannerError
 from planner.mechanisms.coins import TwoCoinResponse
+from planner.planning.sampling.design import error_grid, smallest_budget
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import error_grid, smallest_budget
 from planner.survey.questions import Question, Survey
 from planner.ui import cells, show
 from planner.ui.draft.sampled import SampledDraft

@@ -14,7 +14,7 @@ import streamlit as st
 from planner.charts.simulation import simulation_figure
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError, PlannerError
-from planner.planning.choice import NAMES
+from planner.planning.mechanism_choice import NAMES
 from planner.simulate import Simulated, assign_levels, build_mechanisms, simulate
 from planner.survey.questions import Question
 from planner.ui import cells, show, uploads

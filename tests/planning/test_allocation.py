@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
-from planner.planning.allocation import allocate, one_each
-from planner.planning.blocks import ChoiceBlock, MeanBlock
+from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
+from planner.planning.allocation.plan import allocate, one_each
 from planner.planning.relax import scaled
 
 SECTION_9 = [

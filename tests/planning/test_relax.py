@@ -3,8 +3,8 @@ import pytest
 
 from planner import InputError, PrivacyPolicy, baseline, solve
 from planner.planning.frontier import frontier, usual_scales
+from planner.planning.misplacement import excess_loss, misplaced
 from planner.planning.relax import most_binding, relaxations, relaxed, scaled
-from planner.planning.robustness import excess_loss, misplaced
 from planner.solvers import solve_near
 
 

@@ -4,9 +4,9 @@ import pytest
 from planner import FileError, InputError, PrivacyPolicy, solve
 from planner.deployment.building import parameters_from_plan
 from planner.deployment.survey_plans import SurveyPlan, survey_parameters
-from planner.planning.compare import compare_plans
 from planner.planning.frequency import plan_survey
-from planner.planning.whole_survey import plan_whole_survey
+from planner.planning.whole_survey.compare import compare_plans
+from planner.planning.whole_survey.plan import plan_whole_survey
 from planner.survey.file import survey_from_text
 from planner.survey.questions import Level, Question, Survey
 

@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from planner.errors import InputError, VerificationError
+from planner.planning.sampling.design import SamplingDesign, find_parameters
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import SamplingDesign, find_parameters
 from planner.planning.sampling.views import GuaranteeViews, guarantee_views
 from planner.survey.questions import Survey
 

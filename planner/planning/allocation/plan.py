@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import ConvergenceError, InputError
-from planner.planning.blocks import AtShare, Block
-from planner.planning.joint_program import solve_shares
+from planner.planning.allocation.blocks import AtShare, Block
+from planner.planning.allocation.joint_program import solve_shares
 from planner.table import UnaryTable
 
 __all__ = ["Allocation", "OneEach", "allocate", "one_each"]
@@ -141,7 +141,7 @@ def allocate(
     Examples
     --------
     >>> from planner import PrivacyPolicy
-    >>> from planner.planning.blocks import ChoiceBlock, MeanBlock
+    >>> from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
     >>> found = allocate([
     ...     ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
     ...     ChoiceBlock("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),

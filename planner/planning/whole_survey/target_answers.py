@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import atanh, ceil, sqrt
 
 from planner.errors import InputError
-from planner.planning.blocks import Block
+from planner.planning.allocation.blocks import Block
 from planner.planning.frequency import QuestionPlan
 from planner.planning.targets import achieved, smallest_budgets, users_needed
 from planner.policy import MAX_EPSILON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
 
 __all__ = ["ComparedRow", "Comparison", "compare_plans"]
 
@@ -43,7 +43,7 @@ def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey import plan_whole_survey
+    >>> from planner.planning.whole_survey.plan import plan_whole_survey
     >>> from planner.survey.questions import Level, Question, Survey
     >>> def plan(epsilon):
     ...     question = Question("q", (Level("low", epsilon, item_count=4),))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from planner.planning.robustness import misplaced
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.misplacement import misplaced
+from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
 
 __all__ = ["design_sentence", "misplaced_sentence", "spending_sentence"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.objective import Objective
+from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.relax import scaled

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
-from planner.planning.blocks import Block, ChoiceBlock, MeanBlock
+from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.solvers.models import model_named
 
 __all__ = ["solve_shares"]
@@ -37,7 +37,7 @@ def solve_shares(blocks: Sequence[Block], targets: Array | None) -> Array:
     -------
     numpy.ndarray
         Above 0, sum 1, shape ``(len(blocks),)``; not proven, see
-        :func:`planner.planning.allocation.allocate`.
+        :func:`planner.planning.allocation.plan.allocate`.
 
     Raises
     ------

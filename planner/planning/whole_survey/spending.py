@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.planning.ledger import Ledger
-from planner.planning.question_blocks import mean_model
 from planner.planning.relax import scaled
+from planner.planning.whole_survey.question_blocks import mean_model
 from planner.policy import PrivacyPolicy
 from planner.survey.questions import Question
 

@@ -12,28 +12,32 @@ import datetime
 from dataclasses import dataclass, replace
 
 from planner.errors import InputError
-from planner.planning.allocation import Allocation, allocate
-from planner.planning.answers import TargetAnswer, answer_mean_targets, answer_targets
-from planner.planning.blocks import Block
-from planner.planning.choice import (
+from planner.planning.allocation.blocks import Block
+from planner.planning.allocation.plan import Allocation, allocate
+from planner.planning.explain import LevelExplanation, explain
+from planner.planning.frequency import QuestionPlan, plan_question
+from planner.planning.ledger import Collection, Ledger
+from planner.planning.mechanism_choice import (
     Choice,
     choose_for_choices,
     choose_for_mean,
     choose_for_sets,
 )
-from planner.planning.explain import LevelExplanation, explain
-from planner.planning.frequency import QuestionPlan, plan_question
-from planner.planning.ledger import Collection, Ledger
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
-from planner.planning.question_blocks import (
+from planner.planning.whole_survey.question_blocks import (
     answering,
     block_of,
     mean_model,
     padding_of,
     share_of_error,
 )
-from planner.planning.spending import Spending, at_share, spending_of, with_budget_left
+from planner.planning.whole_survey.spending import Spending, at_share, spending_of, with_budget_left
+from planner.planning.whole_survey.target_answers import (
+    TargetAnswer,
+    answer_mean_targets,
+    answer_targets,
+)
 from planner.survey.questions import Question, Survey
 
 __all__ = ["PlannedQuestion", "Spending", "WholePlan", "plan_whole_survey"]
