@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     from planner.planning.sampling.plan import SamplingPlan, plan_sampling
     from planner.planning.sampling.question import SamplingQuestion
     from planner.planning.sampling.views import GuaranteeViews, guarantee_views
-    from planner.planning.targets import smallest_budgets, smallest_detectable, users_needed
+    from planner.planning.smallest_budgets import smallest_budgets
+    from planner.planning.targets import smallest_detectable, users_needed
     from planner.planning.whole_survey.compare import compare_plans
     from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
@@ -169,8 +170,8 @@ _HOMES = {
         "GuaranteeViews",
         "guarantee_views",
     ),
+    "planning.smallest_budgets": ("smallest_budgets",),
     "planning.targets": (
-        "smallest_budgets",
         "smallest_detectable",
         "users_needed",
     ),

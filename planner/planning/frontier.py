@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.planning.relax import scaled
+from planner.planning.budgets import largest_budgets, scaled
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
 from planner.table import UnaryTable
@@ -92,7 +92,7 @@ def frontier(
 
 def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     """Scales from a quarter to four times the budgets, evenly spaced in their logarithm."""
-    top = min(4.0, MAX_EPSILON / _largest(policy))
+    top = min(4.0, MAX_EPSILON / float(largest_budgets(policy).max()))
     return np.geomspace(min(0.25, top / 16), top, points)
 
 
@@ -107,16 +107,9 @@ def _solved(policy: PrivacyPolicy, scales: Array, model: str) -> list[UnaryTable
 
 def _checked(policy: PrivacyPolicy, scales: ArrayLike) -> Array:
     chosen = np.sort(np.atleast_1d(np.asarray(scales, dtype=np.float64)))
-    top = MAX_EPSILON / _largest(policy)
+    top = MAX_EPSILON / float(largest_budgets(policy).max())
     for value in chosen[~((chosen > 0) & (chosen <= top))]:
         raise InputError("scales", float(value), f"above 0 and at most {top:.6g}")
     if chosen.ndim != 1 or chosen.size == 0:
         raise InputError("scales", scales, "a list of one or more factors")
     return chosen
-
-
-def _largest(policy: PrivacyPolicy) -> float:
-    budgets = policy.epsilons
-    if not isinstance(policy.rule, str):
-        budgets = np.append(budgets, policy.rule[np.isfinite(policy.rule)])
-    return float(budgets.max())

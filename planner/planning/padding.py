@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.planning.relax import scaled
+from planner.planning.budgets import scaled
 from planner.policy import PrivacyPolicy
 from planner.set_model import SetModel
 from planner.solvers import solve

@@ -5,8 +5,10 @@ import pytest
 
 from planner import InputError, PrivacyPolicy, solve
 from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
-from planner.planning.allocation.plan import allocate, one_each
-from planner.planning.relax import scaled
+from planner.planning.allocation.goal import Goal
+from planner.planning.allocation.one_each import one_each
+from planner.planning.allocation.plan import allocate
+from planner.planning.budgets import scaled
 
 SECTION_9 = [
     ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
@@ -107,8 +109,8 @@ def test_tangents_stay_below_the_error(block):
 
 def test_one_question_each_against_a_grid():
     rng = np.random.default_rng(1)
-    for targets in (None, np.array([20.0, 200.0, 4.0])):
-        each = one_each(SECTION_9, targets)
+    for objective, targets in (("sum", None), ("minimax", [20.0, 200.0, 4.0])):
+        each = one_each(SECTION_9, Goal.of(SECTION_9, objective, targets))
         full = np.array([b.at(1.0).error for b in SECTION_9])
         spread = np.array([b.sampling_variance for b in SECTION_9])
         weights = np.array([b.weight for b in SECTION_9])

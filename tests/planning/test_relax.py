@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, baseline, solve
+from planner.planning.budgets import relaxed, scaled
 from planner.planning.frontier import frontier, usual_scales
 from planner.planning.misplacement import excess_loss, misplaced
-from planner.planning.relax import most_binding, relaxations, relaxed, scaled
+from planner.planning.relax import most_binding, relaxations
 from planner.solvers import solve_near
 
 

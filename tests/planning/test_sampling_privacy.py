@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
-from planner.planning.sampling import design
+from planner.planning.sampling import design, optimum
 from planner.planning.sampling.design import error_grid, find_parameters, smallest_budget
 from planner.planning.sampling.question import SamplingQuestion
 
@@ -85,7 +85,7 @@ def test_a_cap_lowers_every_loss_alike():
 
 
 def test_program_and_closed_form_must_agree(monkeypatch):
-    monkeypatch.setattr(design, "_solve", lambda *_: 0.44)
+    monkeypatch.setattr(design, "solve_program", lambda *_: 0.44)
     with pytest.raises(ConvergenceError, match="closed form"):
         find_parameters(SamplingQuestion(10.0, [5], 100))
 
@@ -98,9 +98,9 @@ def test_an_overdrawn_budget_is_not_returned(monkeypatch):
 
 def test_the_program_is_built_once():
     find_parameters(SamplingQuestion([1.0] * 5, [5] * 5, 100))
-    before = design._program.cache_info().misses
+    before = optimum._program.cache_info().misses
     find_parameters(SamplingQuestion([2.0] * 5, [7] * 5, 300, cap=0.2))
-    assert design._program.cache_info().misses == before
+    assert optimum._program.cache_info().misses == before
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 0.7])

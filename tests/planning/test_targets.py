@@ -2,12 +2,8 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
-from planner.planning.targets import (
-    achieved,
-    smallest_budgets,
-    smallest_detectable,
-    users_needed,
-)
+from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.targets import achieved, smallest_detectable, users_needed
 from planner.target import Target
 
 POLICIES = [

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from planner import logodds
 from planner.errors import InputError
 from planner.objective import Objective
-from planner.planning.relax import scaled
+from planner.planning.budgets import scaled
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve
 from planner.solvers.certificate import Proof, prove

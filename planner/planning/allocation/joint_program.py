@@ -16,22 +16,25 @@ from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
+from planner.planning.allocation.goal import Goal
 from planner.solvers.models import model_named
 
 __all__ = ["solve_shares"]
 
 Array = NDArray[np.float64]
+_TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
+_REMEDY = "Bring the weights, targets and budgets of the questions closer together."
 
 
-def solve_shares(blocks: Sequence[Block], targets: Array | None) -> Array:
+def solve_shares(blocks: Sequence[Block], goal: Goal) -> Array:
     """Shares that minimise the weighted sum of errors, or the largest error over target.
 
     Parameters
     ----------
     blocks:
         The questions.
-    targets:
-        Target error per user of each question for the minimax; None for the weighted sum.
+    goal:
+        What to minimise.
 
     Returns
     -------
@@ -46,48 +49,46 @@ def solve_shares(blocks: Sequence[Block], targets: Array | None) -> Array:
     """
     import cvxpy as cp
 
-    k = len(blocks)
-    share = cp.Variable(k)
-    parts: list[tuple[list[int], Any, list[Any]]] = []
+    share = cp.Variable(len(blocks))
     choices = {j: block for j, block in enumerate(blocks) if isinstance(block, ChoiceBlock)}
     means = {j: block for j, block in enumerate(blocks) if isinstance(block, MeanBlock)}
+    parts: list[tuple[Any, list[Any]]] = []
     if choices:
-        parts.append((list(choices), *_choices(list(choices.values()), share, list(choices))))
+        parts.append(_choices(list(choices.values()), share[list(choices)], len(blocks)))
     if means:
-        parts.append((list(means), *_means(list(means.values()), share, list(means))))
-    order = np.argsort(np.concatenate([chosen for chosen, _, _ in parts]))
-    errors = cp.hstack([error for _, error, _ in parts])[order]
-    constraints = [row for _, _, rows in parts for row in rows]
+        parts.append(_means(list(means.values()), share[list(means)], len(blocks)))
+    errors = cp.hstack([error for error, _ in parts])[np.argsort([*choices, *means])]
+    constraints = [row for _, rows in parts for row in rows]
     constraints += [share >= 0, cp.sum(share) <= 1]
-    if targets is None:
-        weights = np.array([block.weight for block in blocks])
-        goal = cp.sum(cp.multiply(weights, errors))
-        unit = float(sum(b.weight * _rough(b, 1 / k) for b in blocks))
+    if goal.targets is None:
+        value = cp.sum(cp.multiply(goal.weights, errors))
     else:
-        goal = cp.max(cp.multiply(1 / targets, errors))
-        unit = float(max(_rough(b, 1 / k) / t for b, t in zip(blocks, targets, strict=True)))
-    problem = cp.Problem(cp.Minimize(goal / unit), constraints)
+        value = cp.max(cp.multiply(1 / goal.targets, errors))
+    unit = goal.value(np.array([_rough(block, 1 / len(blocks)) for block in blocks]))
+    problem = cp.Problem(cp.Minimize(value / unit), constraints)
     if not problem.is_dcp():  # guards the definitions above; no input can cause it
         raise AssertionError("the joint program is not a disciplined convex program")
-    tight = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an inaccurate answer is judged by its proof
         try:
-            problem.solve(solver=cp.CLARABEL, **tight)
+            problem.solve(solver=cp.CLARABEL, **_TIGHT)
         except cp.SolverError as error:
-            raise ConvergenceError(f"Clarabel failed on the joint program: {error}") from error
+            raise ConvergenceError(f"Clarabel failed on the shares: {error}", _REMEDY) from error
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
-        raise ConvergenceError(f"Clarabel stopped early on the joint program: {problem.status}")
+        raise ConvergenceError(f"Clarabel stopped early on the shares: {problem.status}", _REMEDY)
     found = np.maximum(share.value, 1e-9)
     return found / found.sum()
 
 
-def _choices(blocks: list[ChoiceBlock], share: Any, chosen: list[int]) -> tuple[Any, list[Any]]:
-    """Errors of all choice questions, shape ``(len(blocks),)``, and their constraints."""
+def _choices(blocks: list[ChoiceBlock], share: Any, questions: int) -> tuple[Any, list[Any]]:
+    """Errors of all choice questions at their shares, ``(len(blocks),)``, and their constraints.
+
+    Coordinates and errors are scaled to be near 1 if all ``questions`` get the same share.
+    """
     import cvxpy as cp
 
     model = model_named("opt0")
-    starts = [model.start(block.policy) / share.size for block in blocks]
+    starts = [model.start(block.policy) / questions for block in blocks]
     rows = [model.rows(b.policy, v) for b, v in zip(blocks, starts, strict=True)]
     start = np.hstack(starts)
     sizes = [v.shape[1] for v in starts]
@@ -102,7 +103,7 @@ def _choices(blocks: list[ChoiceBlock], share: Any, chosen: list[int]) -> tuple[
     u, extra = cp.Variable(start.shape), cp.Variable(max(1, sum(aux)))
     noise, signal, constraints = model.expressions(u, start)
     point = [cp.vec(cp.multiply(start, u), order="C")] + ([extra] if sum(aux) else [])
-    constraints = [*constraints, sp.csr_array(matrix) @ cp.hstack(point) <= limit @ share[chosen]]
+    constraints = [*constraints, sp.csr_array(matrix) @ cp.hstack(point) <= limit @ share]
 
     noise_sum, signal_sum, noise_max, signal_max = (
         np.concatenate(column)
@@ -110,7 +111,7 @@ def _choices(blocks: list[ChoiceBlock], share: Any, chosen: list[int]) -> tuple[
     )
     home = sp.block_diag([np.ones((1, t)) for t in sizes], format="csr")
     worst = cp.Variable(len(blocks))
-    units = np.array([_rough(b, 1 / share.size) for b in blocks])  # worst is near 1
+    units = np.array([_rough(b, 1 / questions) for b in blocks])  # worst is near 1
     branch = cp.multiply(noise_max, noise) + cp.multiply(signal_max, signal)
     constraints.append(cp.multiply(1 / (home.T @ units), branch) <= home.T @ worst)
     total = home @ (cp.multiply(noise_sum, noise) + cp.multiply(signal_sum, signal))
@@ -119,15 +120,15 @@ def _choices(blocks: list[ChoiceBlock], share: Any, chosen: list[int]) -> tuple[
     return errors + np.array([b.offset for b in blocks]), constraints
 
 
-def _means(blocks: list[MeanBlock], share: Any, chosen: list[int]) -> tuple[Any, list[Any]]:
-    """Errors of all means, shape ``(len(blocks),)``, and their constraints."""
+def _means(blocks: list[MeanBlock], share: Any, questions: int) -> tuple[Any, list[Any]]:
+    """The same for all means."""
     import cvxpy as cp
 
     epsilons = np.array([block.epsilon for block in blocks])
-    start = epsilons[None, :] / share.size
+    start = epsilons[None, :] / questions
     u = cp.Variable(start.shape)
     noise, _, constraints = model_named("opt1").expressions(u, start)  # p (1 + p)
-    constraints = [*constraints, u[0] == share[chosen] * share.size]
+    constraints = [*constraints, u[0] == share * questions]
     scale = np.array([b.scale for b in blocks])
     errors = cp.multiply(scale, 1 + 4 * noise) + np.array([b.offset for b in blocks])
     return errors, constraints

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from math import inf
 from statistics import NormalDist
-from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
 from planner.mechanisms import inputs
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.planning.sampling.optimum import closed_form, place, solve_program
 from planner.planning.sampling.question import SamplingQuestion
 from planner.policy import MAX_EPSILON
 
@@ -100,13 +99,13 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
     (0.6, 0.2)
     """
     budgets = question.output_budgets
-    closed = float(_closed_form(budgets, question.floor, question.cap))
-    solved = _solve(budgets, question.floor, question.cap)
+    closed = float(closed_form(budgets, question.floor, question.cap))
+    solved = solve_program(budgets, question.floor, question.cap)
     if abs(solved - closed) > _AGREEMENT * closed:
         reason = f"The linear program found pi_s = {solved!r}, the closed form {closed!r}"
         raise ConvergenceError(reason, "Report the question; its numbers are hard to solve.")
     sampling = min(solved, closed) * _INWARD
-    zero, decoys = _place(sampling, budgets, question.floor)
+    zero, decoys = place(sampling, budgets, question.floor)
     mechanism = SamplingPrivacy(sampling, zero, tuple(decoys), question.everyone_has_value)
     excess = mechanism.output_losses - budgets
     if excess.max() > 0 or mechanism.sampling > question.cap:
@@ -154,11 +153,11 @@ def smallest_budget(
     budgets = question.output_budgets
 
     def reached(scale: float) -> bool:
-        return bool(_closed_form(scale * budgets, question.floor, question.cap) >= target)
+        return bool(closed_form(scale * budgets, question.floor, question.cap) >= target)
 
     high = MAX_EPSILON / max(question.budgets)
     if not reached(high):
-        limit = float(_closed_form(high * budgets, question.floor, question.cap))
+        limit = float(closed_form(high * budgets, question.floor, question.cap))
         best = float(_absolute_errors(np.array([float(largest)]), limit, confidence)[0])
         reason = (
             f"An absolute error of {absolute_error:g} needs a sampling probability of "
@@ -196,80 +195,9 @@ def error_grid(
         raise InputError("epsilons", epsilons, "a list of one or more budgets")
     protected = np.isfinite(question.output_budgets)
     budgets = np.where(protected, grid[:, None], inf)
-    sampling = _closed_form(budgets, question.floor, question.cap)
+    sampling = closed_form(budgets, question.floor, question.cap)
     counts = np.array(question.yes_counts, dtype=np.float64)
     return ErrorGrid(grid, sampling, _absolute_errors(counts, sampling[:, None], confidence))
-
-
-# -- the optimum ----------------------------------------------------------------
-
-
-def _weights(budgets: Array) -> Array:
-    return np.asarray(1 / np.expm1(budgets))  # 0 for an output that needs no budget
-
-
-def _closed_form(budgets: Array, floor: float, cap: float) -> Array:
-    """Best ``pi_s`` for budgets of shape ``(..., V + 1)``."""
-    weights = _weights(budgets)
-    values = 1 + weights[..., 1:].sum(axis=-1)
-    return np.minimum(cap, np.minimum((1 - floor) / values, 1 / (values + weights[..., 0])))
-
-
-def _place(sampling: float, budgets: Array, floor: float) -> tuple[float, Array]:
-    """``pi_0`` and the decoys: everything not sampled, in proportion to ``w_j``."""
-    weights = _weights(budgets)
-    rest = 1 - sampling
-    zero = max(floor, float(rest * weights[0] / weights.sum()))
-    return zero, (rest - zero) * weights[1:] / weights[1:].sum()
-
-
-class _Program(NamedTuple):
-    problem: Any
-    weights: Any
-    scale: Any
-    floor: Any
-    cap: Any
-    lock: Lock
-
-
-@lru_cache(maxsize=8)
-def _program(outputs: int) -> _Program:
-    """The linear program for ``V + 1`` outputs, built once and re-solved.
-
-    In the variable ``t = pi_s / scale`` with weights ``scale w_j <= 1`` all
-    coefficients stay of order one for tiny budgets too.
-    """
-    import cvxpy as cp
-
-    stay, t = cp.Variable(outputs, nonneg=True), cp.Variable(nonneg=True)
-    weights = cp.Parameter(outputs, nonneg=True)
-    scale, floor, cap = (cp.Parameter(nonneg=True) for _ in range(3))
-    rows = [stay >= weights * t, stay[0] >= floor, scale * t <= cap, cp.sum(stay) + scale * t == 1]
-    problem = cp.Problem(cp.Maximize(t), rows)
-    if not problem.is_dcp(dpp=True):
-        raise ConvergenceError("The linear program is not parametrised as it must be")
-    return _Program(problem, weights, scale, floor, cap, Lock())
-
-
-def _solve(budgets: Array, floor: float, cap: float) -> float:
-    import cvxpy as cp
-
-    program = _program(budgets.size)
-    weights = _weights(budgets)
-    scale = 1 / max(1.0, float(weights.max()))
-    with program.lock:  # the parameters are shared by all callers
-        program.weights.value = scale * weights
-        program.scale.value, program.floor.value, program.cap.value = scale, floor, cap
-        try:
-            program.problem.solve(solver=cp.HIGHS)
-        except cp.error.SolverError as error:
-            raise ConvergenceError(f"The linear program was not solved: {error}") from error
-        if program.problem.status != cp.OPTIMAL:
-            raise ConvergenceError(f"The linear program ended as {program.problem.status}")
-        return scale * float(program.problem.value)
-
-
-# -- small helpers --------------------------------------------------------------
 
 
 def _quantile(confidence: float) -> float:

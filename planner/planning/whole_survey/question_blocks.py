@@ -9,9 +9,9 @@ from planner.mechanisms.bisample_variance import first_order
 from planner.objective import Objective
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.budgets import scaled
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
-from planner.planning.relax import scaled
 from planner.preferences import EmpiricalPreferences
 from planner.solvers import solve
 from planner.survey.questions import Question

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
-from planner.planning.relax import scaled
 from planner.planning.whole_survey.question_blocks import mean_model
 from planner.policy import PrivacyPolicy
 from planner.survey.questions import Question

@@ -8,7 +8,8 @@ from math import atanh, ceil, sqrt
 from planner.errors import InputError
 from planner.planning.allocation.blocks import Block
 from planner.planning.frequency import QuestionPlan
-from planner.planning.targets import achieved, smallest_budgets, users_needed
+from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.targets import achieved, users_needed
 from planner.policy import MAX_EPSILON
 from planner.survey.questions import Question
 from planner.target import Target
