@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.planning.budgets import scaled
+from planner.planning.inputs import whole_number
 from planner.policy import PrivacyPolicy
 from planner.set_model import SetModel
 from planner.solvers import solve
@@ -96,8 +97,7 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 1, 3]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
+    whole_number("users", users)
     policy = table.policy
     lengths = np.arange(1, sets.largest + 1)
     noise = float(policy.item_counts @ table.noise)

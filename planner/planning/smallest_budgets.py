@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 
 from planner.errors import ConvergenceError, InputError
 from planner.planning.budgets import scaled
+from planner.planning.inputs import whole_number
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
 from planner.policy import MAX_EPSILON, PrivacyPolicy
@@ -98,8 +99,7 @@ def smallest_budgets(
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted:
         raise InputError("targets", targets, "at least one target")
-    if users < 1:
-        raise InputError("users", users, "at least 1")
+    whole_number("users", users)
     check_targets(wanted, policy.names)
     search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable))
     low, high = search.limits()

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.planning.inputs import whole_number
 from planner.prediction import detectable_frequencies, users_to_detect
 from planner.table import UnaryTable
 from planner.target import Target, check_targets
@@ -90,8 +91,7 @@ def smallest_detectable(
     >>> smallest_detectable(table, 1_000_000).round(4).tolist()
     [0.0082, 0.0047, 0.0034]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
+    whole_number("users", users)
     return detectable_frequencies(table.noise, table.signal, users, level, power)
 
 

@@ -11,7 +11,7 @@ to a mechanism that forces one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from planner.mechanisms.piecewise import piecewise_variance
 from planner.numeric_domain import NumericDomain
 from planner.planning.answer_rate.answering_people import Moments, answering_moments
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
+from planner.planning.inputs import positive_numbers, whole_number
 from planner.policy import MAX_EPSILON
 from planner.preferences import Preferences
 
@@ -127,9 +128,7 @@ class AnswerRateModel:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.users, int | np.integer) and not isinstance(self.users, bool)
-        if not whole or self.users < 1:
-            raise InputError("users", self.users, "a whole number of at least 1")
+        whole_number("users", self.users)
         lower, upper = self.domain.lower, self.domain.upper
         if self.mean is not None and not lower <= self.mean <= upper:
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}")
@@ -148,7 +147,11 @@ class AnswerRateModel:
         InputError
             A budget outside 0 to 50.
         """
-        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        epsilon = (
+            self.usual_budgets()
+            if epsilons is None
+            else positive_numbers("epsilons", epsilons, MAX_EPSILON)
+        )
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         variance = first_order(np.tanh(epsilon / 2), rate, people.mean, self.users)
@@ -217,7 +220,11 @@ class AnswerRateModel:
             raise InputError("mechanism", mechanism, '"harmony" or "piecewise"')
         if fake_answer not in FAKE_ANSWERS:
             raise InputError("fake_answer", fake_answer, '"random" or "top"')
-        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        epsilon = (
+            self.usual_budgets()
+            if epsilons is None
+            else positive_numbers("epsilons", epsilons, MAX_EPSILON)
+        )
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
@@ -243,10 +250,10 @@ class AnswerRateModel:
         InputError
             A correlation outside -0.95 to 0.95.
         """
-        chosen = self._with(0.0).best().epsilon
+        chosen = replace(self, correlation=0.0).best().epsilon
         rows = []
         for rho in np.atleast_1d(np.asarray(correlations, dtype=np.float64)).tolist():
-            model = self._with(rho)
+            model = replace(self, correlation=rho)
             at = model.curve([chosen])
             row = Sensitivity(rho, float(at.mean_bias[0]), float(at.mean_rmse[0]), model.best())
             rows.append(row)
@@ -269,21 +276,3 @@ class AnswerRateModel:
         known = self.sd is not None and not self.domain.yes_no
         variance = min((self.sd / self.domain.radius) ** 2, largest) if known else largest  # type: ignore[operator]
         return answering_moments(rate, self._unit_mean, variance, self.correlation)
-
-    def _with(self, correlation: float) -> AnswerRateModel:
-        return AnswerRateModel(
-            self.preferences, self.users, self.domain, self.mean, self.sd, correlation
-        )
-
-
-def _budgets(epsilons: ArrayLike) -> Array:
-    try:
-        column = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError("epsilons", epsilons, "a list of budgets") from None
-    for i in np.flatnonzero(~((column > 0) & (column <= MAX_EPSILON)))[:1]:
-        allowed = f"above 0 and at most {MAX_EPSILON:g}"
-        raise InputError(f"epsilons[{i}]", float(column.ravel()[i]), allowed)
-    if column.ndim != 1 or column.size == 0:
-        raise InputError("epsilons", column.shape, "a list of one or more budgets")
-    return column

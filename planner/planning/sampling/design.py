@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
-from planner.mechanisms import inputs
+from planner.estimates import normal_quantile
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.planning.inputs import positive_numbers
 from planner.planning.sampling.optimum import closed_form, place, solve_program
 from planner.planning.sampling.question import SamplingQuestion
 from planner.policy import MAX_EPSILON
@@ -165,10 +165,7 @@ def smallest_budget(
         )
         raise InfeasibleError(reason, "Accept a larger error, raise the cap or lower the floor.")
     low = 0.0
-    for _ in range(200):  # bisect down to neighbouring floats
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
+    while low < (middle := (low + high) / 2) < high:  # down to neighbouring floats
         low, high = (low, middle) if reached(middle) else (middle, high)
     return find_parameters(question.scaled(high))
 
@@ -190,9 +187,7 @@ def error_grid(
     >>> error_grid(question, [0.5, 1.0, 4.0]).errors.round(1).tolist()
     [[42.1, 84.3], [25.9, 51.8], [19.6, 39.2]]
     """
-    grid = np.array([inputs.budget(e, "epsilons") for e in np.atleast_1d(epsilons).tolist()])
-    if grid.size == 0:
-        raise InputError("epsilons", epsilons, "a list of one or more budgets")
+    grid = positive_numbers("epsilons", epsilons, MAX_EPSILON)
     protected = np.isfinite(question.output_budgets)
     budgets = np.where(protected, grid[:, None], inf)
     sampling = closed_form(budgets, question.floor, question.cap)
@@ -203,7 +198,7 @@ def error_grid(
 def _quantile(confidence: float) -> float:
     if not 0 < confidence < 1:
         raise InputError("confidence", confidence, "above 0 and below 1")
-    return NormalDist().inv_cdf((1 + confidence) / 2)
+    return normal_quantile((1 + confidence) / 2)
 
 
 def _absolute_errors(counts: Array, sampling: Array | float, confidence: float) -> Array:
