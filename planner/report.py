@@ -13,7 +13,8 @@ from planner.charts.plans import (
     padding_figure,
 )
 from planner.planning.frontier import frontier
-from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 from planner.planning.whole_survey.sentences import (
     design_sentence,
     misplaced_sentence,

@@ -14,7 +14,8 @@ from planner.cli.text import show_levels, show_reasons
 from planner.deployment.parameters import Parameters
 from planner.planning.mechanism_choice import Choice
 from planner.planning.targets import smallest_detectable
-from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 from planner.planning.whole_survey.sentences import (
     design_sentence,
     misplaced_sentence,

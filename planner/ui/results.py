@@ -17,7 +17,7 @@ from planner.planning.mechanism_choice import Choice, choose_for_choices, choose
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
-from planner.planning.whole_survey.question_blocks import padding_of
+from planner.planning.whole_survey.left_open import padding_of
 from planner.policy import MAX_EPSILON
 from planner.survey.questions import Question
 from planner.target import Target

@@ -31,7 +31,7 @@ from planner.solvers.program import Program
 from planner.solvers.reduced import solve_reduced
 from planner.table import UnaryTable
 
-__all__ = ["AtShare", "Block", "ChoiceBlock", "MeanBlock"]
+__all__ = ["AtShare", "Block", "ChoiceBlock", "MeanBlock", "error_of_sample"]
 
 Array = NDArray[np.float64]
 
@@ -93,10 +93,9 @@ class ChoiceBlock:
         if self.sampling_variance is None:
             object.__setattr__(self, "sampling_variance", 1 - 1 / self.policy.item_counts.sum())
 
-    @property
-    def largest_budget(self) -> float:
-        """Largest budget of any answer, in nats."""
-        return float(self.policy.epsilons.max())
+    def error_with(self, table: UnaryTable) -> float:
+        """Error per user with this table, made for the objective."""
+        return self.scale * table.objective_value + self.offset
 
     def at(self, share: float) -> AtShare:
         """Error, proven tangent and certified table at ``share``, above 0 and at most 1."""
@@ -110,7 +109,7 @@ class ChoiceBlock:
         # function of P); the proof bounds it from below, hence the slope from above.
         fall = max(0.0, (constant - proof.lower_bound) / share)
         return AtShare(
-            self.scale * table.objective_value + self.offset,
+            self.error_with(table),
             self.scale * constant + self.offset,
             self.scale * fall,
             table,
@@ -163,11 +162,6 @@ class MeanBlock:
             raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
         _check_terms(self.scale, self.offset, self.fixed)
 
-    @property
-    def largest_budget(self) -> float:
-        """The budget, in nats."""
-        return self.epsilon
-
     def at(self, share: float) -> AtShare:
         """Error and its tangent at ``share``, above 0 and at most 1."""
         p = float(logodds.p(np.array(share * self.epsilon)))
@@ -177,6 +171,15 @@ class MeanBlock:
 
 
 Block = ChoiceBlock | MeanBlock
+
+
+def error_of_sample(block: Block, error: float, fraction: float) -> float:
+    """Error per person of all if only ``fraction`` of them are asked, from that if all are.
+
+    The perturbation and the sampling grow as ``1 / fraction``; a bias does not. An upper bound.
+    """
+    sampled = float(block.sampling_variance or 0.0)
+    return (error - block.fixed + sampled) / fraction + block.fixed - sampled
 
 
 def _tangent(program: Program, table: UnaryTable) -> tuple[Array, Proof]:

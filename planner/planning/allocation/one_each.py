@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from planner.planning.allocation.blocks import Block
+from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.allocation.goal import Goal
 from planner.table import UnaryTable
 
@@ -59,7 +59,12 @@ def one_each(blocks: Sequence[Block], goal: Goal) -> OneEach:
     spread = np.array([block.sampling_variance for block in blocks], dtype=np.float64)
     alone = noise / _fractions(noise, fixed, goal) + fixed
     fractions = _fractions(noise + spread, fixed - spread, goal)
-    errors = (noise + spread) / fractions + fixed - spread
+    errors = np.array(
+        [
+            error_of_sample(block, point.error, fraction)
+            for block, point, fraction in zip(blocks, points, fractions.tolist(), strict=True)
+        ]
+    )
     tables = tuple(p.table for p in points)
     return OneEach(fractions, errors, goal.value(errors), goal.value(alone), tables)
 

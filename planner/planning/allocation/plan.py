@@ -90,7 +90,10 @@ class Allocation:
 
 
 def allocate(
-    blocks: Sequence[Block], objective: str = "sum", targets: ArrayLike | None = None
+    blocks: Sequence[Block],
+    objective: str = "sum",
+    targets: ArrayLike | None = None,
+    alone: Sequence[Block] | None = None,
 ) -> Allocation:
     """The shares with the smallest error, by one convex program, with proof.
 
@@ -103,6 +106,9 @@ def allocate(
         error per user to its target.
     targets:
         For the minimax, and only for it: a target error per user for each question, above 0.
+    alone:
+        The questions as they are asked if each person answers one, in the same order, where
+        that is not as in ``blocks``: item sets may have another padding length.
 
     Raises
     ------
@@ -141,7 +147,7 @@ def allocate(
             "Bring the weights or targets of the questions closer together.",
         )
     tables = tuple(p.table for p in points)
-    each = one_each(blocks, goal)
+    each = one_each(blocks if alone is None else alone, goal)
     return Allocation(names, objective, shares, errors, value, bound, gap, tables, each)
 
 

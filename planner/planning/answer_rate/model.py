@@ -132,7 +132,7 @@ class AnswerRateModel:
         lower, upper = self.domain.lower, self.domain.upper
         if self.mean is not None and not lower <= self.mean <= upper:
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}")
-        largest = self.domain.radius * np.sqrt(1 - self._unit_mean**2)
+        largest = self.domain.radius * np.sqrt(1 - self.unit_mean**2)
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed)
@@ -147,15 +147,11 @@ class AnswerRateModel:
         InputError
             A budget outside 0 to 50.
         """
-        epsilon = (
-            self.usual_budgets()
-            if epsilons is None
-            else positive_numbers("epsilons", epsilons, MAX_EPSILON)
-        )
+        epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         variance = first_order(np.tanh(epsilon / 2), rate, people.mean, self.users)
-        bias = people.mean - self._unit_mean
+        bias = people.mean - self.unit_mean
         rate_error = np.sqrt(variance.missing_rate)
         return AnswerRateCurve(
             epsilon,
@@ -220,11 +216,7 @@ class AnswerRateModel:
             raise InputError("mechanism", mechanism, '"harmony" or "piecewise"')
         if fake_answer not in FAKE_ANSWERS:
             raise InputError("fake_answer", fake_answer, '"random" or "top"')
-        epsilon = (
-            self.usual_budgets()
-            if epsilons is None
-            else positive_numbers("epsilons", epsilons, MAX_EPSILON)
-        )
+        epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
@@ -236,7 +228,7 @@ class AnswerRateModel:
             else piecewise_variance(epsilon, square)
         )
         variance = (noise + square - mean * mean) / self.users
-        bias = mean - self._unit_mean
+        bias = mean - self.unit_mean
         radius = self.domain.radius
         return ForcedAnswerCurve(epsilon, radius * bias, radius * np.sqrt(variance + bias * bias))
 
@@ -266,13 +258,19 @@ class AnswerRateModel:
         return np.linspace(highest / 200, highest, 200)
 
     @property
-    def _unit_mean(self) -> float:
+    def unit_mean(self) -> float:
+        """Expected mean of all people's answers on ``[-1, 1]``."""
         if self.mean is None:
             return 0.0
         return float(self.domain.to_unit(np.array([self.mean]))[0])
 
+    def _budgets(self, epsilons: ArrayLike | None) -> Array:
+        if epsilons is None:
+            return self.usual_budgets()
+        return positive_numbers("epsilons", epsilons, MAX_EPSILON)
+
     def _people(self, rate: Array) -> Moments:
-        largest = 1 - self._unit_mean**2
-        known = self.sd is not None and not self.domain.yes_no
-        variance = min((self.sd / self.domain.radius) ** 2, largest) if known else largest  # type: ignore[operator]
-        return answering_moments(rate, self._unit_mean, variance, self.correlation)
+        variance = 1 - self.unit_mean**2
+        if self.sd is not None and not self.domain.yes_no:
+            variance = min(variance, (self.sd / self.domain.radius) ** 2)
+        return answering_moments(rate, self.unit_mean, variance, self.correlation)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 
 __all__ = ["ComparedRow", "Comparison", "compare_plans"]
 

@@ -9,80 +9,26 @@ same people the budgets are split, or everybody answers one question, as the sur
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from planner.errors import InputError
-from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.plan import Allocation, allocate
-from planner.planning.explain import LevelExplanation, explain
-from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mechanism_choice import (
-    Choice,
-    choose_for_choices,
-    choose_for_mean,
-    choose_for_sets,
+from planner.planning.whole_survey.left_open import (
+    with_budget,
+    with_padding,
 )
-from planner.planning.padding import PaddingPlan
-from planner.planning.pilot import set_model_of
-from planner.planning.whole_survey.question_blocks import (
-    answering,
-    block_of,
-    mean_model,
-    padding_of,
-    share_of_error,
-)
-from planner.planning.whole_survey.spending import Spending, at_share, spending_of, with_budget_left
-from planner.planning.whole_survey.target_answers import (
-    TargetAnswer,
-    answer_mean_targets,
-    answer_targets,
-)
+from planner.planning.whole_survey.planned_question import Part, PlannedQuestion, plan_part
+from planner.planning.whole_survey.question_blocks import block_of, target_error
+from planner.planning.whole_survey.spending import Spending, spending_of, with_budget_left
 from planner.survey.questions import Question, Survey
 
-__all__ = ["PlannedQuestion", "Spending", "WholePlan", "plan_whole_survey"]
+__all__ = ["WholePlan", "plan_whole_survey"]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedQuestion:
-    """One question of the survey, with the budgets that it really spends.
-
-    Attributes
-    ----------
-    question:
-        As asked for in the survey.
-    share, fraction:
-        Share of the budgets left that it gets; share of the people who are asked it.
-    users:
-        Number of people who answer it.
-    error:
-        Predicted error per user in the unit of the objective: total mean squared error
-        (choices and sets), mean squared error on [-1, 1] (means).
-    plan:
-        The table and its alternatives at the budgets spent; None for a numeric question.
-    choice:
-        All mechanisms on one scale at these budgets.
-    padding:
-        For item sets with something known of the sets: the padding length's curve.
-    padding_length:
-        For item sets; else None.
-    targets:
-        What becomes of the question's targets.
-    explanations:
-        Levels in plain sentences, the first 40.
-    """
-
-    question: Question
-    share: float
-    fraction: float
-    users: int
-    error: float
-    plan: QuestionPlan | None
-    choice: Choice
-    padding: PaddingPlan | None
-    padding_length: int | None
-    targets: tuple[TargetAnswer, ...]
-    explanations: tuple[LevelExplanation, ...]
+_ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,76 +132,40 @@ def plan_whole_survey(
     >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
     [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
-    left = [with_budget_left(question, ledger or Ledger()) for question in survey.questions]
-    blocks: list[Block] = [block_of(question, survey.users) for question in left]
-    goals = None
-    if survey.objective == "minimax":
-        goals = [share_of_error(q, survey.users) for q in survey.questions]
-    found = allocate(blocks, survey.objective, goals)
-    for _ in range(3):  # the best padding length depends on the share, and the share on it
-        shares = found.shares.tolist()
-        again = [block_of(q, survey.users, g) for q, g in zip(left, shares, strict=True)]
-        if len(left) == 1 or again == blocks:
-            break
-        blocks = again
-        found = allocate(blocks, survey.objective, goals)
-    each = survey.design == "one-each" and len(left) > 1
+    settled = [with_budget(question, survey.users) for question in survey.questions]
+    left = [with_budget_left(question, ledger or Ledger()) for question in settled]
+    split, alone, found = _allocated(left, survey)
+    whole = np.ones(len(left))
+    if survey.design == "one-each":
+        parts = zip(settled, alone, whole, found.one_each.fractions, strict=True)
+    else:
+        parts = zip(settled, split, found.shares, whole, strict=True)
     planned, spending = [], []
-    for j, (asked, question) in enumerate(zip(survey.questions, left, strict=True)):
-        share = 1.0 if each else float(found.shares[j])
-        fraction = float(found.one_each.fractions[j]) if each else 1.0
-        error = float(found.one_each.errors[j] if each else found.errors[j])
-        people = max(1, round(fraction * survey.users))
-        planned.append(_planned(asked, question, model, (share, fraction, people, error)))
-        spending += spending_of(asked, question, share)
+    for asked, (tolerated, question, share, fraction) in zip(survey.questions, parts, strict=True):
+        part = Part(asked, question, float(share), float(fraction), survey.users)
+        planned.append(plan_part(part, model))
+        spending += spending_of(tolerated, question, part.share)
     return WholePlan(survey, tuple(planned), found, tuple(spending))
 
 
-def _planned(
-    asked: Question, left: Question, model: str, numbers: tuple[float, float, int, float]
-) -> PlannedQuestion:
-    share, fraction, users, error = numbers
-    if left.numeric is not None:
-        return _planned_mean(asked, left, numbers)
-    spending = at_share(left, share)
-    padding, length, objective = padding_of(spending, users)
-    if left.kind == "item-set":
-        settled, spending = spending.padding_length, replace(spending, padding_length=length)
-    plan = plan_question(spending, model, objective=objective)
-    if left.kind == "item-set":
-        sets, tables = set_model_of(spending), plan.alternatives
-        choice = choose_for_sets(tables, users, sets, settled, length)
-    else:
-        choice = choose_for_choices(spending.policy, plan.alternatives)
-    apart = float(1 - 1 / spending.policy.item_counts.sum()) * (1 / fraction - 1)
-    if left.kind == "categorical":  # the allocation's error is that of opt0
-        error = plan.table.objective_value / fraction + apart
-    fixed = block_of(spending, users).fixed
-    set_error = (error, fixed) if left.kind == "item-set" else None
-    return PlannedQuestion(
-        asked,
-        share,
-        fraction,
-        users,
-        error,
-        plan,
-        choice,
-        padding,
-        spending.padding_length,
-        answer_targets(asked, plan, users, fraction, set_error, apart),
-        explain(plan.table, asked.name, spending.padding_length),
-    )
+def _allocated(
+    questions: Sequence[Question], survey: Survey
+) -> tuple[list[Question], list[Question], Allocation]:
+    """The questions as a split asks them, as they are asked alone, and the allocation.
 
-
-def _planned_mean(
-    asked: Question, left: Question, numbers: tuple[float, float, int, float]
-) -> PlannedQuestion:
-    share, fraction, users, error = numbers
-    epsilon, model = mean_model(left, users)
-    rate = answering(left, users)
-    choice = choose_for_mean(model, share * epsilon, everybody_answers=rate is None, rate=rate)
-    block = block_of(left, users)
-    targets = answer_mean_targets(asked, block, error, users, fraction)
-    return PlannedQuestion(
-        asked, share, fraction, users, error, None, choice, None, None, targets, ()
-    )
+    They have the padding lengths that fit; those depend on the shares, and the shares on them.
+    """
+    users, targets = survey.users, None
+    if survey.objective == "minimax":
+        targets = [target_error(question, users) for question in questions]
+    split = alone = [with_padding(question, users) for question in questions]
+    for _ in range(_ROUNDS):
+        blocks, blocks_alone = ([block_of(q, users) for q in made] for made in (split, alone))
+        found = allocate(blocks, survey.objective, targets, blocks_alone)
+        made_for = split, alone
+        shares, fractions = found.shares.tolist(), found.one_each.fractions.tolist()
+        split = [with_padding(q, users, g) for q, g in zip(questions, shares, strict=True)]
+        alone = [with_padding(q, f * users) for q, f in zip(questions, fractions, strict=True)]
+        if (split, alone) == made_for:
+            break
+    return *made_for, found

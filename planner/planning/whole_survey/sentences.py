@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from planner.planning.misplacement import misplaced
-from planner.planning.whole_survey.plan import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 
 __all__ = ["design_sentence", "misplaced_sentence", "spending_sentence"]
 

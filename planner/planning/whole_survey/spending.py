@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.question_blocks import mean_model
+from planner.planning.whole_survey.left_open import budget_of
 from planner.policy import PrivacyPolicy
 from planner.survey.questions import Question
 
@@ -38,17 +37,17 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     Raises
     ------
     InputError
-        It cannot be planned in a whole survey, or nothing is left.
+        It cannot be planned in a whole survey, has no budget, or nothing is left of it.
     """
     if question.kind == "sampled-choice":
         remedy = "Plan it with: ldp-planner sampling SURVEY.toml"
         allowed = "categorical, item-set or numeric"
         raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
-    if question.numeric is not None:
-        epsilon, _ = mean_model(question, 1)
-        one = ledger.left(PrivacyPolicy([epsilon], [1], names=[question.name]))
-        return replace(question, numeric=replace(question.numeric, epsilon=float(one.epsilons[0])))
-    return _with_policy(question, ledger.left(question.policy))
+    about = question.numeric
+    if about is None:
+        return _with_policy(question, ledger.left(question.policy))
+    one = ledger.left(PrivacyPolicy([budget_of(question)], [1], names=[question.name]))
+    return replace(question, numeric=replace(about, epsilon=float(one.epsilons[0])))
 
 
 def at_share(question: Question, share: float) -> Question:
@@ -57,15 +56,14 @@ def at_share(question: Question, share: float) -> Question:
 
 
 def spending_of(asked: Question, left: Question, share: float) -> list[Spending]:
-    """What a question's answers spend at ``share`` of what is left, level by level."""
-    if asked.numeric is not None and left.numeric is not None:
-        rest = float(left.numeric.epsilon or 0.0)
-        tolerated = asked.numeric.epsilon or rest
-        return [Spending(asked.name, asked.name, tolerated, rest, share * rest)]
-    before, after = (_largest(q.policy) for q in (asked, left))
+    """What a question's answers spend at ``share`` of what is left, level by level.
+
+    ``asked`` has the budgets tolerated in all, ``left`` those that the ledger has left.
+    """
+    names = (asked.name,) if asked.numeric is not None else asked.policy.names
     return [
-        Spending(asked.name, name, float(a), float(b), float(share * b))
-        for name, a, b in zip(asked.policy.names, before, after, strict=True)
+        Spending(asked.name, name, tolerated, rest, share * rest)
+        for name, tolerated, rest in zip(names, _largest(asked), _largest(left), strict=True)
     ]
 
 
@@ -79,8 +77,12 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
     return replace(question, levels=levels, rule=matrix)
 
 
-def _largest(policy: PrivacyPolicy) -> NDArray[np.float64]:
+def _largest(question: Question) -> list[float]:
     """The most that any pair of a level's answers may spend."""
+    if question.numeric is not None:
+        return [budget_of(question)]
+    policy = question.policy
     if isinstance(policy.rule, str):
-        return policy.epsilons
-    return np.max(np.where(np.isinf(policy.rule), 0.0, policy.rule), axis=1)
+        return policy.epsilons.tolist()
+    pairs = np.where(np.isinf(policy.rule), 0.0, policy.rule)
+    return np.max(pairs, axis=1).tolist()

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import atanh, ceil, sqrt
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planner.errors import InputError
-from planner.planning.allocation.blocks import Block
-from planner.planning.frequency import QuestionPlan
+from planner.planning.allocation.blocks import MeanBlock, error_of_sample
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved, users_needed
 from planner.policy import MAX_EPSILON
 from planner.survey.questions import Question
+from planner.table import UnaryTable
 from planner.target import Target
 
-__all__ = ["TargetAnswer", "answer_mean_targets", "answer_targets"]
+__all__ = ["TargetAnswer", "answer_choice_targets", "answer_mean_targets", "answer_set_targets"]
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +33,6 @@ class TargetAnswer:
         The requirement.
     reached:
         What the plan gives, in the target's unit.
-    met:
-        Whether that is enough.
     budgets:
         The smallest budgets that would be enough for these users, or why there are none.
     users:
@@ -40,10 +44,14 @@ class TargetAnswer:
 
     target: Target
     reached: float
-    met: bool
     budgets: str
     users: int | None
     of_mean: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether what is reached is enough."""
+        return self.reached <= self.target.value
 
     @property
     def wanted(self) -> str:
@@ -53,91 +61,102 @@ class TargetAnswer:
         return self.target.text
 
 
-def answer_targets(
-    question: Question,
-    plan: QuestionPlan,
-    users: int,
-    fraction: float,
-    error: tuple[float, float] | None = None,
-    apart: float = 0.0,
+def answer_choice_targets(
+    targets: Sequence[Target], table: UnaryTable, users: int, fraction: float
 ) -> tuple[TargetAnswer, ...]:
-    """Answers for a choice or set question; ``users`` people answer it.
-
-    ``error`` is, for item sets, the error per user, which the table alone does not tell, and
-    the part of it that is a squared bias. Their budgets are not searched for. ``apart`` is
-    what asking only some of the people adds to the total error per user of the survey.
-    """
+    """Answers for a choice question that ``fraction`` of the survey's ``users`` are asked."""
+    # What asking only some of the people adds to the total error per user of the survey.
+    unasked = float(1 - 1 / table.policy.item_counts.sum()) * (1 / fraction - 1)
     found = []
-    for target in question.targets:
-        if error is not None:
-            found.append(_of_sets(target, error, users, fraction))
-            continue
-        total = target.kind == "error" and target.level is None
-        missing = apart * fraction / users if total else 0.0
-        reached = sqrt(achieved(plan.table, users, target) ** 2 + missing)
-        answer = smallest_budgets(plan.table.policy, users, target, plan.table.model)
-        needed = users_needed(plan.table, target).exact / fraction
-        needed += apart / target.value**2 if total else 0.0
-        people = ceil(needed * (1 - 1e-12))
-        found.append(TargetAnswer(target, reached, reached <= target.value, answer.reason, people))
+    for target in targets:
+        aside = unasked if target.kind == "error" and target.level is None else 0.0
+        reached = sqrt(achieved(table, fraction * users, target) ** 2 + aside / users)
+        needed = users_needed(table, target).exact / fraction + aside / target.value**2
+        budgets = _choice_budgets(table, target, fraction * users, aside / users)
+        found.append(TargetAnswer(target, reached, budgets, ceil(needed * (1 - 1e-12))))
     return tuple(found)
 
 
-def answer_mean_targets(
-    question: Question, block: Block, error: float, users: int, fraction: float
+def answer_set_targets(
+    targets: Sequence[Target], errors: Array, biases: Array, users: int
 ) -> tuple[TargetAnswer, ...]:
-    """Answers for a mean; errors are shares of half the range."""
+    """Answers for item sets.
+
+    Parameters
+    ----------
+    targets:
+        About the total error.
+    errors, biases:
+        Error per user of the survey, and the part of it that more people do not lower, at each
+        padding length that may be chosen, shape ``(k,)`` each; the plan's comes first.
+    users:
+        Of the survey.
+
+    Raises
+    ------
+    InputError
+        A target is not about the total error.
+    """
+    budgets = "Not searched for item sets: the padding length changes with the budgets."
+    for target in targets:
+        if target.kind != "error" or target.level is not None:
+            remedy = "For item sets give the total error alone."
+            raise InputError("target", target.text, "a total error", remedy)
+    return tuple(
+        TargetAnswer(t, sqrt(errors[0] / users), budgets, _people(t, errors, biases, users))
+        for t in targets
+    )
+
+
+def answer_mean_targets(
+    question: Question, block: MeanBlock, error: float, users: int, fraction: float
+) -> tuple[TargetAnswer, ...]:
+    """Answers for a mean; errors are shares of half the range.
+
+    Raises
+    ------
+    InputError
+        A target is about items.
+    """
     found = []
     for target in question.targets:
         if target.kind != "error":
             remedy = "A mean has an error and no items to detect."
             raise InputError(f"target of question {question.name!r}", "detect", "error", remedy)
-        asked = users / fraction
-        reached = sqrt(error / asked)
-        people = _people((error, block.fixed), asked, target)
-        found.append(
-            TargetAnswer(
-                target,
-                reached,
-                reached <= target.value,
-                _mean_budget(block, target, users),
-                people,
-                of_mean=True,
-            )
-        )
+        budgets = _mean_budget(block, target, users, fraction)
+        people = _people(target, np.array([error]), np.array([block.fixed]), users)
+        found.append(TargetAnswer(target, sqrt(error / users), budgets, people, of_mean=True))
     return tuple(found)
 
 
-def _mean_budget(block: Block, target: Target, users: int) -> str:
-    """``scale / tanh^2(eps/2) + offset = users * target^2``, solved for eps."""
-    room = users * target.value**2 - block.offset
+def _people(target: Target, errors: Array, biases: Array, users: int) -> int | None:
+    """The fewest people for whom ``(error - bias) / people + bias / users`` is small enough."""
+    room = target.value**2 - biases / users
+    enough = room > 0
+    if not enough.any():
+        return None
+    needed = (errors - biases)[enough] / room[enough]
+    return ceil(float(needed.min()) * (1 - 1e-12))
+
+
+def _choice_budgets(table: UnaryTable, target: Target, people: float, aside: float) -> str:
+    """``aside`` is the part of the error, squared, that no budget lowers."""
+    room = target.value**2 - aside
+    if room <= 0:
+        left = f"{100 * sqrt(aside):.4g} %"
+        return f"Impossible, because asking only some of the people leaves an error of {left}."
+    aim = replace(target, error=sqrt(room)) if aside else target
+    return smallest_budgets(table.policy, max(1, round(people)), aim, table.model).reason
+
+
+def _mean_budget(block: MeanBlock, target: Target, users: int, fraction: float) -> str:
+    """``scale / tanh^2(eps/2) + offset``, of the sample, ``= users * target^2``, solved for eps."""
+    noise = block.offset - block.fixed
+    room = fraction * (users * target.value**2 - block.fixed) - noise
     ratio = block.scale / room if room > 0 else 2.0
     epsilon = 2 * atanh(sqrt(ratio)) if ratio < 1 else float("inf")
     if epsilon > MAX_EPSILON:
-        floor = sqrt(max(0.0, block.scale + block.offset) / users)
-        return f"Impossible, because even without any noise the error is {100 * floor:.4g} %."
+        least = error_of_sample(block, max(0.0, block.scale + block.offset), fraction)
+        floor = f"{100 * sqrt(least / users):.4g} %"
+        return f"Impossible, because even without any noise the error is {floor}."
     return f"The smallest budget that meets the target: {epsilon:.4g}."
-
-
-def _of_sets(
-    target: Target, error: tuple[float, float], users: int, fraction: float
-) -> TargetAnswer:
-    if target.kind != "error" or target.level is not None:
-        remedy = "For item sets give the total error alone."
-        raise InputError("target", target.text, "a total error", remedy)
-    asked = users / fraction
-    reached = sqrt(error[0] / asked)
-    return TargetAnswer(
-        target,
-        reached,
-        reached <= target.value,
-        "Not searched for item sets: the padding length changes with the budgets.",
-        _people(error, asked, target),
-    )
-
-
-def _people(error: tuple[float, float], asked: float, target: Target) -> int | None:
-    """Users for whom ``(error - fixed) / users + fixed / asked`` is the target squared."""
-    total, fixed = error
-    room = target.value**2 - fixed / asked
-    return ceil((total - fixed) / room * (1 - 1e-12)) if room > 0 else None
