@@ -12,7 +12,6 @@ from planner import (
 )
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.explain import belief_bounds, explain, explain_level
 from planner.planning.mechanism_choice import choose_for_choices, choose_for_mean, choose_for_sets
 from planner.planning.padding import plan_padding
 from planner.preferences import NormalPreferences
@@ -101,61 +100,3 @@ def test_means_with_and_without_missing_answers():
     rate = float(model.preferences.answer_rate(np.array([4.0]))[0])
     same = choose_for_mean(model, 4.0, everybody_answers=False, rate=rate)
     assert same.best.error == pytest.approx(missing.best.error, rel=1e-9)
-
-
-def test_belief_bounds_hold_for_every_report_and_prior():
-    policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 1, 1])
-    from planner import UnaryMechanism
-
-    law = UnaryMechanism(solve(policy)).output_law()
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        prior = rng.dirichlet(np.ones(3))
-        posterior = prior[:, None] * law / (prior @ law)
-        for i in range(3):
-            low, high = belief_bounds(policy, float(prior[i]))
-            assert posterior[i].max() <= high[i] * (1 + 1e-12)
-            assert posterior[i].min() >= low[i] * (1 - 1e-12)
-
-
-def test_belief_bounds_are_inside_those_of_the_ratio():
-    policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 4, 1])
-    lower, upper = policy.prior_posterior_bounds
-    low, high = belief_bounds(policy, 0.1)
-    assert (high <= 0.1 * upper).all()
-    assert (low >= 0.1 * lower).all()
-    for prior in (0, 1, -1, np.nan):
-        with pytest.raises(InputError, match="prior"):
-            belief_bounds(policy, prior)
-
-
-def test_explanations_say_the_probabilities():
-    table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
-    first = explain(table, "pages")[0]
-    assert "41 send a 1" in first.odds
-    assert "27 do" in first.odds
-    assert "from 50 % to at most 73.2 %" in first.belief  # e / (1 + e) is .7311: rounded up
-    padded = explain_level(table, "pages", 0, padding_length=4)
-    assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
-    assert len(explain(table, "pages", most=2)) == 2
-    with pytest.raises(InputError, match="level"):
-        explain_level(table, "pages", 3)
-
-
-def test_beliefs_about_sets_hold_for_every_report():
-    from planner import PaddedUnaryMechanism, UnaryMechanism
-
-    policy = PrivacyPolicy([0.6, 1.0], [1, 2])
-    table = solve(policy)
-    law = PaddedUnaryMechanism(UnaryMechanism(table), 2).output_law()  # 8 sets
-    bounds = explain_level(table, "x", 0, padding_length=2).bounds
-    has = (np.arange(8) & 1).astype(bool)
-    rng = np.random.default_rng(2)
-    for k, belief in enumerate((0.01, 0.1, 0.5)):
-        for _ in range(100):
-            prior = rng.dirichlet(np.ones(8))
-            prior[has] *= belief / prior[has].sum()
-            prior[~has] *= (1 - belief) / prior[~has].sum()
-            posterior = (prior[has] @ law[has]) / (prior @ law)
-            assert bounds[k][0] * (1 - 1e-9) <= posterior.min()
-            assert posterior.max() <= bounds[k][1] * (1 + 1e-9)

@@ -5,16 +5,9 @@ import pytest
 
 from planner import InputError, PrivacyPolicy, solve
 from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
-from planner.planning.allocation.goal import Goal
-from planner.planning.allocation.one_each import one_each
 from planner.planning.allocation.plan import allocate
 from planner.planning.budgets import scaled
-
-SECTION_9 = [
-    ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
-    ChoiceBlock("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
-    MeanBlock("income", 2.0, weight=3),
-]
+from tests.planning.allocation.questions import SECTION_9
 
 
 def test_the_figures_of_the_theory():
@@ -92,42 +85,6 @@ def test_no_random_shares_beat_the_bound():
     for shares in rng.dirichlet(np.ones(len(blocks)), 200):
         errors = [b.at(max(g, 1e-3)).error for b, g in zip(blocks, shares, strict=True)]
         assert np.dot(errors, [b.weight for b in blocks]) >= found.lower_bound
-
-
-@pytest.mark.parametrize("block", SECTION_9, ids=["choice", "large choice", "mean"])
-def test_tangents_stay_below_the_error(block):
-    for share in (0.1, 0.5, 1.0):
-        at = block.at(share)
-        assert at.constant - at.slope * share == pytest.approx(at.error, rel=1e-8)
-        for other in np.linspace(0.05, 1, 20):
-            assert block.at(other).error >= (at.constant - at.slope * other) * (1 - 1e-12)
-        step = 1e-5
-        low, high = block.at(share - step).error, block.at(min(1, share + step)).error
-        slope = (low - high) / (min(1, share + step) - share + step)
-        assert at.slope == pytest.approx(slope, rel=1e-3)
-
-
-def test_one_question_each_against_a_grid():
-    rng = np.random.default_rng(1)
-    for objective, targets in (("sum", None), ("minimax", [20.0, 200.0, 4.0])):
-        each = one_each(SECTION_9, Goal.of(SECTION_9, objective, targets))
-        full = np.array([b.at(1.0).error for b in SECTION_9])
-        spread = np.array([b.sampling_variance for b in SECTION_9])
-        weights = np.array([b.weight for b in SECTION_9])
-        assert each.fractions.sum() == pytest.approx(1)
-        for f in rng.dirichlet(np.ones(3), 3000):
-            errors = full / f + spread * (1 / f - 1)
-            value = weights @ errors if targets is None else np.max(errors / targets)
-            assert value >= each.value * (1 - 1e-12)
-
-
-def test_sampling_variance_is_the_largest_variance_of_the_answers():
-    block = SECTION_9[0]
-    rng = np.random.default_rng(8)
-    for p in rng.dirichlet(np.ones(5), 300):
-        assert np.sum(p * (1 - p)) <= block.sampling_variance + 1e-12
-    even = np.full(5, 0.2)
-    assert np.sum(even * (1 - even)) == pytest.approx(block.sampling_variance)
 
 
 def test_splitting_wins_at_large_budgets():
