@@ -139,13 +139,7 @@ def test_bad_histograms_are_refused(sizes, popularity, message):
         AssumedSets(sizes, popularity)
 
 
-def test_bad_pilots_are_refused():
-    with pytest.raises(InputError, match="at least 2"):
-        PilotSets(ItemSets.of([[0]], 3))
-    with pytest.raises(InputError, match="empty"):
-        PilotSets(ItemSets.of([[], []], 3))
-    with pytest.raises(InputError, match="level_of"):
-        PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))
+def test_plans_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="one weight for each of 10 items"):
         plan_padding(solve(POLICY), 10, AssumedSets([0, 1], [1, 1]))
     with pytest.raises(InputError, match="users"):
