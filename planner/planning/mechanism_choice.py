@@ -80,7 +80,7 @@ def choose_for_choices(policy: PrivacyPolicy, tables: Mapping[str, UnaryTable]) 
     policy:
         The levels and budgets.
     tables:
-        Unary tables to compare, by name; the baselines ``rappor`` and ``oue`` among them.
+        Unary tables to compare, by name: a model's and a baseline's at least.
 
     Examples
     --------
@@ -138,54 +138,33 @@ def choose_for_sets(
     return Choice(tuple(ranked), _reason(ranked, policy, int(policy.item_counts.sum())))
 
 
-def choose_for_mean(
-    model: AnswerRateModel, epsilon: float, *, everybody_answers: bool, rate: float | None = None
-) -> Choice:
+def choose_for_mean(model: AnswerRateModel, epsilon: float, rate: float | None = None) -> Choice:
     """Compare mechanisms for a mean at budget ``epsilon``, per user on the question's own scale.
 
-    With missing answers, a share ``rate`` of the people answer (by ``model``'s preferences at
-    ``epsilon`` when omitted, else as they decided by a larger budget). The errors include
-    the bias of forced answers, so they depend on the number of users; fake answers at the top
-    are assumed for the forced ones.
+    Everybody answers, or a share ``rate`` of the people. The errors then include the bias of
+    forced answers, so they depend on the number of users; fake answers at the top are assumed
+    for the forced ones.
 
     Examples
     --------
     >>> from planner.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
-    >>> choose_for_mean(model, 3.0, everybody_answers=False).best.name
-    'bisample-md'
-    >>> choose_for_mean(model, 3.0, everybody_answers=True).best.name
+    >>> choose_for_mean(model, 3.0).best.name
     'hybrid'
+    >>> choose_for_mean(model, 3.0, rate=0.9).best.name
+    'bisample-md'
     """
-    if everybody_answers:
+    if rate is None:
         found = _answered(epsilon, model.domain.radius**2)
     else:
-        if rate is not None:
-            model = replace(model, preferences=_constant(rate))
-        found = [
-            Candidate(
-                "bisample-md",
-                "BiSample-MD, missing answers stay missing",
-                float(model.curve([epsilon]).mean_rmse[0]) ** 2 * model.users,
-            )
-        ]
-        for name in ("harmony", "piecewise"):
-            forced = model.forced(name, "top", [epsilon])
-            found.append(
-                Candidate(
-                    name,
-                    f"{name.capitalize()}, forced answers at the top",
-                    float(forced.rmse[0]) ** 2 * model.users,
-                    f"bias {float(forced.bias[0]):+.3g}",
-                )
-            )
+        found = _with_missing(replace(model, preferences=_constant(rate)), epsilon)
     ranked = sorted(found, key=lambda c: c.error)
     best, second = ranked[0], ranked[1]
     reason = (
         f"{best.label} has the smallest predicted error of the mean; the next, {second.label}, "
         f"has {_more(second.error, best.error)}."
     )
-    if not everybody_answers and best.name == "bisample-md":
+    if best.name == "bisample-md":
         reason += " Forcing an answer biases the mean by people who would rather not give one."
     return Choice(tuple(ranked), reason)
 
@@ -195,20 +174,26 @@ def _constant(rate: float) -> HistogramPreferences:
     return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])
 
 
+def _with_missing(model: AnswerRateModel, epsilon: float) -> list[Candidate]:
+    kept = float(model.curve([epsilon]).mean_rmse[0]) ** 2 * model.users
+    found = [Candidate("bisample-md", "BiSample-MD, missing answers stay missing", kept)]
+    for name in ("harmony", "piecewise"):
+        at = model.forced(name, "top", [epsilon])
+        label, note = f"{name.capitalize()}, forced answers at the top", f"bias {at.bias[0]:+.3g}"
+        found.append(Candidate(name, label, float(at.rmse[0]) ** 2 * model.users, note))
+    return found
+
+
 def _answered(epsilon: float, unit: float) -> list[Candidate]:
     """Worst case over the answers: 0 for Harmony and BiSample, the ends for the others."""
     harmony = unit * float(1 / np.tanh(epsilon / 2) ** 2)
+    piecewise = unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0))
+    hybrid = unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
     return [
         Candidate("harmony", "Harmony, one bit", harmony),
         Candidate("bisample", "BiSample, two bits", harmony, "keeps missing answers apart"),
-        Candidate(
-            "piecewise",
-            "Piecewise",
-            unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0)),
-        ),
-        Candidate(
-            "hybrid", "Hybrid", unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
-        ),
+        Candidate("piecewise", "Piecewise", piecewise),
+        Candidate("hybrid", "Hybrid", hybrid),
     ]
 
 
@@ -225,19 +210,18 @@ def _rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
 
 def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
     best = ranked[0]
-    ours = [c for c in ranked if c.name in _DISCRIMINATIVE]
-    plain = [c for c in ranked if c.name not in _DISCRIMINATIVE]
-    if best.name in _DISCRIMINATIVE:
-        if not plain:
-            return f"{best.label} has the smallest error."
+    ours = next(c for c in ranked if c.name in _DISCRIMINATIVE)
+    plain = next(c for c in ranked if c.name not in _DISCRIMINATIVE)
+    if best is ours:
         return (
             f"{best.label} uses what the less sensitive answers tolerate: the best plain LDP "
-            f"mechanism, {plain[0].label}, protects all like the most sensitive and has "
-            f"{_more(plain[0].error, best.error)}."
+            f"mechanism, {plain.label}, protects all like the most sensitive and has "
+            f"{_more(plain.error, best.error)}."
         )
-    reason = f"Plain LDP wins: {best.label}, protects every answer at least as well as asked"
-    if ours:
-        reason += f", and {ours[0].label} has {_more(ours[0].error, best.error)}"
+    reason = (
+        f"Plain LDP wins: {best.label}, protects every answer at least as well as asked, and "
+        f"{ours.label} has {_more(ours.error, best.error)}"
+    )
     if best.name in ("grr", "subset"):
         reason += f". With {items} answers, naming answers is less noisy than a bit for each"
     if np.ptp(policy.epsilons) == 0:

@@ -7,6 +7,7 @@ the smaller budgets keeps the larger ones), so the answer is a search in one var
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, log
 
@@ -136,12 +137,10 @@ class _Search:
     def resolvable(self, high: float) -> float:
         """The largest scale up to ``high`` at which the error can be told from rounding."""
         for _ in range(12):
-            try:
+            with suppress(ConvergenceError):
                 self.table(high)
-            except ConvergenceError:
-                high -= 0.1
-            else:
-                break
+                return high
+            high -= 0.1
         return high
 
     def bracket(self, low: float, high: float) -> tuple[float, float]:

@@ -65,3 +65,13 @@ def test_beliefs_about_sets_hold_for_every_report():
             posterior = (prior[has] @ law[has]) / (prior @ law)
             assert bounds[k][0] * (1 - 1e-9) <= posterior.min()
             assert posterior.max() <= bounds[k][1] * (1 + 1e-9)
+
+
+def test_rare_and_near_certain_reports_are_not_rounded_away():
+    table = solve(PrivacyPolicy([12.0], [3]))
+    (level,) = explain(table, "pages")
+    said = [float(part.split()[-1]) for part in level.odds.split(" send a 1")[0:1]]
+    assert said[0] == pytest.approx(100 * table.a[0], rel=1e-3)
+    others = float(level.odds.split("answer, ")[1].split()[0])
+    assert 0 < others < 1
+    assert others == pytest.approx(100 * table.b[0], rel=0.05)

@@ -29,3 +29,17 @@ def test_usual_scales_keep_every_budget_in_range():
             frontier(policy, 10, scales)
     with pytest.raises(InputError, match="users"):
         frontier(policy, 0)
+
+
+def test_without_scales_the_budgets_are_quartered_to_quadrupled():
+    policy = PrivacyPolicy([1.0, 2.0], [2, 5])
+    curve = frontier(policy, 100)
+    assert curve.scale == pytest.approx(usual_scales(policy))
+    assert (curve.scale[0], curve.scale[-1]) == pytest.approx((0.25, 4.0))
+    assert (np.diff(curve.total_error) < 0).all()
+
+
+def test_pair_budgets_stay_in_range_too():
+    policy = PrivacyPolicy([1.0, 1.0], [2, 5], [[1.0, 25.0], [25.0, 1.0]])
+    with pytest.raises(InputError, match=r"scales\[1\] is 2.1 .* at most 2"):
+        frontier(policy, 10, [1.0, 2.1])

@@ -106,3 +106,11 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(FileError, match="not a ledger"):
         read_ledger(tmp_path / "text.json")
+
+
+def test_files_that_are_too_large_are_not_read(tmp_path):
+    path = tmp_path / "ledger.json"
+    with path.open("wb") as file:
+        file.truncate(16 * 2**20 + 1)
+    with pytest.raises(FileError, match="larger than 16 MiB"):
+        read_ledger(path)

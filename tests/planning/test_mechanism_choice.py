@@ -87,16 +87,36 @@ def test_sets_are_compared_at_their_own_lengths():
 
 def test_means_with_and_without_missing_answers():
     model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
-    missing = choose_for_mean(model, 4.0, everybody_answers=False)
+    rate = float(model.preferences.answer_rate(np.array([4.0]))[0])
+    missing = choose_for_mean(model, 4.0, rate)
     assert missing.best.name == "bisample-md"
     assert "biases the mean" in missing.reason
-    answered = {
-        c.name: c.error for c in choose_for_mean(model, 4.0, everybody_answers=True).candidates
-    }
+    answered = {c.name: c.error for c in choose_for_mean(model, 4.0).candidates}
     assert answered["harmony"] == pytest.approx(1 / np.tanh(2) ** 2)
     gap = np.expm1(2.0)
     ends, middle = 1 / gap + (gap + 4) / (3 * gap**2), (gap + 4) / (3 * gap**2)
     assert answered["piecewise"] == pytest.approx(max(ends, middle))
-    rate = float(model.preferences.answer_rate(np.array([4.0]))[0])
-    same = choose_for_mean(model, 4.0, everybody_answers=False, rate=rate)
-    assert same.best.error == pytest.approx(missing.best.error, rel=1e-9)
+    offered = float(model.curve([4.0]).mean_rmse[0]) ** 2 * model.users
+    assert missing.best.error == pytest.approx(offered, rel=1e-9)
+
+
+def test_budgets_beyond_the_grid_leave_the_tables_alone():
+    policy = PrivacyPolicy([1e-6, 1e-5], [10, 900_000])
+    found = tables(policy)
+    assert {c.name for c in choose_for_choices(policy, found).candidates} == set(found)
+
+
+def test_the_reason_gives_what_is_true_of_the_winner():
+    large = PrivacyPolicy([1.0, 1.0], [500, 500])
+    unequal = PrivacyPolicy([1.0, 1.1], [1, 3000])
+    few, answers = PrivacyPolicy([1.0], [20]), AssumedSets([5, 1, 1, 1])  # OUE as good as opt2
+    for policy, choice in (
+        *((p, choose_for_choices(p, tables(p))) for p in (large, unequal, few)),
+        (few, choose_for_sets(tables(few), 1000, answers)),
+    ):
+        named = choice.best.name in ("grr", "subset")
+        assert ("naming answers is less noisy" in choice.reason) == named
+        equal = "nothing to discriminate by" in choice.reason
+        plain = not choice.best.name.startswith("opt")
+        assert equal == (plain and np.ptp(policy.epsilons) == 0)
+        assert choice.reason.startswith("Plain LDP wins") == plain

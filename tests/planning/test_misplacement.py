@@ -36,3 +36,9 @@ def test_misplacement_grows_and_is_bounded():
             misplaced(table, share)
     with pytest.raises(InputError, match="levels"):
         misplaced(solve(PrivacyPolicy([1.0], [3])), 0.1)
+
+
+def test_more_levels_than_can_be_read_are_refused():
+    policy = PrivacyPolicy(np.linspace(1, 2, 1001), np.ones(1001, dtype=int))
+    with pytest.raises(InputError, match="levels is 1001 but must be at most 1000"):
+        excess_loss(solve(policy))

@@ -5,7 +5,8 @@ import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.datasets import read_transactions
-from planner.planning.padding import padding_by_scale, plan_padding
+from planner.planning.budgets import scaled
+from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
 from planner.set_model import AssumedSets
 
@@ -73,7 +74,8 @@ def test_histogram_and_pilot_agree_where_the_assumptions_hold():
 
 def test_length_grows_with_budget_and_with_users():
     sets = AssumedSets([0, 30, 20, 15, 10, 8, 7, 5, 3, 2])
-    lengths = [p.length for p in padding_by_scale(POLICY, 20_000, sets, [0.5, 1, 2, 4])]
+    larger = [scaled(POLICY, scale) for scale in (0.5, 1.0, 2.0, 4.0)]
+    lengths = [plan_padding(solve(policy), 20_000, sets).length for policy in larger]
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
     table = solve(POLICY)

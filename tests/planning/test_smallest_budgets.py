@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from planner import InputError, PrivacyPolicy, solve
+from planner import ConvergenceError, InputError, PrivacyPolicy, solve
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved
 from planner.target import Target
@@ -63,3 +63,36 @@ def test_bad_searches_are_refused():
         smallest_budgets(policy, 10, Target(error=0.1), adjustable=["Z"])
     with pytest.raises(InputError, match="adjustable"):
         smallest_budgets(POLICIES[2], 10, Target(error=0.1), adjustable=["A"])
+
+
+def test_targets_that_next_to_no_budget_meets():
+    answer = smallest_budgets(POLICIES[0], 10**12, Target(error=0.5))
+    assert answer.possible
+    assert "even with next to no budget" in answer.reason
+    assert answer.table.policy.epsilons.min() == pytest.approx(1e-3)
+
+
+def test_budgets_whose_error_cannot_be_told_from_rounding_are_not_tried(monkeypatch):
+    equal = PrivacyPolicy([1.0, 1.0], [1, 1])
+    with pytest.raises(ConvergenceError):
+        solve(PrivacyPolicy([50.0 * (1 - 1e-12)] * 2, [1, 1]))
+    answer = smallest_budgets(equal, 1, Target(error=0.001))
+    assert answer.possible
+    assert answer.reached[0] <= 0.001
+
+    def fail(*_, **__):
+        raise ConvergenceError("never")
+
+    monkeypatch.setattr("planner.planning.smallest_budgets.solve", fail)
+    with pytest.raises(ConvergenceError, match="never"):
+        smallest_budgets(equal, 1, Target(error=0.001))
+
+
+def test_at_least_one_level_must_be_adjustable():
+    with pytest.raises(InputError, match=r"adjustable .* at least one level"):
+        smallest_budgets(POLICIES[0], 10, Target(error=0.1), adjustable=[])
+
+
+def test_long_lists_of_budgets_are_cut():
+    policy = PrivacyPolicy(np.linspace(1, 2, 9), np.full(9, 3))
+    assert "and 3 more levels" in smallest_budgets(policy, 1000, Target(error=0.1)).reason

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, solve
+from planner import InputError, PrivacyPolicy, solve
 from planner.planning.targets import achieved, smallest_detectable, users_needed
 from tests.planning.policies import KINDS, POLICIES, target
 
@@ -43,3 +43,12 @@ def test_what_can_be_detected_is_detected():
     null = 1.6448536269514722 * np.sqrt(users * table.noise)
     spread = np.sqrt(users * (table.noise + share * table.signal))
     assert users * share - 0.8416212335729143 * spread == pytest.approx(null, rel=1e-9)
+
+
+@pytest.mark.parametrize("users", [0, -1, float("nan"), float("inf")])
+def test_bad_numbers_of_users_are_refused(users):
+    table = solve(POLICIES[0])
+    with pytest.raises(InputError, match="users"):
+        achieved(table, users, target("error", None, 0.5))
+    with pytest.raises(InputError, match="users"):
+        smallest_detectable(table, users)

@@ -165,7 +165,8 @@ class MeanBlock:
     def at(self, share: float) -> AtShare:
         """Error and its tangent at ``share``, above 0 and at most 1."""
         p = float(logodds.p(np.array(share * self.epsilon)))
-        error = self.scale * (1 + 4 * p * (1 + p)) + self.offset
+        # In this order the error of a mean at the end of its range does not round to 0.
+        error = self.scale * 4 * p * (1 + p) + (self.scale + self.offset)
         fall = -self.scale * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
         return AtShare(error, error + fall * share, fall, None)
 

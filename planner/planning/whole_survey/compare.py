@@ -72,23 +72,23 @@ def _question_rows(
     name: str, first: PlannedQuestion | None, second: PlannedQuestion | None
 ) -> list[ComparedRow]:
     pair = (first, second)
-    budgets, errors = [_levels(q, 0) for q in pair], [_levels(q, 1) for q in pair]
-    levels = dict.fromkeys([*budgets[0], *budgets[1]])
+    levels = [_levels(question) for question in pair]
     rows = []
-    for level in levels:
-        rows.append(ComparedRow(name, level, "nats spent", *(b.get(level) for b in budgets)))
-        rows.append(ComparedRow(name, level, "item error", *(e.get(level) for e in errors)))
+    for level in dict.fromkeys([*levels[0], *levels[1]]):
+        for place, what in enumerate(("nats spent", "item error")):
+            figures = [found[level][place] if level in found else None for found in levels]
+            rows.append(ComparedRow(name, level, what, *figures))
     totals = [None if q is None else (q.error / (q.users / q.fraction)) ** 0.5 for q in pair]
     rows.append(ComparedRow(name, "", "total error", *totals))
     return rows
 
 
-def _levels(question: PlannedQuestion | None, what: int) -> dict[str, float]:
-    """Per level: the budget spent, or the standard error of a rare item as a share."""
+def _levels(question: PlannedQuestion | None) -> dict[str, tuple[float, float]]:
+    """Per level: the budget spent, and the standard error of a rare item as a share."""
     if question is None or question.plan is None:
         return {}
     table = question.plan.table
     errors = table.standard_errors(question.users) / question.users
     errors = errors * (question.padding_length or 1)
-    column = table.policy.epsilons if what == 0 else errors
-    return dict(zip(table.policy.names, column.tolist(), strict=True))
+    figures = zip(table.policy.epsilons.tolist(), errors.tolist(), strict=True)
+    return dict(zip(table.policy.names, figures, strict=True))

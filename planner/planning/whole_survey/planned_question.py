@@ -161,13 +161,8 @@ def _set_targets(
 
 
 def _planned_mean(part: Part, about: Numeric) -> PlannedQuestion:
-    rate = answer_rate(part.question)
-    choice = choose_for_mean(
-        model_of(about, part.people),
-        part.share * budget_of(part.question),
-        everybody_answers=rate is None,
-        rate=rate,
-    )
+    spent = part.share * budget_of(part.question)
+    choice = choose_for_mean(model_of(about, part.people), spent, answer_rate(part.question))
     block = mean_block(part.question, about, part.everybody)
     error = error_of_sample(block, block.at(part.share).error, part.fraction)
     return PlannedQuestion(

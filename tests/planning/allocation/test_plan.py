@@ -125,3 +125,14 @@ def test_bad_allocations_are_refused():
             MeanBlock("x", 1.0, weight)
     with pytest.raises(InputError, match="epsilon"):
         MeanBlock("x", 0.0)
+
+
+def test_a_survey_of_one_question_has_nothing_to_share():
+    assert "gets the whole budget" in allocate(SECTION_9[:1]).reason
+
+
+def test_questions_asked_alone_may_be_other_blocks():
+    alone = [ChoiceBlock(b.name, b.policy, b.weight, scale=0.5) for b in SECTION_9[:2]]
+    plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
+    assert other.value == plain.value
+    assert other.one_each.noise_value == pytest.approx(plain.one_each.noise_value / 2)

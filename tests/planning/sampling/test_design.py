@@ -160,3 +160,10 @@ def test_grid_agrees_with_the_search():
     for bad in ([], [0.0], [51.0], [float("nan")]):
         with pytest.raises(InputError, match="epsilons"):
             error_grid(question, bad)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, float("nan")])
+def test_bad_confidences(confidence):
+    design = find_parameters(SamplingQuestion(1.0, [300], 10_000))
+    with pytest.raises(InputError, match="confidence"):
+        design.absolute_errors(confidence)

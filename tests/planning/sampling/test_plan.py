@@ -1,13 +1,22 @@
 import json
+from dataclasses import replace
 from math import inf
 
 import pytest
 
+from planner import Level, Question, Survey, load_survey
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling
+from planner.planning.sampling.plan import (
+    ACKNOWLEDGEMENTS,
+    SamplingPlan,
+    plan_sampling,
+    plan_sampling_survey,
+)
 from planner.planning.sampling.question import SamplingQuestion
+from tests.planning.whole_survey.surveys import EXAMPLES
 
+PLAIN = Question("plain", (Level("a", 1.0, item_count=3),))
 QUESTION = SamplingQuestion(1.0, [300], population=10_000)
 
 
@@ -60,3 +69,20 @@ def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
 def test_bad_delta():
     with pytest.raises(InputError, match="delta"):
         SamplingPlan(plan_sampling(QUESTION, "round-two").design, "round-two", delta=0)
+
+
+def test_a_survey_is_planned_value_by_value():
+    survey = load_survey(EXAMPLES / "sampled-ages.toml")
+    plans = plan_sampling_survey(replace(survey, questions=(*survey.questions, PLAIN)))
+    (asked,) = survey.questions
+    assert list(plans) == [asked.name]  # others are left out
+    question = plans[asked.name].design.question
+    values = [(level.epsilon, count) for level in asked.levels for count in level.yes_counts]
+    assert list(zip(question.epsilons, question.yes_counts, strict=True)) == values
+    assert question.population == survey.users
+    assert plans[asked.name].relies_on == asked.sampling.relies_on
+
+
+def test_a_survey_without_such_a_question_is_refused():
+    with pytest.raises(InputError, match=r"kind is 'categorical'.*sampled-choice"):
+        plan_sampling_survey(Survey("s", 10, (PLAIN,)))

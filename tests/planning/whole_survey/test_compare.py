@@ -26,3 +26,10 @@ def test_questions_and_levels_are_matched_by_name():
     )
     row = rows_of(plan, alone)["other", "x", "nats spent"]
     assert (row.first, row.change) == (None, None)
+
+
+def test_surveys_of_one_question_have_no_objective_to_compare():
+    one = plan_whole_survey(replace(HOUSEHOLD, questions=HOUSEHOLD.questions[:1]))
+    assert ("", "", "objective") not in rows_of(one, one)
+    mean = plan_whole_survey(replace(HOUSEHOLD, questions=HOUSEHOLD.questions[2:]))
+    assert list(rows_of(mean, mean)) == [("", "", "most nats spent"), ("income", "", "total error")]

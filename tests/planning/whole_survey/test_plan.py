@@ -206,3 +206,16 @@ def test_questions_in_two_rounds_are_planned_elsewhere():
     question = Question("q", (level,), kind="sampled-choice", sampling=Sampling("round-two"))
     with pytest.raises(InputError, match="ldp-planner sampling"):
         plan_whole_survey(Survey("s", 100, (question,)))
+
+
+def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
+    def restless(question, *_):
+        return replace(question, padding_length=next(lengths))
+
+    lengths = iter([1, 2, 3] * 100)
+    monkeypatch.setattr("planner.planning.whole_survey.plan.with_padding", restless)
+    (question,) = plan_whole_survey(shop()).questions
+    monkeypatch.undo()
+    length = question.padding_length
+    fixed = plan_whole_survey(shop(padding_length=length)).questions[0]
+    assert question.error == pytest.approx(fixed.error, rel=1e-9)
