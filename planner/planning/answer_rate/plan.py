@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 from planner.planning.answer_rate.best_budget import BestBudget
-from planner.planning.answer_rate.model import (
+from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rate.predictions import (
     AnswerRateCurve,
-    AnswerRateModel,
     ForcedAnswerCurve,
     Sensitivity,
 )
