@@ -12,7 +12,7 @@ from planner import FileError, VerificationError, load_survey, solve
 from planner.cli import app
 from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import Parameters, read_parameters
-from tests.test_survey_file import EXAMPLES, GOOD
+from tests.surveys import EXAMPLES, GOOD
 
 ROOT = Path(__file__).parents[1]
 COMMANDS = sorted(typer.main.get_command(app).commands)

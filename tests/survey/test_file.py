@@ -1,31 +1,10 @@
 import math
-from pathlib import Path
 
 import pytest
 
 from planner import FileError, load_survey
 from planner.survey.file import survey_from_text
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-GOOD = """[survey]
-name = "health"
-users = 100_000
-
-[[question]]
-name = "diagnosis"
-kind = "categorical"
-rule = "min"
-
-[[question.level]]
-name = "severe"
-epsilon = "ln 4"
-items = ["HIV"]
-
-[[question.level]]
-name = "common"
-epsilon = "1.2 * ln 6"
-item_count = 4
-"""
+from tests.surveys import EXAMPLES, GOOD
 
 
 def _with(old, new):
