@@ -81,8 +81,8 @@ if TYPE_CHECKING:
     from planner.report import report_html
     from planner.set_model import AssumedSets
     from planner.solvers import baseline, solve
+    from planner.survey import Level, Numeric, Question, Survey
     from planner.survey.file import load_survey
-    from planner.survey.questions import Level, Numeric, Question, Survey
     from planner.table import Certificate, UnaryTable
     from planner.target import Target
 
@@ -199,7 +199,7 @@ _HOMES = {
         "baseline",
         "solve",
     ),
-    "survey.questions": (
+    "survey": (
         "Level",
         "Numeric",
         "Question",

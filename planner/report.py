@@ -31,7 +31,7 @@ def report_html(plan: WholePlan) -> str:
     Examples
     --------
     >>> from planner.planning.whole_survey import plan_whole_survey
-    >>> from planner.survey.questions import Level, Question, Survey
+    >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_whole_survey(Survey("s", 1000, (question,))))
     >>> "a &lt;b&gt;" in page, "a <b>" in page.split("</script>")[-1]

@@ -11,8 +11,8 @@ from planner.planning.ledger import read_ledger
 from planner.planning.whole_survey import plan_whole_survey
 from planner.report import report_html
 from planner.set_model import AssumedSets
+from planner.survey import Level, Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.questions import Level, Question, Survey
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 HOUSEHOLD = EXAMPLES / "household.toml"

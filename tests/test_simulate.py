@@ -12,7 +12,7 @@ from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.policy import PrivacyPolicy
 from planner.simulate import Assignment, assign_levels, build_mechanisms, simulate
-from planner.survey.questions import Level, Question
+from planner.survey import Level, Question
 
 RETAIL = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 2.0], [2, 4])

@@ -15,8 +15,8 @@ from rich.text import Text
 
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
 from planner.planning.sampling.search import error_grid
+from planner.survey import Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, Survey
 
 __all__ = ["sampling"]
 

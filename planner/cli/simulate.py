@@ -18,8 +18,8 @@ from planner.datasets import Answers, read_answers
 from planner.errors import InputError
 from planner.simulate import Assignment, Simulated, assign_levels, build_mechanisms
 from planner.simulate import simulate as run_simulation
+from planner.survey import Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, Survey
 
 __all__ = ["simulate"]
 

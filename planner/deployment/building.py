@@ -29,7 +29,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective
 from planner.planning.frequency import Plan, QuestionPlan
 from planner.planning.sampling.plan import SamplingPlan
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.table import UnaryTable
 
 __all__ = ["parameters_from_mechanisms", "parameters_from_plan", "question_document"]

@@ -10,7 +10,7 @@ from planner.planning.blocks import Block
 from planner.planning.frequency import QuestionPlan
 from planner.planning.targets import achieved, smallest_budgets, users_needed
 from planner.policy import MAX_EPSILON
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 
 __all__ = ["TargetAnswer", "answer_mean_targets", "answer_targets"]

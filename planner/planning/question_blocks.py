@@ -14,7 +14,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.relax import scaled
 from planner.preferences import EmpiricalPreferences
 from planner.solvers import solve
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["answering", "block_of", "mean_model", "padding_of", "share_of_error"]
 

@@ -12,7 +12,7 @@ from planner.planning.ledger import Ledger
 from planner.planning.question_blocks import mean_model
 from planner.planning.relax import scaled
 from planner.policy import PrivacyPolicy
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["Spending", "at_share", "spending_of", "with_budget_left"]
 

@@ -34,7 +34,7 @@ from planner.planning.question_blocks import (
     share_of_error,
 )
 from planner.planning.spending import Spending, at_share, spending_of, with_budget_left
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 
 __all__ = ["PlannedQuestion", "Spending", "WholePlan", "plan_whole_survey"]
 
@@ -173,7 +173,7 @@ def plan_whole_survey(
 
     Examples
     --------
-    >>> from planner.survey.questions import Level
+    >>> from planner.survey import Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> survey = Survey("s", 1000, (Question("now", levels), Question("ever", levels)))
     >>> plan = plan_whole_survey(survey)

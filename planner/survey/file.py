@@ -12,7 +12,8 @@ from pydantic_core import ErrorDetails
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
-from planner.survey.questions import KINDS, Level, Question, Sampling, Survey
+from planner.survey.kinds import KINDS, Level, Sampling
+from planner.survey.questions import Question, Survey
 from planner.survey.sets import SetsTable
 from planner.survey.tables import PREFERENCE_TABLES, NumericTable, Table, TargetTable
 

@@ -19,7 +19,8 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey.questions import Numeric, Question
+from planner.survey.kinds import Numeric
+from planner.survey.questions import Question
 from planner.target import Target
 
 __all__ = ["PREFERENCE_TABLES", "NumericTable", "Table", "TargetTable"]

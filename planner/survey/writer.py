@@ -16,7 +16,8 @@ from planner.preferences import (
     Preferences,
 )
 from planner.set_model import AssumedSets, PilotFile
-from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
+from planner.survey.kinds import Level, Numeric, Sampling
+from planner.survey.questions import Question, Survey
 from planner.target import Target
 
 __all__ = ["survey_to_text"]

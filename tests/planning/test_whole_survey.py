@@ -7,8 +7,8 @@ from planner.deployment.survey_plans import SurveyPlan, survey_parameters
 from planner.planning.compare import compare_plans
 from planner.planning.frequency import plan_survey
 from planner.planning.whole_survey import plan_whole_survey
+from planner.survey import Level, Question, Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Level, Question, Survey
 
 TEXT = """
 [survey]

@@ -16,8 +16,8 @@ from planner.preferences import (
     NormalPreferences,
 )
 from planner.set_model import AssumedSets, PilotFile
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
 from planner.survey.writer import survey_to_text
 from planner.target import Target
 

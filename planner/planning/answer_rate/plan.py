@@ -12,7 +12,7 @@ from planner.planning.answer_rate.model import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 
 __all__ = ["AnswerRatePlan", "plan_answer_rate", "plan_answer_rates"]
 
