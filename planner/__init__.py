@@ -70,13 +70,13 @@ if TYPE_CHECKING:
     from planner.planning.whole_survey import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
     from planner.prediction import Prediction, predict, verdict
-    from planner.preference_file import read_preferences
     from planner.preferences import (
         EmpiricalPreferences,
         GammaPreferences,
         HistogramPreferences,
         LognormalPreferences,
         NormalPreferences,
+        read_preferences,
     )
     from planner.report import report_html
     from planner.set_model import AssumedSets
@@ -185,13 +185,13 @@ _HOMES = {
         "predict",
         "verdict",
     ),
-    "preference_file": ("read_preferences",),
     "preferences": (
         "EmpiricalPreferences",
         "GammaPreferences",
         "HistogramPreferences",
         "LognormalPreferences",
         "NormalPreferences",
+        "read_preferences",
     ),
     "report": ("report_html",),
     "set_model": ("AssumedSets",),

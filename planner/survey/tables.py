@@ -10,7 +10,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
 from planner.numeric_domain import NumericDomain
-from planner.preference_file import read_preferences
 from planner.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
@@ -18,6 +17,7 @@ from planner.preferences import (
     LognormalPreferences,
     NormalPreferences,
     Preferences,
+    read_preferences,
 )
 from planner.survey.kinds import Numeric
 from planner.survey.questions import Question

@@ -3,13 +3,13 @@ import pytest
 from scipy import stats
 
 from planner.errors import FileError, InputError
-from planner.preference_file import read_preferences
 from planner.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
     LognormalPreferences,
     NormalPreferences,
+    read_preferences,
 )
 
 MODELS = [

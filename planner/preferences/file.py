@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 
 from planner.errors import FileError
-from planner.preferences import EmpiricalPreferences
+from planner.preferences.observed import EmpiricalPreferences
 
 __all__ = ["read_preferences"]
 
