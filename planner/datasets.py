@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
+from planner.files import read_text
 from planner.mechanisms.itemsets import ItemSets
 
 __all__ = ["Answers", "read_answers", "read_column", "read_counts", "read_transactions"]
@@ -87,7 +88,7 @@ def read_transactions(path: str | Path) -> Answers:
         Not readable, no transactions, no items at all, something other than item
         numbers of at least 0, or an item twice in one line.
     """
-    lines = _text(path).splitlines()
+    lines = read_text(path).splitlines()
     if not any(line.strip() for line in lines):
         raise FileError(path, "there are no transactions", "Put one user's items on each line.")
     words = [line.split() for line in lines]
@@ -164,19 +165,9 @@ def read_counts(path: str | Path) -> Answers:
     return Answers(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
 
 
-def _text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise FileError(path, reason, "Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
-
-
 def _rows(path: str | Path) -> list[list[str]]:
     try:
-        rows = [row for row in csv.reader(_text(path).splitlines(), strict=True) if row]
+        rows = [row for row in csv.reader(read_text(path).splitlines(), strict=True) if row]
     except csv.Error as error:
         raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
     if not rows:

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 
 from planner.errors import FileError
+from planner.files import read_text
 from planner.preferences.observed import EmpiricalPreferences
 
 __all__ = ["read_preferences"]
@@ -27,17 +28,16 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
     FileError
         The file cannot be read, has no such column, or a cell is not a finite number.
     """
+    rows = csv.DictReader(read_text(path).splitlines())
     try:
-        with Path(path).open(newline="", encoding="utf-8") as lines:
-            rows = csv.DictReader(lines)
-            header = rows.fieldnames or []
-            name = header[0] if column is None and len(header) == 1 else column
-            if name not in header:
-                have = ", ".join(map(str, header)) or "none"
-                raise FileError(path, f"there is no column {name!r} (columns: {have})")
-            cells = [(rows.line_num, row[name]) for row in rows]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise FileError(path, str(error), "Give a readable CSV file in UTF-8.") from None
+        header = rows.fieldnames or []
+        name = header[0] if column is None and len(header) == 1 else column
+        if name not in header:
+            have = ", ".join(map(str, header)) or "none"
+            raise FileError(path, f"there is no column {name!r} (columns: {have})")
+        cells = [(rows.line_num, row[name]) for row in rows]
+    except csv.Error as error:
+        raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
     if not cells:
         raise FileError(path, "the sample of preferences is empty", "Add a line per person.")
     return EmpiricalPreferences([_cell(path, line, text) for line, text in cells])

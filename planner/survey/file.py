@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from planner.budget_text import parse_epsilon
 from planner.errors import FileError, InputError
+from planner.files import read_text
 from planner.survey.kinds import KINDS, Level, Sampling
 from planner.survey.questions import Question, Survey
 from planner.survey.sets import SetsTable
@@ -19,7 +20,7 @@ from planner.survey.tables import PREFERENCE_TABLES, NumericTable, Table, Target
 
 __all__ = ["load_survey", "survey_from_text"]
 
-_MAX_BYTES = 16 * 2**20
+_LARGEST = 16  # MiB
 _WORDS = {
     "model_type": "a table of keys and values is needed",
     "list_type": "a list is needed; write tables of a list in [[double brackets]]",
@@ -35,16 +36,7 @@ def load_survey(path: str | Path) -> Survey:
         The file cannot be read, is not TOML (line and column are named), or lacks,
         misspells or misuses a key.
     """
-    path = Path(path)
-    try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FileError(path, "the file is larger than 16 MiB", "Use item_count, not items.")
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+    text = read_text(path, _LARGEST, "Give items by their number, item_count.")
     return survey_from_text(text, source=path)
 
 
