@@ -59,6 +59,11 @@ class Level:
             remedy = "List the level's items, or give their number as item_count."
             raise InputError(f"items of level {self.name!r}", self.items, "not empty", remedy)
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The answers' names, or the level's with a number while only their number is known."""
+        return self.items or tuple(f"{self.name} {k + 1}" for k in range(self.item_count))
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:

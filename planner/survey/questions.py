@@ -114,6 +114,8 @@ class Question:
     def _check_kind(self) -> None:
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if self.criterion not in CRITERIA:
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
         if (self.kind == "numeric") != (self.numeric is not None):
             allowed = "given" if self.kind == "numeric" else "left out"
             raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
@@ -147,8 +149,6 @@ class Question:
     @property
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
-        if self.criterion not in CRITERIA:
-            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
         importance = [level.importance for level in self.levels]
         weights = None if set(importance) <= {1.0} else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
