@@ -1,25 +1,14 @@
 import json
 import re
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from planner.cli import app
 from planner.deployment.parameters import read_parameters
 from planner.planning.ledger import read_ledger
-from planner.planning.whole_survey import plan_whole_survey
-from planner.report import report_html
-from planner.set_model import AssumedSets
-from planner.survey import Level, Question, Survey
-from planner.survey.file import load_survey
+from tests.cli.running import invoke
+from tests.surveys import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 HOUSEHOLD = EXAMPLES / "household.toml"
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "80"})
 
 
 def words(result):
@@ -111,22 +100,3 @@ def test_the_report_is_one_page_without_outside_hosts(tmp_path):
     assert body.count("Plotly.newPlot") == 1 + 3 + 3 + 1
     for part in ("125.735", "46.8679", "Of 100 people whose answer about page"):
         assert part in body
-
-
-def test_the_report_escapes_what_the_survey_says():
-    evil = '<script>alert("x")</script>'
-    question = Question(evil, (Level(evil, 1.0, item_count=3), Level("b", 2.0, item_count=3)))
-    page = report_html(plan_whole_survey(Survey(evil, 100, (question,))))
-    assert "<script>alert" not in page
-
-
-def test_item_sets_have_a_padding_chart():
-    sets = AssumedSets([0, 5, 3, 1])
-    question = Question("q", (Level("a", 2.0, item_count=9),), kind="item-set", sets=sets)
-    survey = Survey("s", 10_000, (question,))
-    page = report_html(plan_whole_survey(survey))
-    assert "The padding length" in page
-
-
-def test_examples_load():
-    assert load_survey(HOUSEHOLD).questions[0].targets[0].error == 0.01

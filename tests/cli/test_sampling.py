@@ -1,30 +1,21 @@
 import json
-from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from planner.cli.sampling import sampling
 from planner.errors import FileError, InputError
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.survey.file import load_survey, survey_from_text
+from tests.cli.running import shown
+from tests.surveys import EXAMPLES
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "sampled-ages.toml"
+EXAMPLE = EXAMPLES / "sampled-ages.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 
-def run(*arguments):
-    app = typer.Typer()
-    app.command()(sampling)
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-
-
 def test_page_shows_all_three_views_in_80_columns():
-    result = run(EXAMPLE)
-    assert result.exit_code == 0
-    assert max(map(len, result.output.splitlines())) <= 80
-    words = " ".join(result.output.replace("│", " ").split())
+    page = shown("sampling", EXAMPLE)
+    assert max(map(len, page.splitlines())) <= 80
+    words = " ".join(page.replace("│", " ").split())
     for text in ("INFINITE", "no protection", "Round two alone", "Only totals", "not be written"):
         assert text in words
     for item in ("(none)", "under 40", "60 and over"):
@@ -32,16 +23,16 @@ def test_page_shows_all_three_views_in_80_columns():
 
 
 def test_json_has_no_parameters_until_acknowledged(tmp_path):
-    before = json.loads(run(EXAMPLE, "--json").output)["age at diagnosis"]
+    before = json.loads(shown("sampling", EXAMPLE, "--json"))["age at diagnosis"]
     assert before["parameters"] is None
     assert "INFINITE" in before["views"]["linkable"]
     needed = before["acknowledgement_needed"]
     assert needed == ACKNOWLEDGEMENTS["aggregates-only"]
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace("# acknowledged", "acknowledged"), encoding="utf-8")
-    after = json.loads(run(file, "--json").output)["age at diagnosis"]
+    after = json.loads(shown("sampling", file, "--json"))["age at diagnosis"]
     assert after["parameters"]["guarantee"]["acknowledged"] == needed
-    assert "acknowledged:" in run(file).output
+    assert "acknowledged:" in shown("sampling", file)
 
 
 def test_settings_reach_the_plan():
@@ -71,7 +62,7 @@ def test_mistakes_are_named(tmp_path, old, new, error, match):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(error, match=match):
-        run(file)
+        shown("sampling", file)
 
 
 def test_the_plan_of_bit_probabilities_refuses_the_question():

@@ -1,32 +1,22 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from planner.charts.answer_rate import answer_rate_figure, error_figure
-from planner.cli.answer_rate import answer_rate
 from planner.errors import FileError, InputError
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.survey.file import load_survey, survey_from_text
+from tests.cli.running import shown
+from tests.surveys import EXAMPLES
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "answer-rate.toml"
+EXAMPLE = EXAMPLES / "answer-rate.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 
-def run(*arguments):
-    app = typer.Typer()
-    app.command()(answer_rate)
-    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
-
-
 def test_page_is_readable_in_80_columns():
-    result = run(EXAMPLE)
-    assert result.exit_code == 0
-    assert max(map(len, result.output.splitlines())) <= 80
-    words = " ".join(result.output.split())
+    page = shown("answer-rate", EXAMPLE)
+    assert max(map(len, page.splitlines())) <= 80
+    words = " ".join(page.split())
     assert "Best budget for the mean: epsilon 3.157" in words
     assert "Any epsilon in 2.48 to 3.87 is within 5% of the best" in words
     assert "Offered now: epsilon 2.197" in words
@@ -34,7 +24,7 @@ def test_page_is_readable_in_80_columns():
 
 
 def test_json_says_the_same():
-    document = json.loads(run(EXAMPLE, "--json").output)["bill"]
+    document = json.loads(shown("answer-rate", EXAMPLE, "--json"))["bill"]
     assert round(document["best"]["epsilon"], 3) == 3.157
     columns = document["curve"]
     assert {len(column) for column in columns.values()} == {200}
@@ -45,18 +35,22 @@ def test_json_says_the_same():
 def test_an_undefined_error_is_null_not_nan(tmp_path):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace('"ln 9"', "30"), encoding="utf-8")
-    assert "NaN" not in run(file, "--json").output
+    assert "NaN" not in shown("answer-rate", file, "--json")
     sample = 'model = "sample"\nfile = "pilot.csv"'
     file.write_text(_with_preferences(sample).replace('"ln 9"', "30"), encoding="utf-8")
     (tmp_path / "pilot.csv").write_text("epsilon\n2\n3\n3\n4\n")
-    assert "nobody answers" in run(file).output
-    assert json.loads(run(file, "--json").output)["bill"]["best"]["epsilon"] in (2.0, 3.0, 4.0)
+    assert "nobody answers" in shown("answer-rate", file)
+    assert json.loads(shown("answer-rate", file, "--json"))["bill"]["best"]["epsilon"] in (
+        2.0,
+        3.0,
+        4.0,
+    )
 
 
 def test_few_people_get_a_warning(tmp_path):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace("100_000", "5"), encoding="utf-8")
-    assert "Too few people answer" in run(file).output
+    assert "Too few people answer" in shown("answer-rate", file)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +105,7 @@ def test_mistakes_are_named(tmp_path, old, new, match):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace(old, new), encoding="utf-8")
     with pytest.raises(InputError, match=match):
-        run(file)
+        shown("answer-rate", file)
 
 
 def test_misspelt_keys_get_a_hint():
@@ -128,10 +122,10 @@ def test_samples_that_cannot_be_read(tmp_path):
     text = _with_preferences('model = "sample"\nfile = "pilot.csv"\ncolumn = "eps"')
     file.write_text(text, encoding="utf-8")
     with pytest.raises(FileError, match="No such file"):
-        run(file)
+        shown("answer-rate", file)
     (tmp_path / "pilot.csv").write_text("eps\n")
     with pytest.raises(FileError, match="empty"):
-        run(file)
+        shown("answer-rate", file)
 
 
 def test_surveys_without_a_numeric_question_are_refused():
@@ -145,19 +139,6 @@ def test_other_planners_refuse_numeric_questions():
 
     with pytest.raises(InputError, match="numeric"):
         plan_survey(load_survey(EXAMPLE))
-
-
-def test_charts_show_the_plan():
-    plan = plan_answer_rates(load_survey(EXAMPLE))["bill"]
-    rates, errors = answer_rate_figure(plan), error_figure(plan)
-    np.testing.assert_array_equal(rates.data[0].y, plan.curve.answer_rate)
-    assert len(errors.data) == 3
-    assert errors.data[0].y.min() == pytest.approx(plan.best.rmse, rel=1e-3)
-    for figure in (rates, errors):
-        lines = {shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
-        assert lines == {plan.best.epsilon, plan.offered.epsilon[0]}
-        band = next(shape for shape in figure.layout.shapes if shape.type == "rect")
-        assert (band.x0, band.x1) == (plan.best.flat_lower, plan.best.flat_upper)
 
 
 def _with_preferences(preferences):

@@ -1,36 +1,16 @@
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import typer
-from typer.testing import CliRunner
 
 from planner import FileError, VerificationError, load_survey, solve
 from planner.cli import app
 from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import Parameters, read_parameters
+from tests.cli.running import invoke, run
 from tests.surveys import EXAMPLES, GOOD
 
-ROOT = Path(__file__).parents[1]
 COMMANDS = sorted(typer.main.get_command(app).commands)
-
-
-def invoke(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def run(*arguments, **environment):
-    """The installed command in a process of its own."""
-    return subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", "from planner.cli import main; main()", *map(str, arguments)],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80", "NO_COLOR": "1"} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
@@ -51,8 +31,18 @@ def params(survey, tmp_path):
 def test_help(command):
     result = invoke(*command, "--help")
     assert result.exit_code == 0
-    assert "Usage:" in result.stdout
-    assert len(result.stdout) > 200
+    assert result.stdout.startswith("Usage: ")
+    assert "--help" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "..." not in result.stdout.partition("Commands:")[2]  # no summary is cut
+
+
+def test_nothing_asked_is_a_request_for_help():
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("--help").stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
 
 
 def test_every_command_has_json_and_a_summary():
@@ -198,13 +188,23 @@ def test_an_error_is_one_sentence_without_a_traceback(arguments, message):
     assert done.stderr.count("\n") == 1  # for people and for grep: never wrapped
 
 
-@pytest.mark.parametrize("arguments", [("plan",), ("verify",), ("plan", "x", "--nope"), ("nope",)])
-def test_wrong_usage(arguments):
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("plan",), "Missing argument 'SURVEY.toml'. Try: ldp-planner plan --help"),
+        (("plan", "x", "--nope"), "No such option: --nope"),
+        (("plan", "x", "--out"), "Option '--out' requires an argument. Try: ldp-planner --help"),
+        (("simulate", "x", "--data", "y", "--seed", "z"), "Invalid value for '--seed'"),
+        (("nope",), "No such command 'nope'. Try: ldp-planner --help"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_too(arguments, sentence):
     done = run(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "Usage:" in done.stderr
-    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith(f"ldp-planner: {sentence}")
+    assert " --help\n" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_success_from_a_process(tmp_path):
