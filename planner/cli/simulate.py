@@ -11,9 +11,10 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
-from planner.cli.output import print_json, progress, table, terminal
+from planner.cli.output import number, print_json, progress, table, terminal
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError
 from planner.simulate import Assignment, Simulated, assign_levels, build_mechanisms
@@ -133,20 +134,20 @@ def _document(run: _Run) -> dict[str, Any]:
 def _show(console: Console, run: _Run) -> None:
     policy, top = run.assignment.policy, run.top
     levels = ", ".join(
-        f"{name}: {count}" for name, count in zip(policy.names, policy.item_counts, strict=True)
+        f"{name}: {count:,}" for name, count in zip(policy.names, policy.item_counts, strict=True)
     )
     users, items = run.answers.users, len(run.answers.labels)
-    heading = f"{run.question.name}: {users:,} users, {items:,} items ({levels})"
-    if run.padding_length is not None:
-        heading += f", padding length {run.padding_length}"
+    padded = "" if run.padding_length is None else f", padding length {run.padding_length}"
+    about = f": {users:,} users, {items:,} items ({levels}){padded}"
+    console.print(Text.assemble((run.question.name, "bold"), about))
     figures = ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
-    view = table(heading, ("mechanism",), figures)
+    view = table("Errors, measured and predicted", ("mechanism",), figures)
     for one in run.results:
         view.add_row(
             one.name,
-            f"{one.mse:.5g}",
+            number(one.mse, 5),
             "" if isnan(one.mse_error) else f"{one.mse_error:.2g}",
-            f"{one.predicted_mse:.5g}",
+            number(one.predicted_mse, 5),
             f"{one.relative_error:.1%}",
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
