@@ -16,7 +16,6 @@ LAYERS = (
         "budget_text",
         "numeric_domain",
         "objective",
-        "palette",
         "preferences",
         "set_model",
         "target",

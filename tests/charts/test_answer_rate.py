@@ -12,7 +12,7 @@ def test_charts_show_the_plan():
     rates, errors = answer_rate_figure(plan), error_figure(plan)
     np.testing.assert_array_equal(rates.data[0].y, plan.curve.answer_rate)
     assert len(errors.data) == 3
-    assert errors.data[0].y.min() == pytest.approx(plan.best.rmse, rel=1e-3)
+    assert np.nanmin(errors.data[0].y) == pytest.approx(plan.best.rmse, rel=1e-3)
     for figure in (rates, errors):
         lines = {shape.x0 for shape in figure.layout.shapes if shape.type == "line"}
         assert lines == {plan.best.epsilon, plan.offered.epsilon[0]}
