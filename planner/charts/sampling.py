@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ _ERROR = {"title": "error at 95 %, people", "rangemode": "tozero"}
 
 def budget_error_figure(grid: ErrorGrid, names: Sequence[str]) -> Figure:
     """Error of each value's count at 95 % against a common budget; at most six values."""
-    lines = zip(names, grid.errors.T, CYCLE, DASHES, strict=False)
+    lines = zip(names, grid.errors.T, CYCLE, cycle(DASHES), strict=False)
     return figure(
         *curves(grid.epsilons, lines),
         xaxis={"title": "epsilon of all answers (more private to the left)"},

@@ -28,7 +28,7 @@ __all__ = [
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
 
 
 def figure(*traces: object, **layout: Any) -> Figure:
