@@ -77,7 +77,7 @@ def _question(question: PlannedQuestion) -> dict[str, Any]:
     return {
         "planned": question,
         "table": None if question.plan is None else question.plan.table,
-        "levels": [] if question.plan is None else _levels(question),
+        "levels": _levels(question),
         "charts": charts,
         "relaxations": () if question.plan is None else question.plan.relaxations,
         "misplaced": misplaced_sentence(question),
