@@ -98,14 +98,15 @@ def read_transactions(path: str | Path) -> Answers:
     except (ValueError, OverflowError):
         numbers = np.array([-1])
     if numbers.min() < 0:
-        _complain_about_numbers(path, words)
+        raise _no_number(path, words)
     labels, members = np.unique(numbers, return_inverse=True)
     starts = np.cumsum([0, *map(len, words)])
     try:
         sets = ItemSets(labels.size, members, starts)
-    except InputError:
-        _complain_about_repeats(path, words)
-        raise
+    except InputError as error:
+        repeats = (len({int(word) for word in line}) < len(line) for line in words)
+        reason = f"line {list(repeats).index(True) + 1} has an item twice"
+        raise FileError(path, reason, "Give every item of a transaction once.") from error
     return Answers(tuple(map(str, labels.tolist())), sets.counts(), sets)
 
 
@@ -175,16 +176,13 @@ def _rows(path: str | Path) -> list[list[str]]:
     return rows
 
 
-def _complain_about_numbers(path: str | Path, words: list[list[str]]) -> None:
-    for number, line in enumerate(words, start=1):
-        for word in line:
-            if not (word.isascii() and word.isdecimal() and int(word) < 2**63):
-                reason = f"line {number}: {word!r} is not an item number"
-                raise FileError(path, reason, "Separate item numbers by blanks.")
-
-
-def _complain_about_repeats(path: str | Path, words: list[list[str]]) -> None:
-    for number, line in enumerate(words, start=1):
-        if len({int(word) for word in line}) < len(line):
-            remedy = "Give every item of a transaction once."
-            raise FileError(path, f"line {number} has an item twice", remedy)
+def _no_number(path: str | Path, words: list[list[str]]) -> FileError:
+    """The error for the first word that is no item number."""
+    number, word = next(
+        (number, word)
+        for number, line in enumerate(words, start=1)
+        for word in line
+        if not (word.isascii() and word.isdecimal() and int(word) < 2**63)
+    )
+    reason = f"line {number}: {word!r} is not an item number"
+    return FileError(path, reason, "Separate item numbers by blanks.")

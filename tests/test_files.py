@@ -96,3 +96,9 @@ def test_text_that_cannot_be_read(tmp_path):
     path.write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(FileError, match=r"is larger than 1 MiB. Cut it."):
         read_text(path, mebibytes=1, remedy="Cut it.")
+
+
+def test_a_system_that_cannot_open_directories(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "O_DIRECTORY")
+    replace_file(tmp_path / "out", "new")
+    assert (tmp_path / "out").read_text() == "new"

@@ -99,3 +99,31 @@ def test_missing_csv(tmp_path):
 def test_bad_models(build):
     with pytest.raises(InputError, match="must be"):
         build()
+
+
+def test_a_file_that_is_no_table(tmp_path):
+    path = tmp_path / "pilot.csv"
+    path.write_text("eps\n" + "1" * 200_000 + "\n")
+    with pytest.raises(FileError, match=r"pilot.csv: is not CSV: .* Check its quotes"):
+        read_preferences(path)
+
+
+def test_models_are_equal_by_value_and_can_be_kept_in_sets():
+    histogram, sample = HistogramPreferences([0, 1], [1.0]), EmpiricalPreferences([1, 2])
+    assert len({histogram, HistogramPreferences([0, 1], [1.0]), sample}) == 2
+    assert sample == EmpiricalPreferences([2, 1])
+    assert sample != EmpiricalPreferences([2, 1.5])
+    assert histogram != HistogramPreferences([0, 2], [1.0])
+    assert histogram != sample
+
+
+def test_shares_that_miss_one_by_rounding_are_divided():
+    shares = HistogramPreferences([0, 1, 2, 3], [1 / 3 + 1e-10, 1 / 3, 1 / 3]).shares
+    assert shares.sum() == 1.0
+    assert not shares.flags.writeable
+    assert HistogramPreferences([0, 1, 2], [0.3, 0.7]).shares.tolist() == [0.3, 0.7]
+
+
+def test_where_the_answer_rate_bends():
+    assert HistogramPreferences([0, 1, 4], [0.5, 0.5]).kinks.tolist() == [0, 1, 4]
+    assert NormalPreferences(5, 1).kinks.size == 0

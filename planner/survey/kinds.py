@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from planner import arguments
 from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
 from planner.policy import MAX_EPSILON
@@ -104,7 +105,10 @@ class Numeric:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.epsilon is not None and not 0 < self.epsilon <= MAX_EPSILON:
+        if (
+            self.epsilon is not None
+            and not 0 < arguments.finite("epsilon", self.epsilon) <= MAX_EPSILON
+        ):
             raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
 
 

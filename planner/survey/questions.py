@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 
+from planner import arguments
 from planner.errors import InputError
 from planner.objective import Objective
 from planner.policy import PrivacyPolicy
@@ -88,7 +88,7 @@ class Question:
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
         self._check_kind()
-        if not (isfinite(self.weight) and self.weight >= 0):
+        if arguments.finite("weight", self.weight) < 0:
             raise InputError("weight", self.weight, "a finite number of at least 0")
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
@@ -128,7 +128,7 @@ class Question:
             return
         if self.kind != "item-set":
             raise InputError("padding_length", length, f"left out for {self.kind!r}")
-        if not 1 <= length <= _MAX_PADDING:
+        if type(length) is not int or not 1 <= length <= _MAX_PADDING:
             raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
 
     def _check_sampling(self) -> None:
