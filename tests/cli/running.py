@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
+from rich.console import Console
 from typer.testing import CliRunner
 
 from planner.cli import app
@@ -35,3 +37,10 @@ def run(*arguments, **environment):
         text=True,
         check=False,
     )
+
+
+def printed(show, *arguments):
+    """What a function of ``planner.cli.show`` prints on a terminal 80 columns wide."""
+    console = Console(width=80, file=StringIO(), highlight=False, markup=False, emoji=False)
+    show(console, *arguments)
+    return console.file.getvalue()

@@ -53,6 +53,15 @@ def test_few_people_get_a_warning(tmp_path):
     assert "Too few people answer" in shown("answer-rate", file)
 
 
+def test_without_an_offer_nothing_is_compared_with_it(tmp_path):
+    file = tmp_path / "survey.toml"
+    offer = next(line for line in TEXT.splitlines() if line.startswith("epsilon"))
+    file.write_text(TEXT.replace(offer, ""), encoding="utf-8")
+    page = shown("answer-rate", file)
+    assert "Best budget for the mean" in page
+    assert "Offered now" not in page
+
+
 @pytest.mark.parametrize(
     "preferences",
     [

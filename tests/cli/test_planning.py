@@ -65,6 +65,15 @@ def test_one_each_is_exported_question_by_question(tmp_path):
     assert [q.name for q in read_parameters(out).questions] == ["page"]
 
 
+def test_one_each_has_no_parameters_in_common(tmp_path):
+    path = tmp_path / "one.toml"
+    path.write_text(HOUSEHOLD.read_text().replace('"split"', '"one-each"', 1))
+    document = json.loads(invoke("plan", path, "--json").stdout)
+    assert document["parameters"] is None
+    alone = json.loads(invoke("plan", path, "--question", "page", "--json").stdout)
+    assert [q["name"] for q in alone["parameters"]["questions"]] == ["page"]
+
+
 def test_recording_spends_the_ledger(tmp_path):
     path = tmp_path / "s.toml"
     text = (EXAMPLES / "health.toml").read_text()

@@ -35,6 +35,25 @@ def test_json_has_no_parameters_until_acknowledged(tmp_path):
     assert "acknowledged:" in shown("sampling", file)
 
 
+def test_other_questions_of_the_survey_are_left_to_other_commands(tmp_path):
+    file = tmp_path / "survey.toml"
+    other = (EXAMPLES / "health.toml").read_text().partition("[[question]]")[2]
+    file.write_text(f"{TEXT}\n[[question]]{other}", encoding="utf-8")
+    page = shown("sampling", file)
+    assert "age at diagnosis: 10,000 people, asked twice" in page
+    assert page.count("asked twice") == 1
+    assert "severe" not in page
+
+
+def test_nobody_stays_at_none_where_everyone_has_a_value(tmp_path):
+    file = tmp_path / "survey.toml"
+    text = TEXT.replace("floor = 0.1", "everyone_has_value = true")
+    text = text.replace("yes_counts = [37]", "yes_counts = [9751]")
+    file.write_text(text, encoding="utf-8")
+    assert "(none)" not in shown("sampling", file)
+    assert "(none)" in shown("sampling", EXAMPLE)
+
+
 def test_settings_reach_the_plan():
     question = load_survey(EXAMPLE).questions[0]
     assert question.sampling.floor == 0.1

@@ -58,3 +58,28 @@ def test_command_refuses_bad_options(files):
     for bad in (["--repeats", "0"], ["--seed", "-1"], ["--top", "9"], ["--question", "x"]):
         with pytest.raises(InputError, match=bad[0].strip("-")):
             shown("simulate", *files, *bad)
+
+
+def test_judged_by_ten_items_or_by_all_that_occur(files):
+    (few,) = [w for w in [shown("simulate", *files[:-2])] if "RE@3" in w]  # three items occur
+    assert "P@3" in few
+
+
+def test_several_questions_need_a_choice(files, tmp_path):
+    several = tmp_path / "several.toml"
+    another = SURVEY.partition("[[question]]")[2].replace("basket", "other")
+    several.write_text(SURVEY + "[[question]]" + another)
+    words = ["simulate", several, *files[1:]]
+    with pytest.raises(
+        InputError, match=r"--question; the survey's questions about items: basket, other"
+    ):
+        shown(*words)
+    assert "other: 100 users" in shown(*words, "--question", "other")
+
+
+def test_the_surveys_padding_length_comes_first(files, tmp_path):
+    text = SURVEY.replace(
+        'name = "basket"', 'name = "basket"\nkind = "item-set"\npadding_length = 3'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    assert json.loads(shown("simulate", *files, "--json"))["padding_length"] == 3
