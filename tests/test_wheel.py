@@ -29,6 +29,7 @@ def _run(*words, **settings):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     done = subprocess.run(  # noqa: S603 - our own commands
         [str(word) for word in words],
+        check=False,
         capture_output=True,
         text=True,
         env=environment,
