@@ -42,7 +42,7 @@ _UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, o
 def main() -> NoReturn:
     """Run the command line; on an expected error print one sentence and exit with its code.
 
-    Exit codes: 1 for input that cannot be used, 2 for a wrong command or option.
+    Exit codes: 1 for input that cannot be used, 2 for a wrong command or option, 130 if stopped.
     """
     try:
         code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
@@ -50,6 +50,8 @@ def main() -> NoReturn:
         _fail(str(error), 1)
     except _UsageError as error:
         _fail(_usage_sentence(error), 2)
+    except typer.Abort:  # Control-C, by older versions of typer
+        _fail("stopped.", 130)
     sys.exit(code)
 
 

@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from planner import FileError, VerificationError, load_survey, solve
-from planner.cli import app
+from planner.cli import app, main
 from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import Parameters, read_parameters
 from tests.cli.running import invoke, run
@@ -205,6 +205,17 @@ def test_wrong_usage_is_one_sentence_too(arguments, sentence):
     assert done.stderr.startswith(f"ldp-planner: {sentence}")
     assert " --help\n" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_stopping_is_no_accident(monkeypatch, capsys):
+    def stop(*_, **__):
+        raise typer.Abort
+
+    monkeypatch.setattr("planner.cli.app", stop)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "ldp-planner: stopped.\n"
 
 
 def test_success_from_a_process(tmp_path):
