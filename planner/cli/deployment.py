@@ -16,7 +16,8 @@ from planner.files import replace_file
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from planner.deployment.collector import Collection, Engine
+    from planner.deployment.collector import Collection
+    from planner.deployment.counting.local import Engine
 
 __all__ = ["aggregate", "perturb", "schema", "vectors"]
 
@@ -151,7 +152,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def _engine(name: str, scheduler: str) -> Engine:
     if name == "local":
-        from planner.deployment.collector import local_engine
+        from planner.deployment.counting.local import local_engine
 
         return local_engine
     if name == "isolated":
@@ -168,7 +169,7 @@ def _engine(name: str, scheduler: str) -> Engine:
 
 
 def _summary(collection: Collection) -> dict[str, Any]:
-    from planner.deployment.poisoning import ALPHA
+    from planner.deployment.counting.poisoning import ALPHA
 
     return {
         "files": len(collection.counted),
@@ -192,7 +193,7 @@ def _show(
 
 
 def _show_files(console: Console, collection: Collection) -> None:
-    from planner.deployment.poisoning import ALPHA
+    from planner.deployment.counting.poisoning import ALPHA
 
     reports = sum(one.users for one in collection.counted)
     files = len(collection.counted)

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.client import Report
-from planner.deployment.counting.tallies import Rows
 from planner.deployment.document.questions import QuestionParameters
 from planner.deployment.drawing.encoders import Encoder, SamplingEncoder, encoder_for
 from planner.deployment.drawing.entropy import system
 from planner.deployment.laws.output import SignLaw, UnaryLaw
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import Key, ReportWriter
+from planner.deployment.reports.batch import Key, Rows
+from planner.deployment.reports.parquet import ReportWriter
 from planner.errors import FileError, InputError
 from planner.files import replace_file
 from planner.mechanisms.chunks import map_rows

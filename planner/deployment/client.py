@@ -12,8 +12,8 @@ from typing import Any
 from planner.deployment.document.canonical import content_hash, parse_document, read_document
 from planner.deployment.drawing.encoders import Encoder, SamplingEncoder, encoder_for
 from planner.deployment.drawing.entropy import system
-from planner.deployment.drawing.memory import Memory
 from planner.deployment.laws.reading import read_law
+from planner.deployment.memory import Memory
 from planner.errors import FileError, InputError, VerificationError
 
 __all__ = ["Client", "Report", "encoders_of"]

@@ -27,7 +27,7 @@ from planner.deployment.laws.output import (
     UnaryLaw,
 )
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import Key
+from planner.deployment.reports.batch import Key
 from planner.errors import FileError, InputError
 from planner.estimates import Estimates
 from planner.files import replace_file

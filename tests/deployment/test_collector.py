@@ -15,13 +15,15 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.bulk import draw_unary
-from planner.deployment.collector import collect, local_engine, report_files
+from planner.deployment.collector import collect, report_files
 from planner.deployment.counting.checkpoint import Checkpoint
 from planner.deployment.counting.isolated import _Worker, isolated_engine
+from planner.deployment.counting.local import local_engine
 from planner.deployment.counting.one_file import Expected, count_file
-from planner.deployment.counting.sealing import check_seal, seal
 from planner.deployment.parameters import write_parameters
-from planner.deployment.reports import ReportWriter, read_batches
+from planner.deployment.reports.parquet import ReportWriter
+from planner.deployment.reports.reading import read_batches
+from planner.deployment.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 from planner.mechanisms.packed import unpack
 
@@ -251,7 +253,7 @@ def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
 
 def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
-    monkeypatch.setattr("planner.deployment.reports.MAX_ROW_GROUP_BYTES", 4000)
+    monkeypatch.setattr("planner.deployment.reports.parquet.MAX_ROW_GROUP_BYTES", 4000)
     done = collect(one_question, [tmp_path])
     assert "memory is bounded" in done.quarantined[0][1]
 

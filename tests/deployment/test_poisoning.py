@@ -6,9 +6,14 @@ from scipy.stats import norm
 
 from planner.deployment.bulk import draw_unary
 from planner.deployment.client import encoders_of
+from planner.deployment.counting.poisoning import (
+    ALPHA,
+    _weight_law,
+    bernstein_reach,
+    poisoning_signs,
+)
 from planner.deployment.counting.tallies import Tallier
 from planner.deployment.drawing.entropy import system
-from planner.deployment.poisoning import ALPHA, _weight_law, bernstein_reach, poisoning_signs
 
 
 def signs(law, rows, number=None):

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from planner.deployment.collector import in_order
+from planner.deployment.counting.local import in_order
 from planner.deployment.counting.one_file import Expected, FileCount
 
 __all__ = ["isolated_engine"]

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.deployment.counting.poisoning import poisoning_signs
 from planner.deployment.counting.tallies import Tallier, Tally
 from planner.deployment.drawing.encoders import encoder_for
 from planner.deployment.laws.output import Law, SamplingLaw
-from planner.deployment.poisoning import poisoning_signs
-from planner.deployment.reports import Key, read_batches
+from planner.deployment.reports.batch import Key
+from planner.deployment.reports.reading import read_batches
 from planner.errors import FileError
 
 if TYPE_CHECKING:

@@ -20,14 +20,14 @@ from planner.deployment.laws.output import (
     SubsetLaw,
     UnaryLaw,
 )
+from planner.deployment.reports.batch import Rows
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.packed import BitCounter, check_reports
 
-__all__ = ["Rows", "Tallier", "Tally"]
+__all__ = ["Tallier", "Tally"]
 
-Rows = NDArray[np.uint8]
 _WEIGHED = 2**14  # reports of a batch whose weight is looked at: plenty for its distribution
 
 

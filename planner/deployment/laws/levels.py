@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from planner.deployment.document.fields import Fields
+from planner.deployment.json_fields import Fields
 from planner.deployment.laws.pairs import Rule
 from planner.errors import InputError
 

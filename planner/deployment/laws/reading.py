@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planner.deployment.document.fields import Fields
+from planner.deployment.json_fields import Fields
 from planner.deployment.laws.exact import DENOMINATOR as D
 from planner.deployment.laws.levels import Levels
 from planner.deployment.laws.output import (

@@ -1,20 +1,16 @@
-"""Report files: Parquet for collections, newline JSON for small pilots.
+"""Parquet files of reports, for collections.
 
-A Parquet file holds the reports of one question (and round). Each row has the column
-``report`` (fixed-size binary) and the column ``parameters`` (the parameter hash, stored once
-for each row group). The file's metadata names the question and carries a random file number,
-by which copies are recognised; a seal protects the whole (``counting/sealing.py``).
-A line of a newline-JSON file is what :meth:`planner.deployment.client.Report.to_json` gives.
+A file holds the reports of one question (and round). Each row has the column ``report``
+(fixed-size binary) and the column ``parameters`` (the parameter hash, stored once for each
+row group). The file's metadata names the question and carries a random file number, by which
+copies are recognised; a seal protects the whole (``reports/sealing.py``).
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from base64 import b64decode
-from collections.abc import Iterator
-from dataclasses import dataclass
-from hashlib import sha256
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -23,39 +19,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.deployment.counting.sealing import check_seal, seal
-from planner.deployment.counting.tallies import Rows
-from planner.deployment.document.fields import Fields
+from planner.deployment.json_fields import Fields
+from planner.deployment.reports.batch import Batch, Key, Rows
+from planner.deployment.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 
-__all__ = [
-    "MAX_JSON_BYTES",
-    "MAX_ROW_GROUP_BYTES",
-    "SUFFIXES",
-    "Batch",
-    "Key",
-    "ReportWriter",
-    "read_batches",
-]
+__all__ = ["MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
 
-Key = tuple[str, int | None]
-"""Question and round (``None`` for a question that has no rounds)."""
-SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_ROW_GROUP_BYTES = 256 * 2**20
-MAX_JSON_BYTES = 64 * 2**20
 _ROW_GROUP_BYTES = 8 * 2**20
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Batch:
-    """Some reports of one question, with the number of the file they are from."""
-
-    key: Key
-    rows: Rows
-    file_id: str
 
 
 class ReportWriter:
@@ -145,44 +120,16 @@ class ReportWriter:
         self._file.write_table(table, row_group_size=n)
 
 
-def read_batches(path: str | Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
-    """The reports of a file in batches of bounded size.
-
-    A problem may show only after some batches: count a file whole or not at all.
-
-    Parameters
-    ----------
-    path:
-        ``.parquet``, ``.jsonl`` or ``.ndjson``.
-    parameters:
-        The parameter hash that every report must carry.
-    sizes:
-        Bytes of a report for every question and round.
+def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
+    """A batch for each row group at the most; nothing is parsed before the seal is checked.
 
     Raises
     ------
-    FileError
-        The file is corrupt, truncated, foreign, or its reports have the wrong length.
+    InputError
+        The seal is broken, or the file is not one of reports of these parameters.
+    pyarrow.ArrowException
+        The file is corrupt all the same.
     """
-    path = Path(path)
-    try:
-        if path.suffix == ".parquet":
-            yield from _parquet(path, parameters, sizes)
-        else:
-            yield from _lines(path, parameters, sizes)
-    except (pa.ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
-    except InputError as error:
-        if isinstance(error, FileError):
-            raise
-        raise FileError(path, str(error), "Check where it comes from.") from error
-
-
-# -- Parquet ----------------------------------------------------------------
-
-
-def _parquet(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
     check_seal(path)
     with pq.ParquetFile(path) as file:
         key, file_id = _about(file)
@@ -238,51 +185,3 @@ def _bytes_of(chunk: Any, size: int) -> Rows:
         raise InputError("reports", f"{chunk.null_count} nulls", "none missing")
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
     return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
-
-
-# -- newline JSON -----------------------------------------------------------
-
-
-def _lines(path: Path, parameters: str, sizes: dict[Key, int]) -> Iterator[Batch]:
-    if path.stat().st_size > MAX_JSON_BYTES:
-        raise InputError("size", path.stat().st_size, f"at most {MAX_JSON_BYTES}; use Parquet")
-    data = path.read_bytes()
-    file_id = sha256(data).hexdigest()
-    if data and not data.endswith(b"\n"):
-        raise InputError("last line", "cut off", "ended by a newline")
-    found: dict[Key, list[bytes]] = {}
-    seen: set[str] = set()
-    for number, line in enumerate(data.splitlines(), start=1):
-        key, report_id, payload = _line(line, number, parameters, sizes)
-        if report_id in seen:
-            raise InputError(f"id in line {number}", report_id, "given once in a file")
-        seen.add(report_id)
-        found.setdefault(key, []).append(payload)
-    for key, payloads in found.items():
-        rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
-        yield Batch(key, rows, file_id)
-
-
-def _line(
-    line: bytes, number: int, parameters: str, sizes: dict[Key, int]
-) -> tuple[Key, str, bytes]:
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InputError(f"line {number}", "not JSON", "a report") from None
-    fields = Fields(f"line {number}", data)
-    extra = sorted(set(data) - {"parameters", "question", "id", "report", "round"})
-    if extra:
-        raise InputError(f"keys of line {number}", extra, "those of a report")
-    if fields.text("parameters") != parameters:
-        raise fields.wrong("parameters", fields.text("parameters"), parameters)
-    key = (fields.text("question"), fields.whole("round", 1, 2) if "round" in data else None)
-    if key not in sizes:
-        raise InputError(f"question and round of line {number}", key, "in the parameter file")
-    try:
-        payload = b64decode(fields.text("report"), validate=True)
-    except ValueError:
-        raise fields.wrong("report", data["report"], "base64") from None
-    if len(payload) != sizes[key]:
-        raise InputError(f"length of line {number}", len(payload), f"{sizes[key]} bytes")
-    return key, fields.text("id"), payload
