@@ -97,7 +97,8 @@ def report_files(places: Sequence[Path]) -> list[Path]:
     Raises
     ------
     FileError
-        A place does not exist, or is a file that cannot hold reports.
+        A place does not exist, is a file that cannot hold reports, or has a name that a
+        checkpoint cannot hold.
     """
     found: set[Path] = set()
     for place in places:
@@ -109,6 +110,8 @@ def report_files(places: Sequence[Path]) -> list[Path]:
             raise FileError(place, f"is none of {', '.join(SUFFIXES)}", "Check the path.")
         else:
             found.add(place.resolve())
+    for path in found:
+        _require_unicode(path)
     return sorted(found)
 
 
@@ -171,6 +174,13 @@ class _Run:
 def _silent(done: int, total: int) -> None:
     """Shows no progress."""
     del done, total
+
+
+def _require_unicode(path: Path) -> None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FileError(ascii(str(path)), "has a name that is not UTF-8", "Rename it.") from None
 
 
 def _holds_reports(path: Path) -> bool:

@@ -18,8 +18,9 @@ from scipy.stats import chisquare
 
 from planner.deployment import Client, Memory
 from planner.deployment.client import encoders_of
-from planner.deployment.drawing.encoders import MAX_BITS, encoder_for, xxh32
+from planner.deployment.drawing.encoders import MAX_BITS, encoder_for
 from planner.deployment.drawing.entropy import choose, words
+from planner.deployment.drawing.xxh32 import xxh32
 from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
 from planner.deployment.vectors import make_vectors, replay
 from planner.errors import FileError, InputError, PlannerError, VerificationError

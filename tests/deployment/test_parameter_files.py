@@ -12,7 +12,7 @@ import pytest
 from planner import Level, Question, Survey, solve
 from planner.deployment import Client
 from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.laws.exact import exp_lower_bound
+from planner.deployment.laws.bounds import exp_lower_bound
 from planner.deployment.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
 from planner.deployment.laws.reading import ACKNOWLEDGEMENTS
 from planner.deployment.parameters import (

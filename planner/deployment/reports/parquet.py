@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -68,7 +69,7 @@ class ReportWriter:
         self._rows = 0
 
     def __enter__(self) -> ReportWriter:
-        try:
+        with self._named():
             self._file = pq.ParquetWriter(
                 self._temporary,
                 self._schema,
@@ -76,9 +77,6 @@ class ReportWriter:
                 use_dictionary=["parameters"],
                 write_statistics=False,
             )
-        except OSError as error:
-            remedy = "Check that the directory exists and may be written to."
-            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
         return self
 
     def write(self, rows: Rows) -> None:
@@ -97,27 +95,36 @@ class ReportWriter:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if kind is None:
-                self._flush()
-            self._file.close()
-            if kind is None:
-                seal(self._temporary)
-                self._temporary.replace(self._path)
-        except OSError as failure:
-            raise FileError(self._path, f"cannot be written: {failure}") from failure
+            with self._named():
+                if kind is None:
+                    self._flush()
+                self._file.close()
+                if kind is None:
+                    seal(self._temporary)
+                    self._temporary.replace(self._path)
         finally:
             self._temporary.unlink(missing_ok=True)
 
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Names the file in whatever goes wrong with it."""
+        try:
+            yield
+        except OSError as error:
+            remedy = "Check that the directory exists, may be written to, and has room."
+            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
+
     def _flush(self) -> None:
-        rows = np.ascontiguousarray(np.concatenate(self._waiting)) if self._waiting else None
-        self._waiting, self._rows = [], 0
-        if rows is None or len(rows) == 0:
+        n = self._rows
+        if n == 0:
             return
-        n = len(rows)
+        rows = np.ascontiguousarray(np.concatenate(self._waiting))
+        self._waiting, self._rows = [], 0
         reports = pa.Array.from_buffers(pa.binary(self._size), n, [None, pa.py_buffer(rows)])
         ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
         table = pa.Table.from_arrays([reports, ones], schema=self._schema)
-        self._file.write_table(table, row_group_size=n)
+        with self._named():
+            self._file.write_table(table, row_group_size=n)
 
 
 def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
