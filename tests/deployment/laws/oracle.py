@@ -48,7 +48,7 @@ def levels(epsilons, item_counts, rule="min"):
 
 
 def largest(holds, low, high):
-    """The largest integer from ``low`` to ``high`` of which ``holds``, which then fails for good."""
+    """The largest integer between of which ``holds``; it does for ``low``, not for ``high``."""
     assert holds(low)
     assert not holds(high)
     while high - low > 1:
