@@ -1,9 +1,14 @@
 """Bulk draws follow the client's law, and answers are randomised from a file."""
 
+import json
+
 import numpy as np
+import pytest
 from scipy.stats import norm
 
-from planner.deployment.bulk import _bernoulli, draw_unary
+from planner.deployment.bulk import _bernoulli, draw_unary, perturb_file
+from planner.deployment.collector import collect
+from planner.errors import FileError
 
 FALSE_ALARM = 1e-6
 
@@ -35,3 +40,36 @@ def test_bulk_reports_follow_the_law(one_question):
     assert abs(z).max() < limit
     wrong = (counts - n * 1.1 * p) / np.sqrt(n * p * (1 - p))
     assert abs(wrong).min() > limit  # a near miss shows in every bit
+
+
+# -- files -------------------------------------------------------------------------
+
+
+def test_a_question_named_twice_is_answered_once(parameters, everything, tmp_path):
+    """Two reports of one answer would spend its budget twice."""
+    out = tmp_path / "grr.parquet"
+    written = perturb_file(parameters, everything / "answers.csv", out, ("grr", "grr"))
+    assert written == {out: 3000}
+    assert collect(parameters, [out]).sums["grr", None].users == 3000
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+def test_progress_counts_people(parameters, everything, tmp_path, ending):
+    seen = []
+    out = tmp_path / f"grr.{ending}"
+    perturb_file(parameters, everything / "answers.csv", out, ["grr"], seen.append)
+    assert seen == [3000]
+
+
+def test_lines_have_ids_of_their_own(parameters, everything, tmp_path):
+    out = tmp_path / "grr.jsonl"
+    perturb_file(parameters, everything / "answers.csv", out, ["grr"])
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len({line["id"] for line in lines}) == 3000
+
+
+def test_a_directory_that_cannot_be_made(parameters, everything, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(FileError, match=r"taken.*cannot be made"):
+        perturb_file(parameters, everything / "answers.csv", tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "a file"

@@ -189,3 +189,42 @@ def test_items_without_names_are_given_by_number(one_question):
     for wrong in (40, -1, True, 1.0, "0", None):
         with pytest.raises(InputError, match="number from 0 to 39"):
             client.report("q", wrong)
+
+
+# -- people and rounds -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", ["", 7, b"ann", "\ud800"], ids=ascii)
+def test_a_user_is_named_by_text(client, user):
+    with pytest.raises(InputError, match=r"user is .* must be text that is not empty"):
+        client.report("idue", "x", user=user)
+
+
+def test_rounds_are_for_questions_that_have_them(client):
+    with pytest.raises(InputError, match="round_number is 1 but must be left out"):
+        client.report("idue", "x", round_number=1)
+    for number in (None, 0, 3, True, 1.0, "1"):
+        with pytest.raises(InputError, match=r"round_number is .* 1 or 2 for this question"):
+            client.report("sampled", "u", user="ann", round_number=number)
+    with pytest.raises(InputError, match=r"user is None .* share one throw of the die"):
+        client.report("sampled", "u", round_number=1)
+
+
+def test_a_line_names_the_round_where_there_is_one(client):
+    report = client.report("sampled", None, user="carl", round_number=2)
+    line = json.loads(report.to_json())
+    assert set(line) == {"parameters", "question", "id", "round", "report"}
+    assert (line["round"], line["id"]) == (2, report.report_id)
+    assert "round" not in json.loads(client.report("idue", "x").to_json())
+
+
+def test_the_package_has_the_names_it_says():
+    import planner.deployment as package
+
+    assert {type(getattr(package, name)).__name__ for name in package.__all__} <= {
+        "type",
+        "function",
+        "ModelMetaclass",
+    }
+    with pytest.raises(AttributeError, match="no attribute 'Survey'"):
+        _ = package.Survey

@@ -83,3 +83,38 @@ def test_a_memory_that_fails_releases_nothing(parameter_file, tmp_path):
         database.execute("UPDATE reports SET payload = x'00'")
     with pytest.raises(VerificationError, match="wrong size"):
         client.report("idue", "x", user="ann")
+
+
+@pytest.mark.parametrize("die", [b"", b"123", b"12345"])
+def test_a_die_of_the_wrong_size_reports_nothing(parameter_file, tmp_path, die):
+    """Longer than four bytes it would always tell the truth."""
+    path = tmp_path / "m.sqlite"
+    client = Client(parameter_file, memory=path)
+    client.report("sampled", "u", user="ann", round_number=1)
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE reports SET payload = ? WHERE part = 'die'", (die,))
+    for number in (1, 2):
+        with pytest.raises(VerificationError, match=r"wrong size. Report nothing"):
+            client.report("sampled", "u", user="ann", round_number=number)
+
+
+def test_a_report_that_is_not_bytes_any_more_is_lost(parameter_file, tmp_path):
+    path = tmp_path / "m.sqlite"
+    client = Client(parameter_file, memory=path)
+    client.report("idue", "x", user="ann")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE reports SET payload = 'a text'")
+    with pytest.raises(FileError, match=r"has lost a report. Do not ask again"):
+        client.report("idue", "x", user="ann")
+
+
+def test_a_failing_source_leaves_nothing_behind(tmp_path):
+    memory, key = Memory(tmp_path / "m.sqlite"), ("hash", "ann", "q", "report")
+
+    def fail():
+        raise VerificationError("The source of entropy failed")
+
+    with pytest.raises(VerificationError):
+        memory.recall(key, fail)
+    assert memory.recall(key, lambda: b"first") == b"first"
+    assert memory.recall(key, lambda: b"second") == b"first"

@@ -42,8 +42,8 @@ def test_canonical_form_reads_back(value):
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), -(10**400), "\ud800", {"a": {1, 2}}, object()],
-    ids=["nan", "inf", "huge", "surrogate", "set", "object"],
+    [float("nan"), float("inf"), -(10**400), "\ud800", {"a": {1, 2}}, {1: 2}, object()],
+    ids=["nan", "inf", "huge", "surrogate", "set", "key", "object"],
 )
 def test_what_has_no_canonical_form(value):
     with pytest.raises(InputError):

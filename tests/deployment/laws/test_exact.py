@@ -20,6 +20,7 @@ from planner.deployment.laws.exact import (
     log_ratios,
     round_inward,
 )
+from planner.deployment.laws.pairs import demanded_budget
 from tests.deployment.laws.oracle import D, integer_ratio, kept, largest, true_exp
 from tests.policies import RULES, random_policy, seeds
 
@@ -33,7 +34,9 @@ def verdict(a, b, epsilons, rule):
         broken = violation
     if broken is not None:
         ratio = integer_ratio(a, b, broken.first, broken.second)
-        assert ratio > true_exp(broken.demanded)
+        demanded = demanded_budget(epsilons, rule, broken.first, broken.second)
+        assert broken.demanded == demanded
+        assert ratio > true_exp(demanded)
         assert broken.realised == log_upper_bound(ratio)
     return broken is None
 
