@@ -5,18 +5,20 @@ import math
 import numpy as np
 import pytest
 
-from planner import InputError, Level, Question, Survey, VerificationError, solve
+from planner import InputError, Level, PrivacyPolicy, Question, Survey, VerificationError, solve
 from planner.deployment.building import parameters_from_mechanisms, parameters_from_plan
 from planner.deployment.laws.exact import DENOMINATOR
 from planner.deployment.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import QuestionPlan, plan_survey
 from planner.planning.sampling import plan as sampling_plan
 from planner.solvers import baseline
+from planner.survey.questions import Numeric
 from tests.deployment.examples import LEVELS, every_mechanism
 
 
@@ -120,3 +122,61 @@ def test_budgets_too_small_for_the_grid():
     tiny = Survey("s", 10, (Question("q", levels),))
     with pytest.raises(InputError, match="large enough for probabilities that differ"):
         parameters_from_plan(plan_survey(tiny))
+
+
+# -- what a mechanism must share with its question ------------------------------------
+
+
+def built(mechanism, question):
+    survey = Survey("s", 10, (question,))
+    return parameters_from_mechanisms(survey, {question.name: mechanism}).questions[0]
+
+
+def test_a_table_of_another_policy_is_refused():
+    table = solve(PrivacyPolicy([1.0, 2.5], [1, 4]))
+    with pytest.raises(InputError, match=r"table of question 'q' is 'another policy'"):
+        built(table, Question("q", LEVELS))
+
+
+def test_a_stricter_mechanism_may_serve_but_its_bound_is_of_another_policy():
+    strict = solve(PrivacyPolicy([0.5, 1.0], [1, 4]))
+    question = built(UnaryMechanism(strict), Question("q", LEVELS))
+    assert question.predicted.lower_bound is None
+    assert question.predicted.relative_gap is None
+    assert question.predicted.worst_case_mse == pytest.approx(strict.worst_case_mse, rel=1e-6)
+    own = solve(Question("q", LEVELS).policy)
+    assert question.predicted.worst_case_mse > own.worst_case_mse
+    assert built(UnaryMechanism(own), Question("q", LEVELS)).predicted.lower_bound is not None
+
+
+def test_items_are_numbered_through_the_levels():
+    table = solve(Question("q", LEVELS).policy)
+    with pytest.raises(InputError, match=r"level_of is .* one level after the other"):
+        built(UnaryMechanism(table, [1, 0, 1, 1, 1]), Question("q", LEVELS))
+
+
+def test_a_numeric_question_keeps_what_it_promised():
+    domain = NumericDomain(0, 10)
+    promised = Question("n", (), kind="numeric", numeric=Numeric(domain, epsilon=1.0))
+    assert built(BiSampleMD(1.0, domain), promised).epsilon == 1.0
+    with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
+        built(BiSampleMD(1.1, domain), promised)
+
+
+def test_a_subset_at_next_to_no_budget_says_nothing():
+    """Its one integer cannot tell the true item from another any more."""
+    question = Question("q", (Level("all", 1e-9, item_count=5),))
+    with pytest.raises(InputError, match=r"slopes is .* raise it"):
+        built(SubsetSelection(1e-9, 5), question)
+
+
+# -- item sets of a plan -----------------------------------------------------------------
+
+
+def test_item_sets_are_never_reported_without_padding():
+    question = Question("q", LEVELS, kind="item-set")
+    with pytest.raises(InputError, match=r"padding_length of question 'q' is None .* add padding"):
+        parameters_from_plan(plan_survey(Survey("s", 10, (question,))))
+    padded = Question("q", LEVELS, kind="item-set", padding_length=3)
+    (found,) = parameters_from_plan(plan_survey(Survey("s", 10, (padded,)))).questions
+    assert (found.mechanism, found.padding_length) == ("idue-ps", 3)

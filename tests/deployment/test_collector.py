@@ -1,5 +1,6 @@
 """The collector: each file once, whole or not at all, and resuming after kill -9."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -49,6 +50,14 @@ def test_places_that_hold_nothing(tmp_path):
         with pytest.raises(FileError):
             report_files([tmp_path / wrong])
     assert report_files([tmp_path]) == []
+
+
+def test_names_that_no_checkpoint_can_hold(tmp_path):
+    path = tmp_path / os.fsdecode(b"\xff.parquet")
+    path.write_bytes(b"")
+    for place in (tmp_path, path):
+        with pytest.raises(FileError, match=r"udcff.parquet.*not UTF-8. Rename it"):
+            report_files([place])
 
 
 # -- resuming ------------------------------------------------------------------------

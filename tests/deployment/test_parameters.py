@@ -60,3 +60,11 @@ def test_what_does_not_verify_is_not_written(small_parameters, tmp_path):
     with pytest.raises(VerificationError, match="pairs"):
         write_parameters(tmp_path / "copy.json", sealed)
     assert not list(tmp_path.iterdir())
+
+
+def test_questions_are_found_by_name(parameters, one_question):
+    assert parameters.question("grr").name == "grr"
+    assert one_question.question() is one_question.question("q") is one_question.questions[0]
+    for name in (None, "nobody"):
+        with pytest.raises(InputError, match=f"question is {name!r} but must be one of 'idue', "):
+            parameters.question(name)

@@ -62,7 +62,7 @@ class _Worker:
         try:
             self._send(path)
             counted: FileCount = pickle.load(self._counts)  # noqa: S301 - our own worker's
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
             code = self.process.wait()
             if not self._stopped:
                 self._end()

@@ -119,3 +119,13 @@ def test_weight_law_is_that_of_a_sum_of_bits(law):
     few, many = (b / 2**32 for b in law.b)
     expected = np.convolve(binom.pmf(range(5), 4, few), binom.pmf(range(37), 36, many))
     np.testing.assert_allclose(_weight_law(law), expected, atol=1e-13)
+
+
+def test_weights_of_very_wide_reports_are_not_predicted(law, monkeypatch):
+    """Their law would take long; the counts are looked at all the same."""
+    light = np.zeros((4000, 8), np.uint8)
+    assert any("reports looked at" in sign for sign in signs(law, light))
+    monkeypatch.setattr("planner.deployment.counting.poisoning._MOST_CELLS", 1)
+    found = signs(law, light)
+    assert not any("reports looked at" in sign for sign in found)
+    assert any("ones per report" in sign for sign in found)

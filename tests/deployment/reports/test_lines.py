@@ -44,3 +44,28 @@ def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
         (tmp_path / "a.jsonl").write_text(text)
         done = collect(one_question, [tmp_path])
         assert reason in done.quarantined[0][1]
+
+
+def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
+    line = Client(one_question.model_dump(mode="json")).report("q", 1).to_json() + "\n"
+    (tmp_path / "a.jsonl").write_text(line)
+    for limit, refused in ((len(line), 0), (len(line) - 1, 1)):
+        monkeypatch.setattr("planner.deployment.reports.lines.MAX_JSON_BYTES", limit)
+        done = collect(one_question, [tmp_path])
+        assert len(done.quarantined) == refused
+    assert f"at most {limit}; use Parquet" in done.quarantined[0][1]
+
+
+def test_rounds_are_told_apart(parameters, tmp_path):
+    client = Client(parameters.model_dump(mode="json"), memory=tmp_path / "m.sqlite")
+    reports = [
+        client.report("sampled", "u", user=str(i), round_number=number)
+        for i in range(5)
+        for number in (1, 2)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(one.to_json() + "\n" for one in reports))
+    done = collect(parameters, [tmp_path / "a.jsonl"])
+    assert {key: total.users for key, total in done.sums.items()} == {
+        ("sampled", 1): 5,
+        ("sampled", 2): 5,
+    }
