@@ -12,7 +12,6 @@ from planner.deployment.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import QuestionPlan, plan_survey
@@ -161,13 +160,6 @@ def test_a_numeric_question_keeps_what_it_promised():
     assert built(BiSampleMD(1.0, domain), promised).epsilon == 1.0
     with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
         built(BiSampleMD(1.1, domain), promised)
-
-
-def test_a_subset_at_next_to_no_budget_says_nothing():
-    """Its one integer cannot tell the true item from another any more."""
-    question = Question("q", (Level("all", 1e-9, item_count=5),))
-    with pytest.raises(InputError, match=r"slopes is .* raise it"):
-        built(SubsetSelection(1e-9, 5), question)
 
 
 # -- item sets of a plan -----------------------------------------------------------------

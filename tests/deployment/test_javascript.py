@@ -73,13 +73,30 @@ def test_javascript_refuses_what_python_refuses(node, document):
     assert sum(a != b for a, b in zip(theirs, ours, strict=True)) <= 2
 
 
-def test_javascript_remembers(node, tmp_path, parameter_file):
+def asking(node, parameter_file):
+    """Asks the client and gives what it prints."""
 
     def ask(*words):
         call = [node, SCRIPT, str(parameter_file), *words]
         done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
         return done.stdout or done.stderr
 
+    return ask
+
+
+def test_javascript_reports_nothing_from_a_damaged_memory(node, tmp_path, parameter_file):
+    ask, memory = asking(node, parameter_file), tmp_path / "memory"
+    for words in (("idue", "flu"), ("sampled", "u", "--round", "2")):
+        kept = (*words, "--memory", str(memory / words[0]), "--user", "ann")
+        assert json.loads(ask(*kept))["question"] == words[0]
+        for path in (memory / words[0]).iterdir():
+            path.write_bytes(path.read_bytes() + b"0")
+        assert "the memory is damaged" in ask(*kept)
+
+
+def test_javascript_remembers(node, tmp_path, parameter_file):
+
+    ask = asking(node, parameter_file)
     kept = ("--memory", str(tmp_path / "memory"), "--user", "ann")
     assert ask("idue", "flu", *kept) == ask("idue", "x", *kept) != ask("idue", "x")
     first, second = (ask("sampled", "u", *kept, "--round", number) for number in "12")

@@ -78,9 +78,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
     assert names == [["illness"], ["symptoms"]]
     assert files["parameters-2"].questions[0].model == "oue"
     assert sum(file.users for file in files.values()) == 1000
-    with pytest.raises(
-        InputError, match=r"design is 'one-each' .* Export the questions one by one"
-    ):
+    with pytest.raises(InputError, match=r"design is 'one-each' .* Export the questions one"):
         survey_parameters(plan, {})
     alone = plan_survey_with(survey(CHOICE, design="one-each"))
     assert list(deployable_files(alone, {})) == ["parameters"]
