@@ -12,6 +12,7 @@ class Played:
 
     def __call__(self, count):
         self.taken += count
+        assert self.taken < 10_000, "entropy is taken without end"
         words = [self.left.pop(0) if self.left else 0 for _ in range(count // 4)]
         return b"".join(word.to_bytes(4, "little") for word in words)
 
