@@ -14,7 +14,7 @@ from planner.errors import InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
-    from planner.deployment.collector import Engine
+    from planner.deployment.counting.local import Engine
 
 __all__ = ["aggregate", "perturb", "schema", "vectors", "verify"]
 
@@ -179,7 +179,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def _engine(name: str, scheduler: str) -> Engine:
     if name == "local":
-        from planner.deployment.collector import local_engine
+        from planner.deployment.counting.local import local_engine
 
         return local_engine
     if name == "isolated":

@@ -8,8 +8,8 @@ damage, not malice: whoever can write a file can seal it.
 
 from __future__ import annotations
 
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO
 
 from xxhash import xxh3_128
 
@@ -51,18 +51,16 @@ def check_seal(path: str | Path) -> None:
     """
     with Path(path).open("rb") as file:
         footer = _footer_start(file)
-        start = footer - _SIZE
-        if start < len(_FRAME):
-            raise InputError("seal", "missing", "before the footer of a report file")
+        start = max(footer - _SIZE, len(_FRAME))
         file.seek(start)
         found = file.read(_SIZE)
-        if found[: len(_MAGIC)] != _MAGIC:
+        if not found.startswith(_MAGIC):
             raise InputError("seal", "missing", "before the footer of a report file")
         if found[len(_MAGIC) :] != _checksum(file, start, footer):
             raise InputError("checksum", "another", "that of the sealed file")
 
 
-def _footer_start(file: BinaryIO) -> int:
+def _footer_start(file: BufferedIOBase) -> int:
     length = file.seek(0, 2)
     if length < 2 * len(_FRAME) + 4:
         raise InputError("length", length, "that of a complete Parquet file")
@@ -77,15 +75,15 @@ def _footer_start(file: BinaryIO) -> int:
     return start
 
 
-def _checksum(file: BinaryIO, end: int, resume: int) -> bytes:
+def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
     """Of all bytes but those from ``end`` to ``resume``."""
     checksum = xxh3_128()
     buffer = memoryview(bytearray(_CHUNK))
     file.seek(0)
     while end > file.tell():
-        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])  # type: ignore[attr-defined]
+        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])
         checksum.update(buffer[:size])
     file.seek(resume)
-    while size := file.readinto(buffer):  # type: ignore[attr-defined]
+    while size := file.readinto(buffer):
         checksum.update(buffer[:size])
     return checksum.digest()

@@ -18,24 +18,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.counting.tallies import Tally
+from planner.deployment.laws.exact import DENOMINATOR
 from planner.deployment.laws.output import (
     HashingLaw,
     Law,
-    ResponseLaw,
+    OneRatioLaw,
     SamplingLaw,
     SignLaw,
-    SubsetLaw,
     UnaryLaw,
 )
+from planner.mechanisms.aggregate import Aggregate
 
 __all__ = ["ALPHA", "bernstein_reach", "poisoning_signs"]
 
 ALPHA = 1e-6
 """Largest chance that a file of honest reports of one question and round raises a sign."""
-_GRID = 2**32
 _MOST_CELLS = 5 * 10**7  # of levels times weights, beyond which weights are not predicted
 _SHOWN = 3
 Array = NDArray[np.float64]
+_LevelLaw = UnaryLaw | OneRatioLaw | SamplingLaw
 
 
 def poisoning_signs(law: Law, tally: Tally, round_number: int | None = None) -> list[str]:
@@ -50,14 +51,13 @@ def poisoning_signs(law: Law, tally: Tally, round_number: int | None = None) -> 
     round_number:
         For Sampling Privacy.
     """
-    low, high = _cell_bounds(law, round_number)
-    parts = 3 if isinstance(law, UnaryLaw) else 1
-    signs = _cell_signs(tally, low, high, _cell_names(law), ALPHA / parts)
-    if isinstance(law, UnaryLaw):
-        signs += _total_weight_signs(law, tally, ALPHA / parts)
-        signs += _weight_signs(law, tally, ALPHA / parts)
     if isinstance(law, SignLaw):
-        signs = _direction_signs(law, tally, ALPHA)
+        return _direction_signs(law, tally)
+    alpha = ALPHA / 3 if isinstance(law, UnaryLaw) else ALPHA
+    signs = _cell_signs(tally, *_cell_bounds(law, round_number), _cell_names(law), alpha)
+    if isinstance(law, UnaryLaw):
+        signs += _total_weight_signs(law, tally, alpha)
+        signs += _weight_signs(law, tally, alpha)
     return signs
 
 
@@ -73,37 +73,29 @@ def bernstein_reach(variance: Array | float, alpha: float) -> Array:
     return np.asarray(size / 3 + np.sqrt(size * size / 9 + 2 * size * np.asarray(variance)))
 
 
-def _cell_bounds(law: Law, round_number: int | None) -> tuple[Array, Array]:
+def _cell_bounds(law: _LevelLaw, round_number: int | None) -> tuple[Array, Array]:
     """Smallest and largest probability that a report counts for a cell, over all answers."""
     if isinstance(law, UnaryLaw):
-        b, a = _per_bit(law, law.b), _per_bit(law, law.a)
-        return b / _GRID, a / _GRID
+        return _per_bit(law, law.b) / DENOMINATOR, _per_bit(law, law.a) / DENOMINATOR
     if isinstance(law, SamplingLaw):
-        stay = np.array([law.zero, *law.decoys]) / _GRID
-        move = np.full(stay.size, law.sampling / _GRID)
+        stay = np.array([law.zero, *law.decoys]) / DENOMINATOR
+        move = np.full(stay.size, law.sampling / DENOMINATOR)
         if round_number == 1:  # the sampled ones are at 0, whatever their answer
             move[1:] = 0
             return stay + move, stay + move
         return stay, stay + move
-    if isinstance(law, SignLaw):
-        return np.zeros(4), np.ones(4)
-    constants = law.estimator()
-    counts = law.levels.item_counts if isinstance(law, ResponseLaw | HashingLaw | SubsetLaw) else ()
-    offsets = np.repeat(constants["offsets"], counts)
-    slopes = np.repeat(constants["slopes"], counts)
-    slack = law.values / _GRID if isinstance(law, HashingLaw) else 0.0
-    return offsets - slack, offsets + slopes + slack
+    own, other = (np.full(law.levels.total, float(chance)) for chance in law.support)
+    slack = law.values / DENOMINATOR if isinstance(law, HashingLaw) else 0.0
+    return other - slack, own + slack
 
 
-def _cell_names(law: Law) -> list[str]:
-    if isinstance(law, SignLaw):
-        return []
-    names = law.levels.item_names()  # type: ignore[attr-defined]
+def _cell_names(law: _LevelLaw) -> list[str]:
+    names = law.levels.item_names()
     if isinstance(law, SamplingLaw):
         return ["none of the values", *names]
     if isinstance(law, UnaryLaw):
         return [*names, *(f"dummy {k + 1}" for k in range(law.padding_length))]
-    return list(names)
+    return names
 
 
 def _cell_signs(tally: Tally, low: Array, high: Array, names: list[str], alpha: float) -> list[str]:
@@ -126,7 +118,7 @@ def _cell_signs(tally: Tally, low: Array, high: Array, names: list[str], alpha: 
 def _total_weight_signs(law: UnaryLaw, tally: Tally, alpha: float) -> list[str]:
     """All ones of the file: the sampled items' bits apart, everybody's have the same law."""
     n, total = tally.aggregate.users, int(tally.aggregate.counts.sum())
-    a, b = (np.array(column) / _GRID for column in (law.a, law.b))
+    a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
     counts = _bits_per_level(law)
     mean, variance = float(counts @ b), float(counts @ (b * (1 - b)))
     own_variance = max(0.0, float((a * (1 - a) - b * (1 - b)).max()))
@@ -170,19 +162,17 @@ def _weight_law(law: UnaryLaw) -> Array:
     root = np.exp(-2j * np.pi * np.arange(size) / size)
     transform = np.ones(size, dtype=np.complex128)
     for b, count in zip(law.b, _bits_per_level(law), strict=True):
-        transform *= (1 - b / _GRID + b / _GRID * root) ** int(count)
+        transform *= (1 - b / DENOMINATOR + b / DENOMINATOR * root) ** int(count)
     return np.maximum(np.fft.ifft(transform).real, 0.0)
 
 
-def _direction_signs(law: SignLaw, tally: Tally, alpha: float) -> list[str]:
+def _direction_signs(law: SignLaw, tally: Tally) -> list[str]:
     n, counts = tally.aggregate.users, tally.aggregate.counts
-    noise = law.low / _GRID
+    noise = law.low / DENOMINATOR
     low, high = np.array([0.5, noise]), np.array([0.5, 1 - noise])
     pair = np.array([counts[2] + counts[3], counts[1] + counts[3]])
     named = ["positive sampling", "bit 1"]
-    from planner.mechanisms.aggregate import Aggregate
-
-    return _cell_signs(Tally(Aggregate(n, pair), tally.weights), low, high, named, alpha)
+    return _cell_signs(Tally(Aggregate(n, pair), tally.weights), low, high, named, ALPHA)
 
 
 def _bits_per_level(law: UnaryLaw) -> NDArray[np.int64]:

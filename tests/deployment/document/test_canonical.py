@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 
 import pytest
 import rfc8785
@@ -12,15 +11,16 @@ from hypothesis import strategies as st
 from planner.deployment.document.canonical import (
     MAX_FILE_BYTES,
     canonical,
-    content_hash,
     parse_document,
     read_document,
 )
 from planner.errors import FileError, InputError
-from tests.deployment.conftest import FILES, sealed
+from tests.deployment.examples import sealed
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
 NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1) | st.floats(allow_nan=False, allow_infinity=False)
+
 JSON = st.recursive(
     st.none() | st.booleans() | NUMBERS | TEXT,
     lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
@@ -42,8 +42,8 @@ def test_canonical_form_reads_back(value):
 
 @pytest.mark.parametrize(
     "value",
-    [float("nan"), float("inf"), -(10**400), "\ud800", {"a": {1, 2}}, object()],
-    ids=["nan", "inf", "huge", "surrogate", "set", "object"],
+    [float("nan"), float("inf"), -(10**400), "\ud800", {"a": {1, 2}}, {1: 2}, object()],
+    ids=["nan", "inf", "huge", "surrogate", "set", "key", "object"],
 )
 def test_what_has_no_canonical_form(value):
     with pytest.raises(InputError):
@@ -113,26 +113,6 @@ def test_any_change_breaks_the_hash(document):
 def test_layout_does_not_matter(document):
     backwards = dict(reversed(document.items()))
     assert parse_document(json.dumps(backwards, indent=7)) == document
-
-
-def test_javascript_agrees_on_the_hash(node, tmp_path):
-    odd = {
-        "é": [1e21, 1e-7, 0.1, -0.0, 5e-324, 1.0, 123456789.125],
-        "€": "\u2028\x7f\n",
-        "\ufb33": 1,
-    }
-    odd["😀"] = {"b": None, "a": [True, False, {}, []]}
-    path = tmp_path / "odd.json"
-    path.write_text(json.dumps(odd))
-    module = FILES.parents[2] / "examples" / "client" / "document.mjs"
-    script = (
-        f"import {{ contentHash }} from '{module.as_uri()}';"
-        "import { readFileSync } from 'node:fs';"
-        "console.log(contentHash(JSON.parse(readFileSync(process.argv[1], 'utf8'))));"
-    )
-    call = [node, "--input-type=module", "--eval", script, str(path)]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.strip() == content_hash(odd)
 
 
 def test_sealing_twice_changes_nothing(document):

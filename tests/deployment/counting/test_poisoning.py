@@ -2,13 +2,17 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from planner.deployment.bulk import draw_unary
-from planner.deployment.client import encoders_of
+from planner.deployment.counting.poisoning import (
+    ALPHA,
+    _weight_law,
+    bernstein_reach,
+    poisoning_signs,
+)
 from planner.deployment.counting.tallies import Tallier
 from planner.deployment.drawing.entropy import system
-from planner.deployment.poisoning import ALPHA, _weight_law, bernstein_reach, poisoning_signs
 
 
 def signs(law, rows, number=None):
@@ -31,8 +35,7 @@ def test_honest_files_raise_no_sign_whatever_the_answers(law, rng, n, answers):
         assert signs(law, draw_unary(law, rng.choice(list(pick), size=n))) == []
 
 
-def test_every_mechanisms_honest_reports_raise_no_sign(parameters, document):
-    encoders = encoders_of(document, "parameters")
+def test_every_mechanisms_honest_reports_raise_no_sign(parameters, encoders):
     answers = {"sets": ["x"], "age": 90, "yes": 1, "sampled": "u"}
     for question in parameters.questions:
         encoder = encoders[question.name]
@@ -106,8 +109,6 @@ def test_directions_and_rounds_show(parameters):
 
 def test_the_bound_holds_and_is_not_idle():
     """Bernstein against the exact binomial tail, and within a fifth of the normal quantile."""
-    from scipy.stats import binom
-
     for n, p in ((10, 0.5), (1000, 0.01), (10**6, 0.3)):
         reach = float(bernstein_reach(n * p * (1 - p), ALPHA))
         assert binom.sf(np.ceil(n * p + reach) - 1, n, p) <= ALPHA
@@ -115,8 +116,16 @@ def test_the_bound_holds_and_is_not_idle():
 
 
 def test_weight_law_is_that_of_a_sum_of_bits(law):
-    from scipy.stats import binom
-
     few, many = (b / 2**32 for b in law.b)
     expected = np.convolve(binom.pmf(range(5), 4, few), binom.pmf(range(37), 36, many))
     np.testing.assert_allclose(_weight_law(law), expected, atol=1e-13)
+
+
+def test_weights_of_very_wide_reports_are_not_predicted(law, monkeypatch):
+    """Their law would take long; the counts are looked at all the same."""
+    light = np.zeros((4000, 8), np.uint8)
+    assert any("reports looked at" in sign for sign in signs(law, light))
+    monkeypatch.setattr("planner.deployment.counting.poisoning._MOST_CELLS", 1)
+    found = signs(law, light)
+    assert not any("reports looked at" in sign for sign in found)
+    assert any("ones per report" in sign for sign in found)
