@@ -71,19 +71,19 @@ if TYPE_CHECKING:
     from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
     from planner.prediction import Prediction, predict, verdict
-    from planner.preference_file import read_preferences
     from planner.preferences import (
         EmpiricalPreferences,
         GammaPreferences,
         HistogramPreferences,
         LognormalPreferences,
         NormalPreferences,
+        read_preferences,
     )
     from planner.report import report_html
     from planner.set_model import AssumedSets
     from planner.solvers import baseline, solve
+    from planner.survey import Level, Numeric, Question, Survey
     from planner.survey.file import load_survey
-    from planner.survey.questions import Level, Numeric, Question, Survey
     from planner.table import Certificate, UnaryTable
     from planner.target import Target
 
@@ -186,13 +186,13 @@ _HOMES = {
         "predict",
         "verdict",
     ),
-    "preference_file": ("read_preferences",),
     "preferences": (
         "EmpiricalPreferences",
         "GammaPreferences",
         "HistogramPreferences",
         "LognormalPreferences",
         "NormalPreferences",
+        "read_preferences",
     ),
     "report": ("report_html",),
     "set_model": ("AssumedSets",),
@@ -200,13 +200,13 @@ _HOMES = {
         "baseline",
         "solve",
     ),
-    "survey.file": ("load_survey",),
-    "survey.questions": (
+    "survey": (
         "Level",
         "Numeric",
         "Question",
         "Survey",
     ),
+    "survey.file": ("load_survey",),
     "table": (
         "Certificate",
         "UnaryTable",

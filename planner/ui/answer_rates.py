@@ -10,8 +10,8 @@ import streamlit as st
 from planner.charts.answer_rate import answer_rate_figure, error_figure
 from planner.errors import PlannerError
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
-from planner.preference_file import read_preferences
-from planner.survey.questions import Question, Survey
+from planner.preferences import read_preferences
+from planner.survey import Question, Survey
 from planner.ui import show, uploads
 from planner.ui.draft.numeric import MODELS, NumericDraft
 from planner.ui.state import kept, part_of_survey, question_or_new, session

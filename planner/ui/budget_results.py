@@ -10,7 +10,7 @@ from planner.charts.plans import frontier_figure, mechanism_figure, padding_figu
 from planner.errors import PlannerError
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells, show
 from planner.ui.results import Answer, answer, error_curve, root, target_answer

@@ -20,7 +20,7 @@ from planner.deployment.survey_plans import (
 )
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger
-from planner.survey.questions import Survey
+from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui import show
 from planner.ui.promises import costs, promises

@@ -19,7 +19,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
 from planner.planning.whole_survey.left_open import padding_of
 from planner.policy import MAX_EPSILON
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui.workers import compute
 

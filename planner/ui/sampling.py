@@ -14,7 +14,7 @@ from planner.mechanisms.coins import TwoCoinResponse
 from planner.planning.sampling.design import error_grid, smallest_budget
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
 from planner.planning.sampling.question import SamplingQuestion
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.ui import cells, show
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.rows import edit_rows

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from planner.survey import Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Survey
 from planner.ui.draft.survey import Built, QuestionDraft, SurveyDraft
 
 __all__ = [

@@ -16,7 +16,7 @@ from planner.datasets import Answers, read_answers
 from planner.errors import InputError, PlannerError
 from planner.planning.mechanism_choice import NAMES
 from planner.simulate import Simulated, assign_levels, build_mechanisms, simulate
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import cells, show, uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.state import kept, question_of, session

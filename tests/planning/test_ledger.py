@@ -7,7 +7,7 @@ import pytest
 from planner import FileError, InputError, PrivacyPolicy
 from planner.planning.ledger import Collection, Ledger, read_ledger, write_ledger
 from planner.planning.whole_survey.plan import plan_whole_survey
-from planner.survey.questions import Level, Question, Survey
+from planner.survey import Level, Question, Survey
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -106,11 +106,3 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(FileError, match="not a ledger"):
         read_ledger(tmp_path / "text.json")
-
-
-def test_files_that_are_too_large_are_not_read(tmp_path):
-    path = tmp_path / "ledger.json"
-    with path.open("wb") as file:
-        file.truncate(16 * 2**20 + 1)
-    with pytest.raises(FileError, match="larger than 16 MiB"):
-        read_ledger(path)

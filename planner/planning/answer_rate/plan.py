@@ -14,7 +14,7 @@ from planner.planning.answer_rate.predictions import (
 )
 from planner.policy import MAX_EPSILON
 from planner.preferences import EmpiricalPreferences
-from planner.survey.questions import Numeric, Survey
+from planner.survey import Numeric, Survey
 
 __all__ = ["AnswerRatePlan", "model_of", "plan_answer_rate", "plan_answer_rates"]
 

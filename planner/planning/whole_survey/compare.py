@@ -45,7 +45,7 @@ def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
     Examples
     --------
     >>> from planner.planning.whole_survey.plan import plan_whole_survey
-    >>> from planner.survey.questions import Level, Question, Survey
+    >>> from planner.survey import Level, Question, Survey
     >>> def plan(epsilon):
     ...     question = Question("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_whole_survey(Survey("s", 1000, (question,)))

@@ -13,7 +13,7 @@ from planner.planning.budgets import scaled
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.solvers import solve
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["answer_rate", "budget_of", "padding_of", "with_budget", "with_padding"]
 

@@ -24,7 +24,7 @@ from planner.planning.whole_survey.left_open import (
 from planner.planning.whole_survey.planned_question import Part, PlannedQuestion, plan_part
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.spending import Spending, spending_of, with_budget_left
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 
 __all__ = ["WholePlan", "plan_whole_survey"]
 
@@ -123,7 +123,7 @@ def plan_whole_survey(
 
     Examples
     --------
-    >>> from planner.survey.questions import Level
+    >>> from planner.survey import Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> survey = Survey("s", 1000, (Question("now", levels), Question("ever", levels)))
     >>> plan = plan_whole_survey(survey)

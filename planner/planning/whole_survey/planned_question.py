@@ -27,7 +27,7 @@ from planner.planning.whole_survey.target_answers import (
     answer_mean_targets,
     answer_set_targets,
 )
-from planner.survey.questions import Numeric, Question
+from planner.survey import Numeric, Question
 
 __all__ = ["Part", "PlannedQuestion", "plan_part"]
 

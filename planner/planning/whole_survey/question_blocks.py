@@ -8,7 +8,7 @@ from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.left_open import answer_rate, budget_of, padding_of
-from planner.survey.questions import Numeric, Question
+from planner.survey import Numeric, Question
 
 __all__ = ["block_of", "choice_block", "mean_block", "target_error"]
 

@@ -11,7 +11,7 @@ from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.left_open import budget_of
 from planner.policy import PrivacyPolicy
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["Spending", "at_share", "spending_of", "with_budget_left"]
 

@@ -14,7 +14,7 @@ from planner.planning.allocation.blocks import MeanBlock, error_of_sample
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved, users_needed
 from planner.policy import MAX_EPSILON
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.table import UnaryTable
 from planner.target import Target
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 from planner.set_model import AssumedSets, PilotFile
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells
 

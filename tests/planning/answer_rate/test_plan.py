@@ -2,7 +2,7 @@ import pytest
 
 from planner import EmpiricalPreferences, InputError, NumericDomain, Survey, load_survey
 from planner.planning.answer_rate.plan import model_of, plan_answer_rates
-from planner.survey.questions import Numeric
+from planner.survey import Numeric
 from tests.planning.whole_survey.surveys import EXAMPLES, HOUSEHOLD
 
 

@@ -17,7 +17,7 @@ from planner import (
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.set_model import PilotFile
-from planner.survey.questions import Numeric
+from planner.survey import Numeric
 from tests.planning.whole_survey.surveys import (
     HOUSEHOLD,
     SETS,
@@ -200,7 +200,7 @@ def test_questions_that_cannot_be_planned_here_are_refused(survey, message):
 
 
 def test_questions_in_two_rounds_are_planned_elsewhere():
-    from planner.survey.questions import Sampling
+    from planner.survey import Sampling
 
     level = Level("a", 1.0, item_count=1, yes_counts=(5,))
     question = Question("q", (level,), kind="sampled-choice", sampling=Sampling("round-two"))
