@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.planning.inputs import whole_number
 from planner.set_model import SetModel
 from planner.table import UnaryTable
 
