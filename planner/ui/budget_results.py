@@ -175,7 +175,7 @@ def _scale(question: Question, users: int) -> None:
     picture, numbers = st.columns([5, 4])
     with picture:
         show.chart(
-            frontier_figure(curve, policy),
+            frontier_figure(curve),
             "frontier",
             "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
         )
