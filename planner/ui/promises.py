@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from planner.deployment.survey_plans import SurveyPlan
 from planner.planning.whole_survey import PlannedQuestion, Spending
 from planner.policy import PrivacyPolicy
-from planner.ui.show import rounded_up
+from planner.ui.show import magnitude_up, rounded_up
 
 __all__ = ["costs", "largest_pair_budgets", "promises"]
 
@@ -101,4 +101,4 @@ def _promise(planned: PlannedQuestion, level: str, budget: float, policy: Privac
 
 def _factor(epsilon: float) -> str:
     factor = math.exp(epsilon)
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)
