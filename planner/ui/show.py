@@ -1,4 +1,8 @@
-"""Pieces that all pages share: headings, headline figures, charts, sentences, problems."""
+"""Pieces that all pages share: headings, headline figures, charts, sentences, problems.
+
+Sentences that come and go have a place of their own, empty or not: a browser would draw all
+that moves down anew, and close what was open.
+"""
 
 from __future__ import annotations
 
@@ -53,31 +57,33 @@ def header(title: str, purpose: str) -> None:
     """The page's title, what it is for, and what is to be said once."""
     st.title(title)
     st.markdown(purpose)
-    here = session()
+    here, slot = session(), st.container()
     for notice in here.notices:
-        st.info(plain(notice))
+        slot.info(plain(notice))
     for sentence in here.complaints:
-        st.error(plain(sentence))
+        slot.error(plain(sentence))
     here.notices, here.complaints = [], []
 
 
 def problems(sentences: Sequence[str], rest: str) -> None:
     """Say what is wrong, one sentence each; ``rest`` says what that means for the rest."""
+    slot = st.container()
     if not sentences:
         return
     shown = [f"- {plain(sentence)}" for sentence in sentences[:_MOST_PROBLEMS]]
     if len(sentences) > _MOST_PROBLEMS:
         shown.append(f"- ... and {len(sentences) - _MOST_PROBLEMS} more.")
-    st.warning("\n".join([*shown, "", rest]))
+    slot.warning("\n".join([*shown, "", rest]))
 
 
 @contextmanager
 def complaint() -> Iterator[None]:
     """Show an error of the planner as its sentence; what follows in the block is left out."""
+    slot = st.container()
     try:
         yield
     except PlannerError as error:
-        st.warning(plain(error))
+        slot.warning(plain(error))
 
 
 plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each

@@ -124,11 +124,10 @@ def test_scenarios_side_by_side(visit):
     visit.type_cell(2, 0, "3")
     visit.go("Export")
     keep_scenario(visit, "generous")
-    compared = visit.page.get_by_test_id("stDataFrame").last
-    compared.scroll_into_view_if_needed()
-    visit.page.wait_for_timeout(300)
-    texts = compared.locator("[data-testid^=glide-cell]").all_inner_texts()
-    assert {"severe", "1.38629", "3"} <= set(texts)
+    compared = visit.page.locator(".numbers table").last
+    heads, cells = (compared.locator(tag).all_inner_texts() for tag in ("th", "td"))
+    assert heads[3:] == ["in cautious", "then in (the current survey)", "change"]
+    assert {"severe", "1.38629", "3"} <= set(cells)
 
 
 def test_two_people_at_once_never_see_each_others_survey(visit, browser, address):
