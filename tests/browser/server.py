@@ -20,12 +20,12 @@ ROOT = Path(__file__).resolve().parents[2]
 def running_app(log: Path) -> Iterator[str]:
     """Start the app, wait until it is healthy, give its address, and end it."""
     port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    command += ["--server.port", str(port), "--server.headless", "true"]
-    command += ["--server.fileWatcherType", "none"]
+    command = [sys.executable, "-c", "from planner.cli import main; main()"]
+    command += ["app", "--port", str(port), "--no-browser"]
+    quiet = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env={**os.environ}
+            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=os.environ | quiet
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)
