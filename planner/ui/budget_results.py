@@ -125,7 +125,7 @@ def _levels(plan: QuestionPlan, users: int) -> None:
         unused = policy.epsilons > saturation * (1 + 1e-9)
     errors = table.standard_errors(users)
     shown = slice(0, _MOST_ROWS)
-    budgets = "budget" if saturation is None else "budget, saturation dashed"
+    budgets = "budget" if saturation is None else "budget; dashed: saturation"
     show_table(
         {
             "level": policy.names[shown],
@@ -133,11 +133,16 @@ def _levels(plan: QuestionPlan, users: int) -> None:
             "epsilon": policy.epsilons[shown].round(6),
             budgets: Bars(policy.epsilons[shown], SKY, saturation),
             "more budget": np.where(unused, "buys nothing", "helps")[shown],
+        }
+    )
+    show_table(
+        {
+            "level": policy.names[shown],
             "a: 1 if true": table.a[shown].round(6),
             "b: 1 if not": table.b[shown].round(6),
             "shorter is better": Bars(errors[shown]),
             "std. error, people": errors[shown].round(1),
-            "%": (100 * errors / users)[shown].round(3),
+            "% of all": (100 * errors / users)[shown].round(3),
         }
     )
     st.caption(

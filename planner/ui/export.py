@@ -143,8 +143,10 @@ def _labels(question: QuestionParameters) -> Callable[[int], str]:
 
 def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | None) -> None:
     st.subheader("Take it away")
+    exported = " ".join(parameters.hash for parameters in files.values())
     agreed = st.checkbox(
-        "I have read what is promised, what it costs and what it relies on", key="agreed"
+        "I have read what is promised, what it costs and what it relies on",
+        key=f"agreed {exported}",  # to these files, and to no others
     )
     if not agreed:
         st.caption("Tick this to download.")

@@ -49,16 +49,19 @@ class Bars:
         One per row, or one for all.
     mark:
         A length that is marked across all rows.
+    full:
+        The length that fills the column, if no bar is longer.
     """
 
     lengths: ArrayLike
     colours: str | Sequence[str] = BLUE
     mark: float | None = None
+    full: float = 0.0
 
     def cells(self) -> list[str]:
         """The bar of every row as HTML."""
         lengths = np.asarray(self.lengths, dtype=np.float64).tolist()
-        full = max(*lengths, self.mark or 0.0, sys.float_info.min)
+        full = max(*lengths, self.mark or 0.0, self.full, sys.float_info.min)
         line = ""
         if self.mark is not None:
             # Along the bar, which leaves the cell's padding free on both sides.

@@ -6,10 +6,11 @@ import copy
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from planner.charts.plans import allocation_figure
 from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
+from planner.palette import BLUE, ORANGE
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.whole_survey import WholePlan
 from planner.ui import show, uploads
@@ -19,10 +20,11 @@ from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.fields import kept, kept_choice
 from planner.ui.state import replace_draft, session, undo
-from planner.ui.tables import show_table
+from planner.ui.tables import Bars, show_table
 
 __all__ = ["page"]
 
+Array = NDArray[np.float64]
 _DESIGNS = {
     "split": "everybody answers everything (budgets are split)",
     "one-each": "everybody answers one question (drawn at random)",
@@ -194,19 +196,18 @@ def _sharing(whole: WholePlan) -> None:
     st.markdown(f"**Recommended: {recommended}.** {show.plain(found.reason)}")
     if found.better != whole.survey.design:
         st.warning("The survey uses the other design; change it above, or keep it knowingly.")
-    show.chart(
-        allocation_figure(whole),
-        "allocation",
-        "Error of each question when budgets are split and when each person answers one.",
-    )
     users = whole.survey.users
+    split, one = _percent(found.errors, users), _percent(found.one_each.errors, users)
+    longest = max(split.max(), one.max())
     show_table(
         {
             "question": list(found.names),
             "split: share of the budget": [f"{share:.1%}" for share in found.shares],
-            "split: error, % of people": _percent(found.errors, users),
+            "shorter is better": Bars(split, ORANGE, full=longest),
+            "error, % of people": [f"{error:.3f}" for error in split],
             "one each: people asked": [f"{part:.1%}" for part in found.one_each.fractions],
-            "one each: error, % of people": _percent(found.one_each.errors, users),
+            "shorter is better, too": Bars(one, BLUE, full=longest),
+            "error, % of all people": [f"{error:.3f}" for error in one],
         }
     )
     st.caption(
@@ -215,8 +216,8 @@ def _sharing(whole: WholePlan) -> None:
     )
 
 
-def _percent(errors: np.ndarray, users: int) -> list[str]:
-    return [f"{100 * float(np.sqrt(max(error, 0.0) / users)):.3f}" for error in errors]
+def _percent(errors: Array, users: int) -> Array:
+    return 100 * np.sqrt(np.maximum(errors, 0.0) / users)
 
 
 def _targets(whole: WholePlan) -> None:

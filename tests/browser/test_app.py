@@ -172,6 +172,10 @@ def test_the_keyboard_alone_is_enough(visit):
 def test_every_page_fits_both_widths_and_asks_no_other_host(visit, shots):
     for title in PAGES:
         visit.go(title)
+        if title == "Budgets":
+            for label in ("Draw the levels", "Draw the error against the budgets"):
+                visit.page.get_by_text(label).click()
+                visit.settle()
         if title == "Try it on data":
             visit.page.get_by_role("button", name="Run the simulation").click()
             visit.settle()

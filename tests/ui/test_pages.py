@@ -155,10 +155,11 @@ def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(b
 
 
 def test_bars_and_tables_show_the_plan_at_once(budgets):
-    mechanisms, levels, scale = tables(budgets)
+    mechanisms, levels, reports, scale = tables(budgets)
     assert mechanisms["mechanism"][0] == "GRR, smallest budget"
     assert mechanisms["against opt0"][mechanisms["mechanism"].index("IDUE opt0")] == "+0.0%"
     assert levels["more budget"] == ["helps", "buys nothing"]
+    assert reports["a: 1 if true"] == ["0.592049", "0.672999"]
     assert scale["all budgets times"] == ["0.25", "0.5", "1", "2", "4"]
     assert f"{float(scale['total error, people'][2]):,.0f} people" == metric(budgets, "Total error")
 
@@ -355,6 +356,14 @@ def test_export_shows_the_proof_and_its_files_are_right(budgets):
     for name in ("opt0", "grr", "subset", "olh", "oue"):
         made = deployable_files(plan_survey_with(survey), {"diagnosis": name})["parameters"]
         assert parse_parameters(made.model_dump_json()).hash == made.hash
+
+
+def test_who_agreed_to_one_file_has_not_agreed_to_another(budgets):
+    app = open_page("export", budgets)
+    app.checkbox[0].set_value(True).run()
+    assert app.get("download_button")
+    by_label(app.selectbox, "Mechanism for 'diagnosis'").set_value("grr").run()
+    assert not app.get("download_button")
 
 
 def test_the_snippet_runs_and_prints_the_plan(budgets, capsys):
