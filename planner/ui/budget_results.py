@@ -88,6 +88,7 @@ def _mechanisms(found: Answer, users: int) -> None:
         accent=ours,
     )
     st.markdown(f"**{show.plain(found.choice.best.label)}.** {show.plain(found.choice.reason)}")
+    st.caption("The table has roots of squared errors, in people; the sentence compares squares.")
 
 
 def _padding(plan: PaddingPlan, length: int, users: int) -> None:

@@ -29,7 +29,8 @@ STYLE = """
 .numbers th, .numbers td { padding: 0.4rem 0.75rem; text-align: left; vertical-align: middle;
   border: 0; border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
 .numbers th { font-weight: 400; color: color-mix(in srgb, currentColor 65%, transparent); }
-.numbers .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.numbers .number { text-align: right; font-variant-numeric: tabular-nums; }
+.numbers td.number { white-space: nowrap; }
 .numbers .accent td { font-weight: 600; }
 .numbers .bars { width: 34%; min-width: 7rem; position: relative; }
 .numbers .bars b { display: block; height: 1.1rem; min-width: 1px; }
@@ -49,19 +50,16 @@ class Bars:
         One per row, or one for all.
     mark:
         A length that is marked across all rows.
-    full:
-        The length that fills the column, if no bar is longer.
     """
 
     lengths: ArrayLike
     colours: str | Sequence[str] = BLUE
     mark: float | None = None
-    full: float = 0.0
 
     def cells(self) -> list[str]:
         """The bar of every row as HTML."""
         lengths = np.asarray(self.lengths, dtype=np.float64).tolist()
-        full = max(*lengths, self.mark or 0.0, self.full, sys.float_info.min)
+        full = max(*lengths, self.mark or 0.0, sys.float_info.min)
         line = ""
         if self.mark is not None:
             # Along the bar, which leaves the cell's padding free on both sides.

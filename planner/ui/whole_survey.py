@@ -6,7 +6,6 @@ import copy
 
 import numpy as np
 import streamlit as st
-from numpy.typing import NDArray
 
 from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
@@ -23,8 +22,6 @@ from planner.ui.state import replace_draft, session, undo
 from planner.ui.tables import Bars, show_table
 
 __all__ = ["page"]
-
-Array = NDArray[np.float64]
 _DESIGNS = {
     "split": "everybody answers everything (budgets are split)",
     "one-each": "everybody answers one question (drawn at random)",
@@ -86,7 +83,7 @@ def _questions() -> None:
             "Exact enough at a total error of",
             f"v-error-{place}",
             draft.aim.error,
-            placeholder="such as 1 %",
+            placeholder="1 %",
             **_HIDDEN,
         )
         columns[5].button(
@@ -196,28 +193,30 @@ def _sharing(whole: WholePlan) -> None:
     st.markdown(f"**Recommended: {recommended}.** {show.plain(found.reason)}")
     if found.better != whole.survey.design:
         st.warning("The survey uses the other design; change it above, or keep it knowingly.")
-    users = whole.survey.users
-    split, one = _percent(found.errors, users), _percent(found.one_each.errors, users)
-    longest = max(split.max(), one.max())
+    designs = {
+        "split": (ORANGE, "of the budget", found.shares, found.errors),
+        "one each": (BLUE, "of the people", found.one_each.fractions, found.one_each.errors),
+    }
+    rows = [
+        (name, design, f"{shares[i]:.1%} {what}", colour, errors[i])
+        for i, name in enumerate(found.names)
+        for design, (colour, what, shares, errors) in designs.items()
+    ]
+    names, which, parts, colours, squared = map(list, zip(*rows, strict=True))
+    percent = 100 * np.sqrt(np.maximum(squared, 0.0) / whole.survey.users)
     show_table(
         {
-            "question": list(found.names),
-            "split: share of the budget": [f"{share:.1%}" for share in found.shares],
-            "shorter is better": Bars(split, ORANGE, full=longest),
-            "error, % of people": [f"{error:.3f}" for error in split],
-            "one each: people asked": [f"{part:.1%}" for part in found.one_each.fractions],
-            "shorter is better, too": Bars(one, BLUE, full=longest),
-            "error, % of all people": [f"{error:.3f}" for error in one],
+            "question": names,
+            "design": which,
+            "gets": parts,
+            "shorter is better": Bars(percent, colours),
+            "error, % of people": [f"{error:.3f}" for error in percent],
         }
     )
     st.caption(
         f"Errors are roots of total squared errors; of a number, shares of half its range. Proven: "
         f"no other split has a smaller objective by more than {max(found.relative_gap, 1e-9):.0e}."
     )
-
-
-def _percent(errors: Array, users: int) -> Array:
-    return 100 * np.sqrt(np.maximum(errors, 0.0) / users)
 
 
 def _targets(whole: WholePlan) -> None:
