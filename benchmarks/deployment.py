@@ -19,12 +19,13 @@ from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.building import parameters_from_plan
 from planner.deployment.bulk import draw_unary
-from planner.deployment.collector import Engine, collect, local_engine
+from planner.deployment.collector import collect
 from planner.deployment.counting.cluster import dask_engine
 from planner.deployment.counting.isolated import isolated_engine
+from planner.deployment.counting.local import Engine, local_engine
 from planner.deployment.laws.output import UnaryLaw
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import ReportWriter
+from planner.deployment.reports.parquet import ReportWriter
 from planner.mechanisms.unary import draw_reports
 from planner.planning.frequency import plan_survey
 

@@ -11,8 +11,9 @@ import os
 import numpy as np
 from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 
-from planner.mechanisms.bernoulli import GRID, BernoulliRows
+from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.chunks import CHUNK_WORDS
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.packed import bit_counts
 from planner.mechanisms.padding import PaddedUnaryMechanism

@@ -84,15 +84,17 @@ export class Client {
       if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
       return this.#memory.recall([this.parameters, user, question, part], make);
     };
+    const sized = (kept, size) => (kept.length === size ? kept : refuse("the memory is damaged"));
     let kept;
     if (encoder.output) {
       if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
-      const output = encoder.output(recall("die", draw), code, round);
+      const output = encoder.output(sized(recall("die", draw), encoder.size), code, round);
       kept = recall(`round ${round}`, () => withId(output));
     } else {
       if (round !== undefined) refuse("this question has one round");
       kept = user === undefined ? withId(draw()) : recall("report", () => withId(draw()));
     }
+    sized(kept, ID_BYTES + encoder.size);
     return JSON.stringify({
       parameters: this.parameters,
       question,

@@ -14,8 +14,9 @@ from math import sqrt
 from typing import NamedTuple
 
 from planner.errors import InputError
+from planner.estimates import normal_quantile
 
-__all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "normal_quantile", "unlimited"]
+__all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "unlimited"]
 
 BOUNDED, UNBOUNDED, UNDEFINED = "bounded", "unbounded", "undefined"
 
@@ -116,7 +117,7 @@ class Ratio(NamedTuple):
         denominator is not distinguishable from 0.
         """
         a, b = self.numerator, self.denominator
-        z2 = normal_quantile(confidence) ** 2
+        z2 = _two_sided_quantile(confidence) ** 2
         if b <= 0:
             return unlimited(None, None, b, confidence, possible)
         value = a / b
@@ -143,7 +144,7 @@ def large_sample(value: float, variance: float, confidence: float) -> Estimate:
     0.696
     """
     error = sqrt(variance)
-    half = normal_quantile(confidence) * error
+    half = _two_sided_quantile(confidence) * error
     return Estimate(value, error, value - half, value + half, confidence)
 
 
@@ -165,21 +166,7 @@ def unlimited(
     return Estimate(value, standard_error, *possible, confidence, status, note)
 
 
-def normal_quantile(confidence: float) -> float:
-    """Two-sided standard normal quantile for a confidence strictly between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        The confidence is outside ``(0, 1)``.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 4)
-    1.96
-    """
-    from scipy.special import ndtri
-
+def _two_sided_quantile(confidence: float) -> float:
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise InputError("confidence", confidence, "a share strictly between 0 and 1, such as 0.95")
-    return float(-ndtri((1 - confidence) / 2))
+    return -normal_quantile((1 - confidence) / 2)

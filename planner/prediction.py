@@ -156,8 +156,7 @@ def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     >>> list(plain_rivals(PrivacyPolicy([1.0, 2.0], [1, 4])))
     ['rappor', 'oue', 'grr', 'subset', 'olh']
     """
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    items = int(policy.item_counts.sum())
+    epsilon, items = _strictest(policy)
     rivals: dict[str, FrequencyMechanism] = {
         "rappor": UnaryMechanism.rappor(epsilon, items),
         "oue": UnaryMechanism.oue(epsilon, items),
@@ -177,12 +176,12 @@ def padded_rivals(policy: PrivacyPolicy, padding_length: int) -> dict[str, Padde
     >>> list(padded_rivals(PrivacyPolicy([1.0, 2.0], [1, 4]), padding_length=2))
     ['rappor-ps', 'oue-ps']
     """
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    items = int(policy.item_counts.sum())
-    return {
-        "rappor-ps": PaddedUnaryMechanism(UnaryMechanism.rappor(epsilon, items), padding_length),
-        "oue-ps": PaddedUnaryMechanism(UnaryMechanism.oue(epsilon, items), padding_length),
+    epsilon, items = _strictest(policy)
+    unary = {
+        "rappor-ps": UnaryMechanism.rappor(epsilon, items),
+        "oue-ps": UnaryMechanism.oue(epsilon, items),
     }
+    return {name: PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()}
 
 
 def detectable_frequencies(
@@ -266,6 +265,11 @@ def _check(users: int, frequency: float, level: float, power: float) -> None:
     for argument, value in (("level", level), ("power", power)):
         if not 0.5 <= value < 1:
             raise InputError(argument, value, "a probability of at least 0.5 and below 1")
+
+
+def _strictest(policy: PrivacyPolicy) -> tuple[float, int]:
+    """The budget that protects every pair, and the number of items."""
+    return float(policy.room(np.zeros(policy.size)).min()), int(policy.item_counts.sum())
 
 
 def _worst_per_group(values: NDArray[np.float64], home: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,8 +13,13 @@ from planner.charts.plans import (
     padding_figure,
 )
 from planner.planning.frontier import frontier
-from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.sentences import (
+    design_sentence,
+    misplaced_sentence,
+    spending_sentence,
+)
 
 __all__ = ["report_html"]
 
@@ -30,8 +35,8 @@ def report_html(plan: WholePlan) -> str:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey import plan_whole_survey
-    >>> from planner.survey.questions import Level, Question, Survey
+    >>> from planner.planning.whole_survey.plan import plan_whole_survey
+    >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_whole_survey(Survey("s", 1000, (question,))))
     >>> "a &lt;b&gt;" in page, "a <b>" in page.split("</script>")[-1]
@@ -77,7 +82,7 @@ def _question(question: PlannedQuestion) -> dict[str, Any]:
     return {
         "planned": question,
         "table": None if question.plan is None else question.plan.table,
-        "levels": [] if question.plan is None else _levels(question),
+        "levels": _levels(question),
         "charts": charts,
         "relaxations": () if question.plan is None else question.plan.relaxations,
         "misplaced": misplaced_sentence(question),

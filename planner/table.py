@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import logodds
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.objective import Objective
 from planner.policy import PrivacyPolicy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Certificate", "UnaryTable"]
 
@@ -38,7 +43,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UnaryTable:
+class UnaryTable(Framed):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 
     Attributes
@@ -137,6 +142,46 @@ class UnaryTable:
         if not 0 <= frequency <= 1:
             raise InputError("frequency", frequency, "a share from 0 to 1")
         return np.sqrt(users * (self.noise + frequency * self.signal))
+
+    @property
+    def summary(self) -> str:
+        """The model, its error per user, and what is proven about it."""
+        words = f"{self.model} ({self.method}): worst-case error {self.worst_case_mse:.6g} per user"
+        if self.certificate is None:
+            return f"{words}; plain local differential privacy at the smallest pair budget."
+        gap = self.certificate.relative_gap
+        return f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a level: its budget, its probabilities, and what they cost.
+
+        Columns: ``level``, ``items``, ``epsilon`` (nats), ``a``, ``b``, ``noise`` and
+        ``signal`` (variance per user, see above), ``shadow_price`` (``nan`` for baselines).
+
+        Examples
+        --------
+        >>> from planner import baseline
+        >>> table = baseline(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]), "oue")
+        >>> table.to_frame()[["level", "items", "a", "b"]].round(4)
+            level  items    a       b
+        0  severe      1  0.5  0.2689
+        1  common      4  0.5  0.2689
+        """
+        from pandas import DataFrame
+
+        prices = np.nan if self.shadow_prices is None else self.shadow_prices
+        return DataFrame(
+            {
+                "level": self.policy.names,
+                "items": self.policy.item_counts,
+                "epsilon": self.policy.epsilons,
+                "a": self.a,
+                "b": self.b,
+                "noise": self.noise,
+                "signal": self.signal,
+                "shadow_price": prices,
+            }
+        )
 
 
 def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:

@@ -1,6 +1,6 @@
-// The mechanisms: each takes a question, proves its budgets, and gives { code, draw }. "code" checks
-// an answer and draws nothing; "draw" takes random bytes in the order that the Python client's
-// planner/deployment/drawing/encoders.py documents.
+// The mechanisms: each takes a question, proves its budgets, and gives { size, code, draw }: "size"
+// is the bytes of a report; "code" checks an answer and draws nothing; "draw" takes random bytes in
+// the order that the Python client's planner/deployment/drawing/encoders.py documents.
 
 import { budget, flag, list, number, refuse, whole } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
@@ -51,8 +51,9 @@ function unary(question) {
     });
     return report;
   };
-  if (!sets) return { code: (answer) => itemNumber(domain, answer), draw: encode };
+  if (!sets) return { size, code: (answer) => itemNumber(domain, answer), draw: encode };
   return {
+    size,
     code: (answer) => {
       if (!Array.isArray(answer)) refuse("the answer is not a list of items");
       const items = answer.map((item) => itemNumber(domain, item)).sort((x, y) => x - y);
@@ -74,6 +75,7 @@ function response(question) {
   const kept = D - BigInt(truth);
   checkRatio(BigInt(truth) * BigInt(domain.total) + kept, kept, leastBudget(domain));
   return {
+    size: 4,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => uint32(respond(item, truth, domain.total, source)),
   };
@@ -88,6 +90,7 @@ function hashing(question) {
   const kept = D - BigInt(truth);
   checkRatio(BigInt(truth) * BigInt(values) + kept, kept, leastBudget(domain));
   return {
+    size: 8,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
       const [seed] = words(source, 1);
@@ -106,6 +109,7 @@ function subset(question) {
   checkRatio(above, below, leastBudget(domain));
   const size = packed(domain.total);
   return {
+    size,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
       const report = Buffer.alloc(size);
@@ -138,6 +142,7 @@ function sign(question) {
     return Math.min(Math.max(level, low), GRID - low);
   };
   return {
+    size: 1,
     code: (answer) => {
       if (answer === null || Number.isNaN(answer)) return null;
       if (typeof answer !== "number" || !(answer >= lower && answer <= upper)) {
@@ -177,6 +182,7 @@ function sampling(question) {
   }
   if (!everyone) checkRatio(zero + sampled, zero, none);
   return {
+    size: 4,
     code: (answer) => (answer === null && !everyone ? 0 : 1 + itemNumber(domain, answer)),
     draw: (_, source) => uint32(...words(source, 1)),
     output: (die, code, round) => {

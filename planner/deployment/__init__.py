@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.deployment.client import Client, Report
-    from planner.deployment.drawing.memory import Memory
+    from planner.deployment.memory import Memory
     from planner.deployment.parameters import Parameters, read_parameters, write_parameters
 
 _HOME_OF = {
     "Client": "client",
-    "Memory": "drawing.memory",
+    "Memory": "memory",
     "Parameters": "parameters",
     "Report": "client",
     "read_parameters": "parameters",

@@ -5,33 +5,29 @@ Whoever runs this sees the true answers; in a collection only the person's own d
 
 from __future__ import annotations
 
-import csv
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.deployment.answer_file import Column, read_answers
 from planner.deployment.client import Report
-from planner.deployment.counting.tallies import Rows
-from planner.deployment.document.questions import QuestionParameters
-from planner.deployment.drawing.encoders import Encoder, SamplingEncoder, encoder_for
+from planner.deployment.drawing.encoders import SamplingEncoder, encoder_for
 from planner.deployment.drawing.entropy import system
-from planner.deployment.laws.output import SignLaw, UnaryLaw
+from planner.deployment.laws.output import UnaryLaw
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import Key, ReportWriter
-from planner.errors import FileError, InputError
+from planner.deployment.reports.batch import Key, Rows
+from planner.deployment.reports.parquet import ReportWriter
+from planner.errors import FileError
 from planner.files import replace_file
 from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.packed import pack
 
 __all__ = ["draw_unary", "perturb_file"]
 
-_BLOCK = 2**14  # answers at a time
 _DRAW_BYTES = 2**21  # random bytes a worker handles at a time
 
 
@@ -70,20 +66,22 @@ def perturb_file(
         The data cannot be read or hold an answer that is none; the line is named.
         No file is written then.
     """
-    names = list(questions) or [question.name for question in parameters.questions]
-    chosen = [parameters.question(name) for name in names]
-    encoders = {question.name: encoder_for(question.law) for question in chosen}
-    paths = _paths(out, encoders)
+    names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
+    laws = {name: parameters.question(name).law for name in names}
+    columns = [Column(name, law, encoder_for(law)) for name, law in laws.items()]
+    paths = _paths(out, columns)
     # Every answer is checked before anything is drawn.
-    total = sum(len(rows) for rows in _answers(data, chosen, encoders))
+    total = sum(len(rows) for rows in read_answers(data, columns))
     if total == 0:
         raise FileError(data, "there are no rows below the header", "Give at least one answer.")
     if len(paths) > 1:
         _make_directory(out)
+    blocks = _randomised(data, columns, progress)
     if all(path.suffix == ".parquet" for path in paths.values()):
-        _write_parquet(parameters, data, chosen, encoders, paths, progress)
+        sizes = {one.name: one.encoder.size for one in columns}
+        _write_parquet(blocks, parameters.hash, paths, sizes)
     else:
-        _write_lines(parameters, data, chosen, encoders, paths)
+        _write_lines(blocks, parameters.hash, paths)
     return dict.fromkeys(paths.values(), total)
 
 
@@ -135,34 +133,23 @@ def _bernoulli(
     return bits
 
 
-def _write_parquet(
-    parameters: Parameters,
-    data: Path,
-    chosen: Sequence[QuestionParameters],
-    encoders: Mapping[str, Encoder],
-    paths: Mapping[Key, Path],
-    progress: Callable[[int], None] | None,
-) -> None:
+def _randomised(
+    data: Path, columns: Sequence[Column], progress: Callable[[int], None] | None
+) -> Iterator[dict[Key, Rows]]:
+    """Reports of all columns, a block of people at a time."""
     done = 0
-    with ExitStack() as stack:
-        writers = {
-            key: stack.enter_context(
-                ReportWriter(path, parameters.hash, key, encoders[key[0]].size)
-            )
-            for key, path in paths.items()
-        }
-        for rows in _answers(data, chosen, encoders):
-            for i, question in enumerate(chosen):
-                codes = [row[i] for row in rows]
-                for key, reports in _draw(question, encoders[question.name], codes).items():
-                    writers[key].write(reports)
-            done += len(rows)
-            if progress is not None:
-                progress(done)
+    for people in read_answers(data, columns):
+        drawn: dict[Key, Rows] = {}
+        for column, codes in zip(columns, zip(*people, strict=True), strict=True):
+            drawn |= _draw(column, codes)
+        yield drawn
+        done += len(people)
+        if progress is not None:
+            progress(done)
 
 
-def _draw(question: QuestionParameters, encoder: Encoder, codes: list[Any]) -> dict[Key, Rows]:
-    name, law = question.name, question.law
+def _draw(column: Column, codes: Sequence[Any]) -> dict[Key, Rows]:
+    name, law, encoder = column.name, column.law, column.encoder
     if isinstance(law, UnaryLaw) and not law.padding_length:
         return {(name, None): draw_unary(law, np.array(codes, dtype=np.int64))}
     drawn = [encoder.draw(code, system) for code in codes]
@@ -179,39 +166,49 @@ def _stacked(payloads: list[bytes], size: int) -> Rows:
     return np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, size)
 
 
-def _write_lines(
-    parameters: Parameters,
-    data: Path,
-    chosen: Sequence[QuestionParameters],
-    encoders: Mapping[str, Encoder],
+def _write_parquet(
+    blocks: Iterator[dict[Key, Rows]],
+    parameters: str,
     paths: Mapping[Key, Path],
+    sizes: Mapping[str, int],
+) -> None:
+    with ExitStack() as stack:
+        writers = {
+            key: stack.enter_context(ReportWriter(path, parameters, key, sizes[key[0]]))
+            for key, path in paths.items()
+        }
+        for drawn in blocks:
+            for key, reports in drawn.items():
+                writers[key].write(reports)
+
+
+def _write_lines(
+    blocks: Iterator[dict[Key, Rows]], parameters: str, paths: Mapping[Key, Path]
 ) -> None:
     lines: dict[Key, list[str]] = {key: [] for key in paths}
-    for rows in _answers(data, chosen, encoders):
-        for i, question in enumerate(chosen):
-            drawn = _draw(question, encoders[question.name], [row[i] for row in rows])
-            for key, reports in drawn.items():
-                for row in reports:
-                    one = Report(parameters.hash, key[0], row.tobytes(), system(8).hex(), key[1])
-                    lines[key].append(one.to_json() + "\n")
+    for drawn in blocks:
+        for (name, number), reports in drawn.items():
+            for row in reports:
+                one = Report(parameters, name, row.tobytes(), system(8).hex(), number)
+                lines[name, number].append(one.to_json() + "\n")
     for key, path in paths.items():
         replace_file(path, "".join(lines[key]))
 
 
-def _paths(out: Path, encoders: Mapping[str, Encoder]) -> dict[Key, Path]:
-    keys: list[Key] = []
-    for name, encoder in encoders.items():
-        keys += [(name, 1), (name, 2)] if isinstance(encoder, SamplingEncoder) else [(name, None)]
+def _paths(out: Path, columns: Sequence[Column]) -> dict[Key, Path]:
+    numbered = enumerate(columns, start=1)
+    keys = [(i, one.name, number) for i, one in numbered for number in one.encoder.rounds]
     if len(keys) == 1:
         if out.suffix not in (".parquet", ".jsonl"):
             raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")
-        return {keys[0]: out}
+        return {keys[0][1:]: out}
     if out.suffix:
         remedy = "Give a directory, or one question with --question."
         raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
-    place = {name: i + 1 for i, name in enumerate(encoders)}
     ending = {None: "", 1: "-round-1", 2: "-round-2"}
-    return {key: out / f"question-{place[key[0]]}{ending[key[1]]}.parquet" for key in keys}
+    return {
+        (name, number): out / f"question-{i}{ending[number]}.parquet" for i, name, number in keys
+    }
 
 
 def _make_directory(path: Path) -> None:
@@ -219,82 +216,3 @@ def _make_directory(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(path, f"cannot be made: {error.strerror or error}") from error
-
-
-def _answers(
-    data: Path, chosen: Sequence[QuestionParameters], encoders: Mapping[str, Encoder]
-) -> Iterator[list[list[Any]]]:
-    """Blocks of rows with each question's checked answer."""
-    try:
-        with data.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            columns = [_column(data, header, question.name) for question in chosen]
-            numbered = enumerate(rows, start=2)
-            while block := list(islice(numbered, _BLOCK)):
-                yield [_row(data, line, row, columns, chosen, encoders) for line, row in block]
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise FileError(data, reason, "Check the path.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(data, f"is not CSV in UTF-8: {error}") from error
-
-
-def _column(data: Path, header: list[str], name: str) -> int:
-    if header.count(name) != 1:
-        remedy = "Name the column like the question."
-        raise FileError(data, f"one column {name!r} is needed; there are {header}", remedy)
-    return header.index(name)
-
-
-def _row(
-    data: Path,
-    line: int,
-    row: list[str],
-    columns: list[int],
-    chosen: Sequence[QuestionParameters],
-    encoders: Mapping[str, Encoder],
-) -> list[Any]:
-    try:
-        cells = [row[column] for column in columns]
-        return [
-            encoders[question.name].code(_answer(question, cell))
-            for question, cell in zip(chosen, cells, strict=True)
-        ]
-    except IndexError:
-        raise FileError(data, f"line {line} has too few columns") from None
-    except InputError as error:
-        raise FileError(data, f"line {line}: {error}") from error
-
-
-def _answer(question: QuestionParameters, cell: str) -> Any:
-    """A cell as the answer that a person would give."""
-    law = question.law
-    if isinstance(law, SignLaw):
-        try:
-            return float(cell) if cell.strip() else None
-        except ValueError:
-            return cell
-    levels = law.levels  # type: ignore[attr-defined]
-    if isinstance(law, UnaryLaw) and law.padding_length:
-        return [_item(levels, item) for item in _items(cell)]
-    return _item(levels, cell) if cell else None
-
-
-def _items(cell: str) -> list[Any]:
-    if not cell.startswith("["):
-        return [item for item in cell.split(";") if item]
-    try:
-        items = json.loads(cell)
-    except ValueError:
-        items = None
-    if not isinstance(items, list):
-        raise InputError("answer", "text", "a JSON list")
-    return items
-
-
-def _item(levels: Any, cell: Any) -> Any:
-    """Items without a name are given by number."""
-    if not levels.named and isinstance(cell, str) and cell.isascii() and cell.isdigit():
-        return int(cell)
-    return cell

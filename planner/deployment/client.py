@@ -12,8 +12,8 @@ from typing import Any
 from planner.deployment.document.canonical import content_hash, parse_document, read_document
 from planner.deployment.drawing.encoders import Encoder, SamplingEncoder, encoder_for
 from planner.deployment.drawing.entropy import system
-from planner.deployment.drawing.memory import Memory
 from planner.deployment.laws.reading import read_law
+from planner.deployment.memory import Memory
 from planner.errors import FileError, InputError, VerificationError
 
 __all__ = ["Client", "Report", "encoders_of"]
@@ -168,13 +168,13 @@ class Client:
             kept = memory.recall((*parts, "report"), lambda: _with_id(encoder.draw(code, system)))
             return self._released(question, kept)
         die = memory.recall((*parts, "die"), lambda: encoder.draw(code, system))
+        _require_size(die, encoder.size)
         output = encoder.output(die, code, round_number)
         kept = memory.recall((*parts, f"round {round_number}"), lambda: _with_id(output))
         return self._released(question, kept, round_number)
 
     def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
-        if len(kept) != _ID_BYTES + self._encoders[question].size:
-            raise VerificationError("The remembered report has the wrong size", "Report nothing.")
+        _require_size(kept, _ID_BYTES + self._encoders[question].size)
         number, payload = kept[:_ID_BYTES].hex(), kept[_ID_BYTES:]
         return Report(self._hash, question, payload, number, round_number)
 
@@ -188,7 +188,7 @@ class Client:
             raise InputError("user", user, "given: both rounds share one throw of the die")
 
     def _memory_for(self, user: str) -> Memory:
-        if not isinstance(user, str) or not user:
+        if not isinstance(user, str) or not user or not _is_unicode(user):
             raise InputError("user", user, "text that is not empty")
         if self._memory is None:
             remedy = "Make the client with Client(parameters, memory=path)."
@@ -220,6 +220,20 @@ def encoders_of(document: Mapping[str, Any], source: str | Path) -> dict[str, En
             raise FileError(source, reason, "Export the parameters again.")
         found[question["name"]] = encoder
     return found
+
+
+def _require_size(kept: bytes, size: int) -> None:
+    if len(kept) != size:
+        raise VerificationError("The remembered report has the wrong size", "Report nothing.")
+
+
+def _is_unicode(text: str) -> bool:
+    """Without lone surrogates, which no memory can store."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _with_id(payload: bytes) -> bytes:

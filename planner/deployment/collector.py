@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from planner.deployment.counting.checkpoint import Checkpoint, CountedFile
-from planner.deployment.counting.one_file import Expected, FileCount, count_file, stamp_of
+from planner.deployment.counting.local import Engine, local_engine
+from planner.deployment.counting.one_file import Expected, FileCount, stamp_of
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import SUFFIXES, Key
+from planner.deployment.reports.batch import Key
+from planner.deployment.reports.reading import SUFFIXES
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["Collection", "Engine", "collect", "in_order", "local_engine", "report_files"]
+__all__ = ["Collection", "collect", "report_files"]
 
-Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
-"""Counts files and gives the results in the order of the files."""
 _SAVE_SECONDS = 2.0
 
 
@@ -102,7 +97,8 @@ def report_files(places: Sequence[Path]) -> list[Path]:
     Raises
     ------
     FileError
-        A place does not exist, or is a file that cannot hold reports.
+        A place does not exist, is a file that cannot hold reports, or has a name that a
+        checkpoint cannot hold.
     """
     found: set[Path] = set()
     for place in places:
@@ -114,30 +110,9 @@ def report_files(places: Sequence[Path]) -> list[Path]:
             raise FileError(place, f"is none of {', '.join(SUFFIXES)}", "Check the path.")
         else:
             found.add(place.resolve())
+    for path in found:
+        _require_unicode(path)
     return sorted(found)
-
-
-def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
-    """Counts on all processors of this machine, a few files ahead, in threads.
-
-    A seal is checked before a file is parsed, so damage is refused. A file that is made to
-    crash the library that reads Parquet would take this process along; where reports come
-    from strangers, :func:`planner.deployment.counting.isolated.isolated_engine` survives it.
-    """
-    workers = os.cpu_count() or 1
-    with ThreadPoolExecutor(workers) as pool:
-        yield from in_order(pool.submit, files, expected, 2 * workers)
-
-
-def in_order(
-    submit: Callable[..., Any], files: Sequence[Path], expected: Any, ahead: int
-) -> Iterator[FileCount]:
-    """Results of ``submit(count_file, path, expected)``, some files ahead, in order."""
-    waiting = iter(files)
-    running = deque(submit(count_file, path, expected) for path in islice(waiting, ahead))
-    while running:
-        yield running.popleft().result()
-        running.extend(submit(count_file, path, expected) for path in islice(waiting, 1))
 
 
 class _Run:
@@ -199,6 +174,13 @@ class _Run:
 def _silent(done: int, total: int) -> None:
     """Shows no progress."""
     del done, total
+
+
+def _require_unicode(path: Path) -> None:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise FileError(ascii(str(path)), "has a name that is not UTF-8", "Rename it.") from None
 
 
 def _holds_reports(path: Path) -> bool:

@@ -17,17 +17,11 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from planner.deployment.document.questions import QuestionParameters
+from planner.deployment.laws.exact import DENOMINATOR
 from planner.deployment.laws.levels import Levels
-from planner.deployment.laws.output import (
-    HashingLaw,
-    ResponseLaw,
-    SamplingLaw,
-    SignLaw,
-    SubsetLaw,
-    UnaryLaw,
-)
+from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
 from planner.deployment.parameters import Parameters
-from planner.deployment.reports import Key
+from planner.deployment.reports.batch import Key
 from planner.errors import FileError, InputError
 from planner.estimates import Estimates
 from planner.files import replace_file
@@ -44,7 +38,6 @@ from planner.table import UnaryTable
 
 __all__ = ["COLUMNS", "TABLE_SUFFIXES", "estimates_table", "write_table"]
 
-_GRID = 2**32
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
     [
@@ -138,8 +131,6 @@ def _table(question: QuestionParameters, aggregate: Aggregate, confidence: float
         estimates = _padded(law).estimate(_items_only(aggregate, law.levels.total))
         processed = estimates.clipped()
         return _counts(question.name, law.levels, estimates, processed, confidence)
-    if not isinstance(law, UnaryLaw | ResponseLaw | HashingLaw | SubsetLaw):
-        raise InputError("mechanism", question.mechanism, "one that has an estimator")
     constants = law.estimator()
     offsets = np.repeat(constants["offsets"], law.levels.item_counts)
     slopes = np.repeat(constants["slopes"], law.levels.item_counts)
@@ -150,7 +141,7 @@ def _table(question: QuestionParameters, aggregate: Aggregate, confidence: float
 def _padded(law: UnaryLaw) -> PaddedUnaryMechanism:
     """The mechanism with exactly these integers: doubles hold multiples of 2^-32 exactly."""
     policy = PrivacyPolicy(law.levels.epsilons, law.levels.item_counts, "min")
-    a, b = np.array(law.a) / _GRID, np.array(law.b) / _GRID
+    a, b = np.array(law.a) / DENOMINATOR, np.array(law.b) / DENOMINATOR
     return PaddedUnaryMechanism(
         UnaryMechanism(UnaryTable(policy, a, b, "opt0", "deployed")), law.padding_length
     )
@@ -171,8 +162,8 @@ def _counts(
 
 
 def _sampled(name: str, law: SamplingLaw, aggregate: Aggregate, confidence: float) -> pa.Table:
-    decoys = [decoy / _GRID for decoy in law.decoys]
-    shares = law.sampling / _GRID, law.zero / _GRID, decoys
+    decoys = [decoy / DENOMINATOR for decoy in law.decoys]
+    shares = law.sampling / DENOMINATOR, law.zero / DENOMINATOR, decoys
     mechanism = SamplingPrivacy(*shares, everyone_has_value=law.everyone_has_value)
     estimates = mechanism.estimate(aggregate)
     limits = mechanism.intervals(aggregate, confidence)
@@ -185,7 +176,7 @@ def _sampled(name: str, law: SamplingLaw, aggregate: Aggregate, confidence: floa
 
 def _numeric(name: str, law: SignLaw, aggregate: Aggregate, confidence: float) -> pa.Table:
     # The budget at which the mechanism draws with exactly this "low".
-    epsilon = log((_GRID - (law.low - 0.5)) / (law.low - 0.5))
+    epsilon = log((DENOMINATOR - (law.low - 0.5)) / (law.low - 0.5))
     domain = NumericDomain(law.lower, law.upper, law.yes_no)
     estimates = BiSampleMD(epsilon, domain).estimate(aggregate, confidence)
     wanted = {

@@ -21,7 +21,8 @@ from planner.deployment.document.canonical import (
     parse_document,
     read_document,
 )
-from planner.deployment.document.questions import QuestionParameters, Strict, Text
+from planner.deployment.document.parts import Strict, Text
+from planner.deployment.document.questions import QuestionParameters
 from planner.deployment.document.version1 import upgrade
 from planner.errors import FileError, InputError
 from planner.files import replace_file

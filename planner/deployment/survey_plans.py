@@ -15,9 +15,10 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
-from planner.planning.whole_survey import PlannedQuestion, WholePlan, plan_whole_survey
+from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 from planner.prediction import plain_rivals
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 
 __all__ = [
     "DEPLOYABLE",
@@ -77,19 +78,14 @@ def plan_survey_with(survey: Survey, ledger: str | None = None) -> SurveyPlan:
 
 def mechanism_choices(question: Question) -> list[str]:
     """Mechanisms that a question can be deployed with, by name; the first is the plan's."""
+    unary = ("opt0", "opt1", "opt2", "rappor", "oue")
     if question.kind == "item-set":
-        return ["opt0", "opt1", "opt2", "rappor", "oue"]
+        return list(unary)
     if question.kind != "categorical":
         return ["opt0"]
     items = sum(level.item_count for level in question.levels)
     plain = plain_rivals(question.policy) if 2 <= items <= _MOST_RIVAL_ITEMS else {}
-    return [
-        "opt0",
-        "opt1",
-        "opt2",
-        *(name for name in ("rappor", "oue") if name not in plain),
-        *plain,
-    ]
+    return list(dict.fromkeys((*unary, *plain)))
 
 
 def deployable_files(plan: SurveyPlan, chosen: Mapping[str, str]) -> dict[str, Parameters]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from planner.deployment.client import encoders_of
 from planner.deployment.drawing.encoders import Encoder, SamplingEncoder
-from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
+from planner.deployment.laws.output import Law, SamplingLaw, SignLaw, UnaryLaw
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 
@@ -59,10 +59,9 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
         for i, answer in enumerate(_answers(question.law)):
             for prefix in _PREFIXES:
                 seed = f"{question.name} {i} {prefix.hex()}"
-                rounds = (1, 2) if isinstance(encoder, SamplingEncoder) else (None,)
                 vectors += [
                     _vector(question.name, encoder, answer, prefix, seed, number)
-                    for number in rounds
+                    for number in encoder.rounds
                 ]
     return {
         "format": VECTOR_FORMAT,
@@ -109,7 +108,7 @@ def _vector(
     return vector | {"report": report.hex()}
 
 
-def _answers(law: Any) -> Iterator[Any]:
+def _answers(law: Law) -> Iterator[Any]:
     if isinstance(law, SignLaw):
         yield from (law.lower, law.upper, None)
         if not law.yes_no:

@@ -16,24 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.mechanisms.grid import GRID, GRID_BITS
 from planner.mechanisms.packed import pack, unpack, words_for
 
-__all__ = ["GRID", "GRID_BITS", "BernoulliRows", "thresholds_above", "thresholds_below"]
+__all__ = ["BernoulliRows"]
 
-GRID_BITS = 32
-GRID = 2**GRID_BITS
 _FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
 _REST = GRID_BITS - _FIRST - _SECOND
-
-
-def thresholds_below(probabilities: ArrayLike) -> NDArray[np.int64]:
-    """The largest integers ``k`` with ``k / 2^32 <= probability``."""
-    return np.floor(np.asarray(probabilities, dtype=np.float64) * GRID).astype(np.int64)
-
-
-def thresholds_above(probabilities: ArrayLike) -> NDArray[np.int64]:
-    """The smallest integers ``k`` with ``k / 2^32 >= probability``."""
-    return np.ceil(np.asarray(probabilities, dtype=np.float64) * GRID).astype(np.int64)
 
 
 class BernoulliRows:

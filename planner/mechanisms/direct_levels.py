@@ -12,12 +12,12 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import levels_of_items
 from planner.policy import PrivacyPolicy
 
 __all__ = ["DirectEncoding"]
 
-_GRID = 2**32
 _WEIGHTS = 2.0**50  # total of the integer weights, about: fine enough, and exact in doubles
 
 
@@ -73,7 +73,7 @@ class DirectEncoding(FrequencyMechanism):
         weights = np.ceil(_WEIGHTS / gain / shares.sum()).astype(np.int64)
         total = int(weights @ policy.item_counts)
         odds = float(np.min(gain * weights)) / total  # largest d / (1 - d) that keeps all rows
-        truth = floor(odds / (1 + odds) * _GRID * (1 - 1e-14))  # doubles err by less than that
+        truth = floor(odds / (1 + odds) * GRID * (1 - 1e-14))  # doubles err by less than that
         if truth < 1:
             allowed = f"large enough for {total} items on a grid of 2^-32"
             raise InputError("epsilons", policy.epsilons.tolist(), allowed, "Raise them.")
@@ -88,7 +88,7 @@ class DirectEncoding(FrequencyMechanism):
     @property
     def d(self) -> float:
         """Probability of reporting the truth outright, as really drawn."""
-        return self._truth / _GRID
+        return self._truth / GRID
 
     @property
     def a(self) -> NDArray[np.float64]:
@@ -104,7 +104,7 @@ class DirectEncoding(FrequencyMechanism):
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Reported item numbers, int64, shape ``(n,)``."""
         true = inputs.item_numbers(values, self.items)
-        coin = inputs.generator(rng).integers(_GRID, size=true.size, dtype=np.uint64)
+        coin = inputs.generator(rng).integers(GRID, size=true.size, dtype=np.uint64)
         ends = np.cumsum(self._weights[self.level_of])
         other = np.searchsorted(ends, rng.integers(ends[-1], size=true.size), side="right")
         return np.where(coin < np.uint64(self._truth), true, other)

@@ -20,11 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.grid import GRID
 from planner.numeric_domain import NumericDomain
 from planner.numeric_estimates import NumericEstimates
 
 __all__ = [
-    "GRID",
     "NumericDomain",
     "NumericMechanism",
     "NumericVariance",
@@ -33,7 +33,6 @@ __all__ = [
     "nobody_answered",
 ]
 
-GRID = 2**32
 _CHUNK = 2**15  # users at a time: a dozen temporaries stay in the processor's cache
 _MIN_EPSILON = 1e-4
 

@@ -14,7 +14,7 @@ from planner.errors import InputError, VerificationError
 from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bernoulli import GRID
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import ROUNDING, UnaryMechanism, draw_reports, unary_law

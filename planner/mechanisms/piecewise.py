@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism
-from planner.mechanisms.numeric import GRID, SignCoin
+from planner.mechanisms.grid import GRID
+from planner.mechanisms.numeric import SignCoin
 
 __all__ = [
     "CELLS",

@@ -14,11 +14,11 @@ from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.binomial_size import binomial_size_limits
+from planner.mechanisms.grid import GRID
 
 __all__ = ["VIEWS", "SamplingPrivacy"]
 
 VIEWS = ("linkable", "round-two")
-_GRID = 2**32
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +95,16 @@ class SamplingPrivacy:
         if zero == 0 and not self.everyone_has_value:
             remedy = "Without it a person seen at 0 in round two has none of the values."
             raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
-        units = [ceil(decoy * _GRID) for decoy in decoys]
-        others = ceil(zero * _GRID) + sum(units)
-        sampled = min(floor(sampling * _GRID), _GRID - others)
+        units = [ceil(decoy * GRID) for decoy in decoys]
+        others = ceil(zero * GRID) + sum(units)
+        sampled = min(floor(sampling * GRID), GRID - others)
         if sampled < 1:
             allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
             raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
         set_field = object.__setattr__
-        set_field(self, "sampling", sampled / _GRID)
-        set_field(self, "zero", (_GRID - sum(units) - sampled) / _GRID)
-        set_field(self, "decoys", tuple(unit / _GRID for unit in units))
+        set_field(self, "sampling", sampled / GRID)
+        set_field(self, "zero", (GRID - sum(units) - sampled) / GRID)
+        set_field(self, "decoys", tuple(unit / GRID for unit in units))
 
     @property
     def items(self) -> int:
@@ -119,9 +119,9 @@ class SamplingPrivacy:
         if self.everyone_has_value and answers.min() == 0:
             first = int(answers.argmin())
             raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}")
-        cells = np.array([self.zero, *self.decoys]) * _GRID  # whole numbers: exact
+        cells = np.array([self.zero, *self.decoys]) * GRID  # whole numbers: exact
         edges = np.cumsum(cells).astype(np.uint64)
-        die = inputs.generator(rng).integers(_GRID, size=answers.size, dtype=np.uint64)
+        die = inputs.generator(rng).integers(GRID, size=answers.size, dtype=np.uint64)
         face = np.searchsorted(edges, die, side="right")
         sampled = face == self.items
         return np.stack([np.where(sampled, 0, face), np.where(sampled, answers, face)], axis=1)

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bernoulli import GRID
 from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 
 __all__ = ["SubsetSelection"]

@@ -12,14 +12,10 @@ from planner import logodds
 from planner.errors import InputError, VerificationError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bernoulli import (
-    GRID,
-    BernoulliRows,
-    thresholds_above,
-    thresholds_below,
-)
+from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable

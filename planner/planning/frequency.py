@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.objective import Objective
 from planner.planning.relax import Relaxation, relaxations
 from planner.solvers import BASELINES, baseline, solve
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.table import UnaryTable
 
 __all__ = ["Plan", "QuestionPlan", "Relaxation", "plan_question", "plan_survey"]
@@ -49,7 +49,7 @@ def plan_survey(survey: Survey, model: str = "opt0", relax_by: float = 0.1) -> P
 
     Examples
     --------
-    >>> from planner.survey.questions import Level
+    >>> from planner.survey import Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> plan = plan_survey(Survey("health", 1000, (Question("diagnosis", levels),)))
     >>> sorted(plan.questions[0].alternatives)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.errors import InputError
-from planner.planning.relax import scaled
+from planner.planning.budgets import largest_budgets, scaled
+from planner.planning.inputs import positive_numbers, whole_number
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
 from planner.table import UnaryTable
@@ -77,9 +77,11 @@ def frontier(
     >>> np.square(curve.total_error * 100).round(3).tolist()  # theory: per user
     [1015.294, 239.723, 48.49]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
-    chosen = usual_scales(policy) if scales is None else _checked(policy, scales)
+    whole_number("users", users)
+    if scales is None:
+        chosen = usual_scales(policy)
+    else:
+        chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     tables = _solved(policy, chosen, model)
     return Frontier(
         chosen,
@@ -92,7 +94,7 @@ def frontier(
 
 def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     """Scales from a quarter to four times the budgets, evenly spaced in their logarithm."""
-    top = min(4.0, MAX_EPSILON / _largest(policy))
+    top = min(4.0, _largest_scale(policy))
     return np.geomspace(min(0.25, top / 16), top, points)
 
 
@@ -105,18 +107,5 @@ def _solved(policy: PrivacyPolicy, scales: Array, model: str) -> list[UnaryTable
     return tables
 
 
-def _checked(policy: PrivacyPolicy, scales: ArrayLike) -> Array:
-    chosen = np.sort(np.atleast_1d(np.asarray(scales, dtype=np.float64)))
-    top = MAX_EPSILON / _largest(policy)
-    for value in chosen[~((chosen > 0) & (chosen <= top))]:
-        raise InputError("scales", float(value), f"above 0 and at most {top:.6g}")
-    if chosen.ndim != 1 or chosen.size == 0:
-        raise InputError("scales", scales, "a list of one or more factors")
-    return chosen
-
-
-def _largest(policy: PrivacyPolicy) -> float:
-    budgets = policy.epsilons
-    if not isinstance(policy.rule, str):
-        budgets = np.append(budgets, policy.rule[np.isfinite(policy.rule)])
-    return float(budgets.max())
+def _largest_scale(policy: PrivacyPolicy) -> float:
+    return float(MAX_EPSILON / largest_budgets(policy).max())

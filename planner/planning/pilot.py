@@ -13,7 +13,7 @@ from planner.datasets import read_transactions
 from planner.errors import FileError, InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.set_model import PilotFile, SetModel, SetMoments
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["PilotSets", "set_model_of"]
 

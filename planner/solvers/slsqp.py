@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -24,46 +26,14 @@ def solve_slsqp(program: Program) -> Array:
     ConvergenceError
         SLSQP stopped before it converged.
     """
-    start = program.model.start(program.policy)
-    rows = program.model.rows(program.policy, start)
-    t, size = start.shape[1], start.size
-    unit = abs(program.value(start))
-    extra = rows.matrix.shape[1] - size
-    step = np.concatenate([start.ravel(), np.full(extra, start.max())])
-    privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
-    levels = np.arange(t)
-
-    def shape(u: Array) -> Array:
-        return start * u[:size].reshape(start.shape)
-
-    def value(u: Array) -> tuple[float, Array]:
-        total, _, slope, _ = program.pieces(shape(u))
-        gradient = np.zeros(u.size)
-        gradient[:size] = (slope * start).ravel() / unit
-        gradient[-1] = 1.0
-        return total / unit + u[-1], gradient
-
-    def room(u: Array) -> Array:
-        _, branches, _, _ = program.pieces(shape(u))
-        return np.concatenate([u[-1] - branches / unit, rows.limit - privacy @ u])
-
-    def room_slope(u: Array) -> Array:
-        _, _, _, own = program.pieces(shape(u))
-        planes = np.zeros((t, u.size))
-        for c in range(len(start)):
-            planes[levels, c * t + levels] = -own[c] * start[c] / unit
-        planes[:, -1] = 1.0
-        return np.concatenate([planes, -privacy])
-
-    first = np.concatenate([np.ones(size + extra), [program.pieces(start)[1].max() / unit]])
-    free = [(None, None)] * (extra + 1)
+    problem = _Formulation.of(program)
     answer = minimize(
-        value,
-        first,
+        problem.value,
+        problem.first(),
         jac=True,
         method="SLSQP",
-        bounds=[(1e-9, None)] * size + free,
-        constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
+        bounds=[(1e-9, None)] * problem.start.size + [(None, None)] * (problem.extra + 1),
+        constraints=[{"type": "ineq", "fun": problem.room, "jac": problem.room_slope}],
         options={"ftol": 1e-15, "maxiter": 2000},
     )
     # Mode 8: no descent left at machine precision. The certificate decides whether it is optimal.
@@ -71,4 +41,63 @@ def solve_slsqp(program: Program) -> Array:
         raise ConvergenceError(
             f"SLSQP stopped early: {answer.message}", 'Use method="reduced" or method="conic".'
         )
-    return shape(answer.x)
+    return problem.coordinates(answer.x)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Formulation:
+    """The program over ``u = (v / start, auxiliaries, z)``; ``unit * z`` bounds the maximum.
+
+    All entries of ``u`` are near 1, as SLSQP wants them; ``privacy @ u <= limit``.
+    """
+
+    program: Program
+    start: Array
+    privacy: Array
+    limit: Array
+    unit: float
+
+    @classmethod
+    def of(cls, program: Program) -> _Formulation:
+        start = program.model.start(program.policy)
+        rows = program.model.rows(program.policy, start)
+        extra = rows.matrix.shape[1] - start.size
+        step = np.concatenate([start.ravel(), np.full(extra, start.max())])
+        privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
+        return cls(program, start, privacy, rows.limit, abs(program.value(start)))
+
+    @property
+    def extra(self) -> int:
+        """Number of auxiliaries."""
+        return self.privacy.shape[1] - self.start.size - 1
+
+    def first(self) -> Array:
+        """The start, with the smallest ``z`` that bounds its branches."""
+        largest = self.program.pieces(self.start)[1].max()
+        return np.append(np.ones(self.start.size + self.extra), largest / self.unit)
+
+    def coordinates(self, u: Array) -> Array:
+        return self.start * u[: self.start.size].reshape(self.start.shape)
+
+    def value(self, u: Array) -> tuple[float, Array]:
+        """The objective in units of the start's, and its gradient."""
+        total, _, slope, _ = self.program.pieces(self.coordinates(u))
+        gradient = np.zeros(u.size)
+        gradient[: self.start.size] = (slope * self.start).ravel() / self.unit
+        gradient[-1] = 1.0
+        return total / self.unit + u[-1], gradient
+
+    def room(self, u: Array) -> Array:
+        """Not negative where ``z`` bounds every branch and all privacy rows are kept."""
+        _, branches, _, _ = self.program.pieces(self.coordinates(u))
+        return np.concatenate([u[-1] - branches / self.unit, self.limit - self.privacy @ u])
+
+    def room_slope(self, u: Array) -> Array:
+        """The Jacobian of ``room``."""
+        _, _, _, own = self.program.pieces(self.coordinates(u))
+        c, t = self.start.shape
+        planes = np.zeros((t, u.size))
+        for k in range(c):
+            planes[np.arange(t), k * t + np.arange(t)] = -own[k] * self.start[k] / self.unit
+        planes[:, -1] = 1.0
+        return np.concatenate([planes, -self.privacy])

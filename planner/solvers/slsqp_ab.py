@@ -6,6 +6,8 @@ answer may break a pair's budget slightly, so it is repaired before it is return
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
@@ -23,7 +25,7 @@ _CLOSE = 1e-4  # a - b stays above this while searching; the error is infinite a
 _SEED = 20200421  # the starts are part of the method: the same policy gives the same answer
 
 
-def solve_slsqp_ab(program: Program, *, box: bool = False, starts: int = 5) -> Array:
+def solve_slsqp_ab(program: Program, *, box: bool, starts: int) -> Array:
     """Minimise by SLSQP over ``(a, b)`` from several starts; best repaired answer in (s, w).
 
     Parameters
@@ -62,55 +64,80 @@ def solve_slsqp_ab(program: Program, *, box: bool = False, starts: int = 5) -> A
     return min(answers, key=program.value)
 
 
-def _minimise(program: Program, start: Array, box: bool) -> Array | None:
-    t = start.shape[1]
-    noise_sum, _, _, signal_max = program.coefficients
-    odds = np.exp(program.policy.bounds())
-    i, j = np.nonzero(np.isfinite(odds))
-    odds = odds[i, j]
-    pairs = np.arange(i.size)
-    unit = float(noise_sum @ logodds.noise_from_probabilities(*start))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Formulation:
+    """Eq. 9 over ``x = (a, b, z)``, where ``unit * z`` bounds the largest signal term.
 
-    def value(x: Array) -> tuple[float, Array]:
-        a, b = x[:t], x[t:-1]
-        gap = np.maximum(a - b, _CLOSE)
+    ``pairs`` are the indices ``(i, j)`` with a finite budget and ``odds`` is ``e^r_ij`` of each.
+    """
+
+    noise_sum: Array
+    signal_max: Array
+    pairs: tuple[NDArray[np.intp], NDArray[np.intp]]
+    odds: Array
+    unit: float
+
+    @classmethod
+    def of(cls, program: Program, start: Array) -> _Formulation:
+        noise_sum, _, _, signal_max = program.coefficients
+        odds = np.exp(program.policy.bounds())
+        i, j = np.nonzero(np.isfinite(odds))
+        unit = float(noise_sum @ logodds.noise_from_probabilities(*start))
+        return cls(noise_sum, signal_max, (i, j), odds[i, j], unit)
+
+    def value(self, x: Array) -> tuple[float, Array]:
+        """The error in units of the start's, and its gradient."""
+        _, b, gap = self._split(x)
         noise = b * (1 - b) / gap**2
         slope_a = -2 * noise / gap
         slope_b = (1 - 2 * b) / gap**2 + 2 * noise / gap
-        gradient = np.concatenate([noise_sum * slope_a, noise_sum * slope_b, [unit]])
-        return float(noise_sum @ noise) / unit + x[-1], gradient / unit
+        gradient = np.concatenate([self.noise_sum * slope_a, self.noise_sum * slope_b, [self.unit]])
+        return float(self.noise_sum @ noise) / self.unit + x[-1], gradient / self.unit
 
-    def room(x: Array) -> Array:
-        a, b = x[:t], x[t:-1]
-        branches = signal_max * (1 - a - b) / np.maximum(a - b, _CLOSE) / unit
-        privacy = odds * b[i] * (1 - a[j]) - a[i] * (1 - b[j])
-        return np.concatenate([x[-1] - branches, privacy, a - b - _CLOSE])
+    def room(self, x: Array) -> Array:
+        """Not negative where ``z`` bounds the signals, all pairs keep their budgets, ``a > b``."""
+        a, b, gap = self._split(x)
+        i, j = self.pairs
+        signals = self.signal_max * (1 - a - b) / gap / self.unit
+        privacy = self.odds * b[i] * (1 - a[j]) - a[i] * (1 - b[j])
+        return np.concatenate([x[-1] - signals, privacy, a - b - _CLOSE])
 
-    def room_slope(x: Array) -> Array:
-        a, b = x[:t], x[t:-1]
-        gap = np.maximum(a - b, _CLOSE)
+    def room_slope(self, x: Array) -> Array:
+        """The Jacobian of ``room``."""
+        a, b, gap = self._split(x)
+        i, j = self.pairs
+        t, level, privacy = a.size, np.arange(a.size), a.size + np.arange(i.size)
+        apart = t + i.size + level
         slope = np.zeros((2 * t + i.size, 2 * t + 1))
-        level = np.arange(t)
-        slope[t + i.size + level, level] = 1.0
-        slope[t + i.size + level, t + level] = -1.0
-        slope[level, level] = signal_max * (1 - 2 * b) / gap**2 / unit
-        slope[level, t + level] = -signal_max * (1 - 2 * a) / gap**2 / unit
-        slope[:t, -1] = 1.0
-        np.add.at(slope, (t + pairs, i), -(1 - b[j]))
-        np.add.at(slope, (t + pairs, j), -odds * b[i])
-        np.add.at(slope, (t + pairs, t + i), odds * (1 - a[j]))
-        np.add.at(slope, (t + pairs, t + j), a[i])
+        slope[level, level] = self.signal_max * (1 - 2 * b) / gap**2 / self.unit
+        slope[level, t + level] = -self.signal_max * (1 - 2 * a) / gap**2 / self.unit
+        slope[level, -1] = 1.0
+        np.add.at(slope, (privacy, i), -(1 - b[j]))
+        np.add.at(slope, (privacy, j), -self.odds * b[i])
+        np.add.at(slope, (privacy, t + i), self.odds * (1 - a[j]))
+        np.add.at(slope, (privacy, t + j), a[i])
+        slope[apart, level] = 1.0
+        slope[apart, t + level] = -1.0
         return slope
 
+    def _split(self, x: Array) -> tuple[Array, Array, Array]:
+        t = self.noise_sum.size
+        a, b = x[:t], x[t:-1]
+        return a, b, np.maximum(a - b, _CLOSE)
+
+
+def _minimise(program: Program, start: Array, box: bool) -> Array | None:
+    t = start.shape[1]
+    problem = _Formulation.of(program, start)
     low, middle, high = _EDGE, 0.5, 1 - _EDGE
     bounds_a, bounds_b = ((middle, high), (low, middle)) if box else ((low, high), (low, high))
     answer = minimize(
-        value,
+        problem.value,
         np.append(start.ravel(), 0.0),
         jac=True,
         method="SLSQP",
         bounds=[bounds_a] * t + [bounds_b] * t + [(None, None)],
-        constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
+        constraints=[{"type": "ineq", "fun": problem.room, "jac": problem.room_slope}],
         options={"ftol": 1e-14, "maxiter": 1000},
     )
     if answer.status not in (0, 8):  # 8: no descent left at machine precision
@@ -121,7 +148,7 @@ def _minimise(program: Program, start: Array, box: bool) -> Array | None:
 def _repaired(program: Program, table: Array, box: bool) -> Array | None:
     """The answer in (s, w), with every a lowered and b raised until all pairs keep their budget."""
     low, high = (0.5, 0.5) if box else (0.0, 1.0)
-    for share in np.concatenate([[0.0], np.logspace(-16, -1, 61)]):
+    for share in np.append(0.0, np.logspace(-16, -1, 61)):
         step = share * (table[0] - table[1])
         a, b = np.maximum(table[0] - step, low), np.minimum(table[1] + step, high)
         if not ((b > 0) & (b < a) & (a < 1)).all():

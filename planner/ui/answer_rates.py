@@ -7,7 +7,7 @@ import streamlit as st
 
 from planner.charts.answer_rate import answer_rate_figure, error_figure
 from planner.planning.answer_rate.plan import AnswerRatePlan
-from planner.preference_file import read_preferences
+from planner.preferences import read_preferences
 from planner.ui import show, uploads
 from planner.ui.draft.numeric import MODELS, NumericDraft
 from planner.ui.fields import kept, kept_choice

@@ -7,10 +7,10 @@ import streamlit as st
 
 from planner.charts.levels import budget_figure, level_error_figure
 from planner.charts.plans import frontier_figure, padding_figure
-from planner.palette import BLUE, GREY, SKY
+from planner.charts.style import BLUE, GREY, SKY
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import show
 from planner.ui.inverse import show_inverse
 from planner.ui.results import Answer, answer, error_curve, root

@@ -20,9 +20,9 @@ from planner.deployment.survey_plans import (
     plan_survey_with,
 )
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey import WholePlan
+from planner.planning.whole_survey.plan import WholePlan
 from planner.report import report_html
-from planner.survey.questions import Survey
+from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui import show
 from planner.ui.promises import costs, promises

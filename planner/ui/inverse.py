@@ -6,7 +6,7 @@ import copy
 
 import streamlit as st
 
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells, show
 from planner.ui.draft.categorical import CategoricalDraft

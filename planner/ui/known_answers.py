@@ -12,7 +12,7 @@ import streamlit as st
 
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import cells, uploads
 from planner.ui.fields import kept, kept_choice
 from planner.ui.questions import answer_names

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.survey_plans import SurveyPlan
-from planner.planning.whole_survey import PlannedQuestion, Spending
+from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.spending import Spending
 from planner.policy import PrivacyPolicy
 from planner.ui.show import magnitude_up, rounded_up
 

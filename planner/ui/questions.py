@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import streamlit as st
 
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import show
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.parts import QuestionDraft

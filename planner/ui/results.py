@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
-from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier
+from planner.planning.mechanism_choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
-from planner.planning.question_blocks import padding_of
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
-from planner.planning.targets import BudgetAnswer, smallest_budgets
+from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
+from planner.planning.whole_survey.left_open import padding_of
 from planner.policy import MAX_EPSILON
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.target import Target
 from planner.ui.workers import compute
 

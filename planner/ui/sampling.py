@@ -9,10 +9,10 @@ import streamlit as st
 
 from planner.charts import sampling as charts
 from planner.mechanisms.coins import TwoCoinResponse
+from planner.planning.sampling.design import error_grid, smallest_budget
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import error_grid, smallest_budget
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import cells, show
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.fields import edit_rows, kept, kept_choice

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from planner.deployment.survey_plans import plan_survey_with
-from planner.planning.compare import ComparedRow, compare_plans
-from planner.survey.questions import Survey
+from planner.planning.whole_survey.compare import ComparedRow, compare_plans
+from planner.survey import Survey
 from planner.ui import show
 from planner.ui.draft.survey import Built
 from planner.ui.state import replace_draft, session

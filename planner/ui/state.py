@@ -10,8 +10,8 @@ from importlib import resources
 
 import streamlit as st
 
+from planner.survey import Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Survey
 from planner.ui import cells
 from planner.ui.draft.survey import Built, SurveyDraft
 

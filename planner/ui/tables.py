@@ -18,7 +18,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import ArrayLike
 
-from planner.palette import BLUE, RED
+from planner.charts.style import BLUE, RED
 
 __all__ = ["STYLE", "Bars", "show_table"]
 

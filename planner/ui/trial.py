@@ -9,9 +9,9 @@ import streamlit as st
 
 from planner.charts.simulation import simulation_figure
 from planner.datasets import Answers
-from planner.planning.choice import NAMES
+from planner.planning.mechanism_choice import NAMES
 from planner.simulate import Simulated, assign_levels, build_mechanisms, simulate
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.ui import cells, show
 from planner.ui.fields import kept
 from planner.ui.known_answers import known_answers

@@ -7,11 +7,11 @@ import copy
 import numpy as np
 import streamlit as st
 
+from planner.charts.style import BLUE, ORANGE
 from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
-from planner.palette import BLUE, ORANGE
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.whole_survey import WholePlan
+from planner.planning.whole_survey.plan import WholePlan
 from planner.ui import show, uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft

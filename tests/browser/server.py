@@ -9,23 +9,34 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+OF_THE_CHECKOUT = (
+    *(sys.executable, "-c", "from planner.cli import main; main()"),
+    *("app", "--no-browser", "--port"),
+)
+QUIET = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
 
 
 @contextmanager
-def running_app(log: Path) -> Iterator[str]:
-    """Start the app, wait until it is healthy, give its address, and end it."""
+def running_app(
+    log: Path, command: Sequence[str] = OF_THE_CHECKOUT, folder: Path = ROOT
+) -> Iterator[str]:
+    """Start the app, wait until it is healthy, give its address, and end it.
+
+    The port is added to the command as its last word.
+    """
     port = _free_port()
-    command = [sys.executable, "-c", "from planner.cli import main; main()"]
-    command += ["app", "--port", str(port), "--no-browser"]
-    quiet = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=os.environ | quiet
+            [*command, str(port)],
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | QUIET,
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)

@@ -1,65 +1,21 @@
 """Parameters with every mechanism, and small report files."""
 
+import csv
 import json
 import os
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from planner import Level, Question, Survey, solve
-from planner.deployment.building import parameters_from_mechanisms
-from planner.deployment.document.canonical import content_hash
+from planner.deployment.building import parameters_from_mechanisms, parameters_from_plan
+from planner.deployment.bulk import perturb_file
+from planner.deployment.client import encoders_of
 from planner.deployment.parameters import write_parameters
-from planner.mechanisms.bisample import BiSampleMD
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.hashing import OptimizedLocalHashing
-from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.subset import SubsetSelection
-from planner.mechanisms.unary import UnaryMechanism
-from planner.numeric_domain import NumericDomain
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.survey.questions import Numeric, Sampling
-
-FILES = Path(__file__).parent / "files"
-LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
-MATRIX = ((1.0, 3.0), (3.0, 2.0))
-
-
-def every_mechanism():
-    """A survey, and a mechanism for each of its questions; as many as there are kinds."""
-    rules = {"idue": "min", "avg": "avg", "matrix": MATRIX}
-    names = [*rules, "rappor", "oue", "sets", "grr", "olh", "subset"]
-    questions = [Question(name, LEVELS, rules.get(name, "min")) for name in names]
-    ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
-    questions += [
-        Question("age", (), kind="numeric", numeric=Numeric(ages)),
-        Question("yes", (), kind="numeric", numeric=Numeric(yes)),
-        Question(
-            "sampled",
-            (
-                Level("a", 1.0, ("u", "v"), yes_counts=(10, 20)),
-                Level("b", 1.5, ("w",), yes_counts=(30,)),
-            ),
-            kind="sampled-choice",
-            sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
-        ),
-    ]
-    survey = Survey("every mechanism", 1000, tuple(questions))
-    tables = {question.name: solve(question.policy) for question in questions[:3]}
-    mechanisms = tables | {
-        "rappor": UnaryMechanism.rappor(1.0, 5),
-        "oue": UnaryMechanism.oue(1.0, 5),
-        "sets": PaddedUnaryMechanism(UnaryMechanism(tables["idue"]), 3),
-        "grr": GeneralizedRandomizedResponse(1.0, 5),
-        "olh": OptimizedLocalHashing(1.0, 5),
-        "subset": SubsetSelection(1.0, 5),
-        "age": BiSampleMD(2.0, ages),
-        "yes": BiSampleMD(1.0, yes),
-        "sampled": plan_sampling_survey(survey)["sampled"],
-    }
-    return survey, mechanisms
+from planner.planning.frequency import plan_survey
+from tests.deployment.examples import ANSWERS, SMALL, every_mechanism
+from tests.deployment.report_files import counted, draw, write
 
 
 @pytest.fixture(scope="session")
@@ -79,9 +35,9 @@ def document(parameter_file):
     return json.loads(parameter_file.read_text())
 
 
-def sealed(document):
-    """The document with the hash that belongs to it."""
-    return document | {"hash": content_hash(document)}
+@pytest.fixture(scope="session")
+def encoders(document):
+    return encoders_of(document, "parameters")
 
 
 @pytest.fixture(scope="session")
@@ -104,3 +60,38 @@ def node():
     if found is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)("Node.js is not installed")
     return found
+
+
+@pytest.fixture
+def collection(one_question, tmp_path, rng):
+    """Ten files of reports, and their counts."""
+    rows = [draw(one_question, rng, 30 + i) for i in range(10)]
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for i, each in enumerate(rows):
+        write(folder / f"{i}.parquet", one_question, each)
+    return folder, sum(counted(each) for each in rows), sum(map(len, rows))
+
+
+@pytest.fixture(scope="session")
+def small_plan():
+    return plan_survey(SMALL)
+
+
+@pytest.fixture(scope="session")
+def small_parameters(small_plan):
+    return parameters_from_plan(small_plan)
+
+
+@pytest.fixture(scope="session")
+def everything(parameters, tmp_path_factory):
+    """Files of 3,000 people who all give the same answers, and one in four no number."""
+    place = tmp_path_factory.mktemp("everything")
+    with (place / "answers.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, ANSWERS)
+        writer.writeheader()
+        for i in range(3000):
+            writer.writerow(ANSWERS | ({"age": ""} if i % 4 == 0 else {}))
+    written = perturb_file(parameters, place / "answers.csv", place / "reports")
+    assert len(written) == 13
+    return place

@@ -11,15 +11,12 @@ from scipy.stats import chi2, norm
 from typer.testing import CliRunner
 
 from planner.cli import app
-from planner.deployment.bulk import _bernoulli, draw_unary, perturb_file
-from planner.deployment.collector import collect
-from planner.deployment.estimating import estimates_table, write_table
 from planner.deployment.parameters import read_parameters
-from planner.errors import FileError, InputError
-from planner.mechanisms.aggregate import Aggregate
+from planner.errors import InputError
+
+FALSE_ALARM = 1e-6
 
 RETAIL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "retail.dat"
-FALSE_ALARM = 1e-6
 
 
 def command(*words, code=0):
@@ -113,72 +110,6 @@ def _within_prediction(parameters, table, truth, estimate):
     assert abs(spread - 1).max() < 0.1
 
 
-# -- every mechanism through the files ---------------------------------------------------
-
-ANSWERS = {
-    "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "grr": "x", "olh": "cold", "subset": "flu",
-    "age": "53.5", "yes": "1", "sampled": "v",
-}  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def everything(parameters, tmp_path_factory):
-    """Files of 3,000 people who all give the same answers, and one in four no number."""
-    place = tmp_path_factory.mktemp("everything")
-    with (place / "answers.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, ANSWERS)
-        writer.writeheader()
-        for i in range(3000):
-            writer.writerow(ANSWERS | ({"age": ""} if i % 4 == 0 else {}))
-    written = perturb_file(parameters, place / "answers.csv", place / "reports")
-    assert len(written) == 13
-    return place
-
-
-def test_every_mechanism_is_estimated_within_its_intervals(parameters, everything):
-    done = collect(parameters, [everything / "reports"])
-    assert not done.quarantined
-    assert not done.suspicious
-    rows = estimates_table(parameters, done.sums, confidence=1 - 1e-7).to_pylist()
-    assert {row["question"] for row in rows} == set(ANSWERS)
-    numbers = {
-        ("age", "mean"): 53.5, ("age", "missing rate"): 0.25, ("age", "total"): 53.5 * 2250,
-        ("yes", "mean"): 1.0, ("yes", "missing rate"): 0.0, ("yes", "total"): 3000.0,
-        ("yes", "frequency"): 1.0,
-    }  # fmt: skip
-    for row in rows:
-        key = (row["question"], row["answer"])
-        held = row["answer"] in ANSWERS[row["question"]].split(";")
-        truth = numbers.get(key, 3000.0 if held else 0.0)
-        assert row["lower"] - 1e-9 <= truth <= row["upper"] + 1e-9, row
-        assert row["users"] == 3000
-
-
-def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
-    import pandas
-
-    table = estimates_table(parameters, collect(parameters, [everything / "reports"]).sums)
-    for suffix, read in (
-        ("parquet", pandas.read_parquet), ("csv", pandas.read_csv), ("json", pandas.read_json),
-    ):  # fmt: skip
-        write_table(tmp_path / f"e.{suffix}", table)
-        frame = read(tmp_path / f"e.{suffix}")
-        assert list(frame.columns) == table.column_names
-        np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
-    with pytest.raises(FileError, match="ends in none of"):
-        write_table(tmp_path / "e.xlsx", table)
-
-
-def test_rounds_that_do_not_fit(parameters, everything):
-    folder = everything / "reports"
-    first = folder / "question-12-round-1.parquet"
-    with pytest.raises(InputError, match="equally many"):
-        estimates_table(parameters, collect(parameters, [first]).sums)
-    with pytest.raises(InputError, match="none"):
-        estimates_table(parameters, {})
-
-
 def test_newline_json_by_the_command(parameter_file, everything, tmp_path):
     out = tmp_path / "grr.jsonl"
     words = ("--data", everything / "answers.csv", "--out", out, "--question", "grr")
@@ -188,41 +119,6 @@ def test_newline_json_by_the_command(parameter_file, everything, tmp_path):
     document = json.loads(shown.stdout)
     assert document["reports"] == 3000
     assert document["false_alarm_rate_per_file_and_question"] == 1e-6
-
-
-# -- bulk draws follow the client's law ----------------------------------------------------
-
-
-def test_bulk_bits_are_exact():
-    """All first digits, and at a tie all values around the rest: k of 2^32, counted."""
-    threshold = np.uint32(0x5A_123456)
-
-    def bit(first, rest):
-        played = iter([bytes([first]), np.array([rest], "<u4").tobytes()])
-        return bool(_bernoulli(np.array([threshold]), 1, lambda _: next(played))[0, 0])
-
-    ones = sum(bit(first, 0xFFFFFFFF) * 2**24 for first in range(256) if first != 0x5A)
-    assert ones == 0x5A * 2**24
-    below = [bit(0x5A, rest) for rest in (0, 0x123455, 0x123456, 0xFFFFFF, 0xFF_000000)]
-    assert below == [True, True, False, False, True]  # 0x123456 of the 2^24 rests
-
-
-def test_bulk_reports_follow_the_law(one_question):
-    law, n = one_question.questions[0].law, 30_000
-    true = np.full(n, 2)
-    rows = draw_unary(law, true)
-    counts = np.unpackbits(rows, axis=1, bitorder="little")[:, :40].sum(axis=0)
-    level = np.array(law.levels.level_of())
-    p = np.array(law.b)[level] / 2**32
-    p[2] = law.a[0] / 2**32
-    z = (counts - n * p) / np.sqrt(n * p * (1 - p))
-    limit = norm.isf(FALSE_ALARM / 80)
-    assert abs(z).max() < limit
-    wrong = (counts - n * 1.1 * p) / np.sqrt(n * p * (1 - p))
-    assert abs(wrong).min() > limit  # a near miss shows in every bit
-
-
-# -- the commands refuse in words --------------------------------------------------------
 
 
 def fails(*words):
@@ -299,8 +195,3 @@ def test_schema_and_vectors_commands(parameter_file, tmp_path):
     command("vectors", parameter_file, "--out", tmp_path / "v.json")
     printed = command("vectors", parameter_file).stdout
     assert json.loads(printed) == json.loads((tmp_path / "v.json").read_text())
-
-
-def test_counts_that_no_estimator_takes(parameters):
-    with pytest.raises(InputError, match="counts"):
-        estimates_table(parameters, {("grr", None): Aggregate(3, np.array([1, 2]))})

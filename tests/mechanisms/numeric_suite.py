@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.mechanisms.numeric import GRID
+from planner.mechanisms.grid import GRID
 from planner.numeric_domain import NumericDomain
 from tests.mechanisms.suite import FiniteLawSuite
 

@@ -120,8 +120,9 @@ class MechanismSuite:
 
     def test_bad_reports_are_refused(self) -> None:
         for bad in self.bad_reports():
-            with pytest.raises(InputError, match="must be"):
+            with pytest.raises(InputError, match="must be") as caught:
                 self.mechanism().aggregate(bad)
+            assert "report" in caught.value.argument or "round" in caught.value.argument
 
 
 class FiniteLawSuite(MechanismSuite):

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.mechanisms.bernoulli import GRID, BernoulliRows
+from planner.mechanisms.bernoulli import BernoulliRows
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import bit_counts, pack, unpack
 from tests.mechanisms.decisions import draws_follow, mean_is
 

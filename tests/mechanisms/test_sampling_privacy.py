@@ -233,7 +233,7 @@ def test_intervals_cover_at_least_as_promised(true):
 def test_limits_agree_with_a_search_over_all_sizes():
     from scipy.stats import binom
 
-    seen, sizes = np.arange(0, 31, 5), np.arange(201)
+    seen, sizes = np.arange(70), np.arange(201)
     lower, upper = binomial_size_limits(seen, 0.3, 200, 0.025)
     for d, low, high in zip(seen, lower, upper, strict=True):
         fits = (binom.sf(d - 1, sizes, 0.3) > 0.025) & (binom.cdf(d, sizes, 0.3) > 0.025)
@@ -247,5 +247,12 @@ def test_intervals_of_the_mechanism():
     lower, upper = mechanism.intervals(totals, 0.999)
     assert (lower <= [500, 300, 200]).all()
     assert (upper >= [500, 300, 200]).all()
-    with pytest.raises(InputError, match="confidence"):
-        mechanism.intervals(totals, 1.0)
+    moved = (totals.counts[1] - totals.counts[0])[1:]
+    low, high = binomial_size_limits(moved, 0.5, 1000, 0.0005)
+    assert (lower[1:].tolist(), upper[1:].tolist()) == (low.tolist(), high.tolist())
+    low, high = binomial_size_limits(moved.sum(keepdims=True), 0.5, 1000, 0.0005)
+    assert (lower[0], upper[0]) == (1000 - high[0], 1000 - low[0])  # the rest of the people
+    np.testing.assert_array_equal(mechanism.intervals(totals), mechanism.intervals(totals, 0.95))
+    for confidence in (0.0, 1.0):
+        with pytest.raises(InputError, match="confidence"):
+            mechanism.intervals(totals, confidence)

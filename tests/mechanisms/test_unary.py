@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError, VerificationError
-from planner.mechanisms.bernoulli import GRID
+from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable

@@ -159,6 +159,20 @@ def test_start_ceiling_and_repair(model, rule, seed):
     assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
 
 
+@every_rule
+@given(seed=seeds)
+def test_ceilings(rule, seed):
+    """What a level could reach if its tightest partner gave everything away."""
+    policy = random_policy(np.random.default_rng(seed), 4, rule)
+    tightest = policy.bounds().min(axis=1)
+    for name in ("opt0", "opt1"):
+        ceiling = MODELS[name].ceiling(policy)
+        assert ceiling.shape == (MODELS[name].coordinates, 4)
+        np.testing.assert_allclose(ceiling, np.broadcast_to(tightest, ceiling.shape))
+    (x,) = MODELS["opt2"].ceiling(policy)
+    np.testing.assert_allclose(np.exp(tightest) * (0.5 - x) + 0.5, 1)  # the partner has b = 1/2
+
+
 def test_the_rows_grow_with_t_not_with_its_square():
     for model in MODELS.values():
         for rule, most in (("min", 4), ("avg", 2)):

@@ -12,7 +12,7 @@ from planner.deployment.survey_plans import plan_survey_with
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 from planner.solvers import solve
-from planner.survey.questions import Level, Question, Survey
+from planner.survey import Level, Question, Survey
 from planner.ui.promises import costs, largest_pair_budgets, promises
 
 LEVELS = (Level("a", 1.0, item_count=2), Level("b", 3.0, item_count=4))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.palette import RED
+from planner.charts.style import RED
 from planner.ui.tables import Bars
 from tests.ui.pages import TIMEOUT, tables
 

@@ -1,1 +1,1 @@
-"""From report files to sums: one file at a time, on one processor, on all, or on a cluster."""
+"""From report files to sums: one file at a time, in threads, in processes or on a cluster."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.deployment.reports import Key
+from planner.deployment.reports.batch import Key
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from planner.deployment.collector import Engine, in_order
+from planner.deployment.counting.local import Engine, in_order
 from planner.deployment.counting.one_file import Expected, FileCount
 from planner.errors import InputError
 

@@ -13,10 +13,11 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 
-from planner.deployment.collector import in_order
+from planner.deployment.counting.local import in_order
 from planner.deployment.counting.one_file import Expected, FileCount
 
 __all__ = ["isolated_engine"]
@@ -54,51 +55,50 @@ class _Worker:
     def __init__(self, expected: Expected) -> None:
         self._expected = expected
         self._stopped = False
-        self.process = self._start()
+        self._start()
 
     def count(self, path: Path) -> FileCount:
         """Count a file; a crash refuses it."""
-        process = self.process
-        assert process.stdin is not None  # noqa: S101 - both are pipes
-        assert process.stdout is not None  # noqa: S101
         try:
-            pickle.dump(path, process.stdin)
-            process.stdin.flush()
-            counted: FileCount = pickle.load(process.stdout)  # noqa: S301 - our own worker's
-        except (EOFError, OSError, pickle.UnpicklingError):
-            code = process.wait()
+            self._send(path)
+            counted: FileCount = pickle.load(self._counts)  # noqa: S301 - our own worker's
+        except (EOFError, OSError, ValueError, pickle.UnpicklingError):
+            code = self.process.wait()
             if not self._stopped:
-                self.stop()
-                self._stopped = False
-                self.process = self._start()
+                self._end()
+                self._start()
             cause = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             reason = f"is corrupt: the program that reads it crashed ({cause})"
             return FileCount(path, (-1, -1), refused=reason)
         return counted
 
     def stop(self) -> None:
-        """End the process at once."""
+        """End the process at once, and for good."""
         self._stopped = True
-        self.process.kill()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                try:
-                    pipe.close()
-                except OSError:  # a request that the dead process did not read
-                    continue
-        self.process.wait()
+        self._end()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> None:
         call = [sys.executable, "-m", "planner.deployment.counting.worker"]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
+        self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
             call,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
             start_new_session=True,
         )
-        assert process.stdin is not None  # noqa: S101
-        pickle.dump(self._expected, process.stdin)
-        process.stdin.flush()
-        return process
+        assert self.process.stdin is not None  # noqa: S101 - both are pipes
+        assert self.process.stdout is not None  # noqa: S101
+        self._paths, self._counts = self.process.stdin, self.process.stdout
+        self._send(self._expected)
+
+    def _send(self, message: Expected | Path) -> None:
+        pickle.dump(message, self._paths)
+        self._paths.flush()
+
+    def _end(self) -> None:
+        self.process.kill()
+        for pipe in (self._paths, self._counts):
+            with suppress(OSError):  # a request that the dead process did not read
+                pipe.close()
+        self.process.wait()

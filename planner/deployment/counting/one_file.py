@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from planner.deployment.counting.poisoning import poisoning_signs
 from planner.deployment.counting.tallies import Tallier, Tally
 from planner.deployment.drawing.encoders import encoder_for
-from planner.deployment.laws.output import Law, SamplingLaw
-from planner.deployment.poisoning import poisoning_signs
-from planner.deployment.reports import Key, read_batches
+from planner.deployment.laws.output import Law
+from planner.deployment.reports.batch import Key
+from planner.deployment.reports.reading import read_batches
 from planner.errors import FileError
 
 if TYPE_CHECKING:
@@ -31,10 +32,12 @@ class Expected:
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
         laws = {question.name: question.law for question in parameters.questions}
-        sizes: dict[Key, int] = {}
-        for name, law in laws.items():
-            rounds: tuple[int | None, ...] = (1, 2) if isinstance(law, SamplingLaw) else (None,)
-            sizes |= {(name, number): encoder_for(law).size for number in rounds}
+        encoders = {name: encoder_for(law) for name, law in laws.items()}
+        sizes = {
+            (name, number): encoder.size
+            for name, encoder in encoders.items()
+            for number in encoder.rounds
+        }
         return cls(parameters.hash, laws, sizes)
 
 

@@ -20,14 +20,14 @@ from planner.deployment.laws.output import (
     SubsetLaw,
     UnaryLaw,
 )
+from planner.deployment.reports.batch import Rows
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.packed import BitCounter, check_reports
 
-__all__ = ["Rows", "Tallier", "Tally"]
+__all__ = ["Tallier", "Tally"]
 
-Rows = NDArray[np.uint8]
 _WEIGHED = 2**14  # reports of a batch whose weight is looked at: plenty for its distribution
 
 
@@ -114,8 +114,7 @@ def _bits_of(law: Law) -> int:
 def _cells_of(law: Law) -> int:
     if isinstance(law, SignLaw):
         return 4
-    total: int = law.levels.total  # type: ignore[attr-defined]
-    return total + 1 if isinstance(law, SamplingLaw) else total
+    return law.levels.total + isinstance(law, SamplingLaw)  # one cell for "none of the values"
 
 
 def _check_sizes(words: NDArray[np.uint64], size: int) -> None:
@@ -127,6 +126,4 @@ def _check_sizes(words: NDArray[np.uint64], size: int) -> None:
 def _supports(rows: Rows, law: HashingLaw) -> NDArray[np.int64]:
     # The hash and its support are the mechanism's own; the budget only fixes their number.
     mechanism = OptimizedLocalHashing(log(max(law.values - 1, 1.25)), law.levels.total)
-    if mechanism.values != law.values:
-        raise InputError("values", law.values, f"a number of hash values as {mechanism.values}")
     return mechanism.aggregate(rows.view("<u4").astype(np.uint32)).counts

@@ -144,6 +144,8 @@ def canonical(value: Any) -> bytes:
 
 def _append(value: Any, parts: list[str]) -> None:
     if isinstance(value, dict):
+        if not all(isinstance(key, str) for key in value):
+            raise InputError("a key", "no text", "text, as JSON has no other")
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         for i, key in enumerate(keys):
             parts += (",{"[i == 0], json.dumps(key, ensure_ascii=False), ":")

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from planner.deployment.document.canonical import content_hash
-from planner.deployment.document.questions import (
+from planner.deployment.document.parts import (
     Predicted,
     Rule,
     Strict,
     Text,
     UnaryLevelParameters,
-    listed,
+    derived,
     whole,
 )
 from planner.deployment.laws.reading import read_law
@@ -54,11 +54,6 @@ def upgrade(document: dict[str, Any]) -> dict[str, Any]:
         The document is not exactly of version 1.
     """
     _File.model_validate(document)
-    questions = []
-    for question in document["questions"]:
-        law = read_law(question)
-        questions.append(
-            question | {"estimator": law.estimator(), "pairs": listed(law.pairs())}
-        )  # fmt: skip
+    questions = [question | derived(read_law(question)) for question in document["questions"]]
     added = {"version": 2, "planner_version": None, "created": None, "questions": questions}
     return document | added | {"hash": content_hash(document)}

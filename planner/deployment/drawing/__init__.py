@@ -1,1 +1,1 @@
-"""From an answer to the bytes of a report: checks, exact draws, memory; standard library only."""
+"""From an answer to the bytes of a report: checks and exact draws; standard library only."""

@@ -14,6 +14,9 @@ from typing import Any, Protocol
 
 from planner.deployment.drawing.answers import item_number, item_set, number
 from planner.deployment.drawing.entropy import Source, choose, coin, words
+from planner.deployment.drawing.xxh32 import xxh32
+from planner.deployment.laws.exact import DENOMINATOR
+from planner.deployment.laws.levels import Levels
 from planner.deployment.laws.output import (
     HashingLaw,
     Law,
@@ -21,8 +24,8 @@ from planner.deployment.laws.output import (
     SamplingLaw,
     SignLaw,
     SubsetLaw,
+    UnaryLaw,
 )
-from planner.deployment.laws.output import UnaryLaw as Unary
 from planner.errors import InputError
 
 __all__ = [
@@ -36,11 +39,9 @@ __all__ = [
     "SubsetEncoder",
     "UnaryEncoder",
     "encoder_for",
-    "xxh32",
 ]
 
 MAX_BITS = 2**24
-_GRID = 2**32
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
@@ -49,6 +50,8 @@ class Encoder(Protocol):
 
     size: int
     """Bytes of a report."""
+    rounds: tuple[int | None, ...]
+    """The rounds in which reports are made; ``None`` if the question has no rounds."""
 
     def code(self, answer: Any) -> Any:
         """The answer in the form that :meth:`draw` takes; InputError if it is none."""
@@ -65,34 +68,43 @@ def encoder_for(law: Law) -> Encoder:
     InputError
         A report would have more than 2^24 bits.
     """
-    if isinstance(law, Unary):
-        return SetEncoder(law) if law.padding_length else UnaryEncoder(law)
-    for kind, encoder in _ENCODERS.items():
-        if isinstance(law, kind):
-            return encoder(law)
-    raise InputError("law", type(law).__name__, "one that has an encoder")
+    if isinstance(law, UnaryLaw) and law.padding_length:
+        return SetEncoder(law)
+    if type(law) not in _ENCODERS:
+        raise InputError("law", type(law).__name__, "one that has an encoder")
+    encoder: Encoder = _ENCODERS[type(law)](law)
+    return encoder
 
 
-class UnaryEncoder:
+class _ItemEncoder:
+    """Takes one item of the levels as an answer."""
+
+    rounds: tuple[int | None, ...] = (None,)
+
+    def __init__(self, levels: Levels) -> None:
+        self._levels = levels
+        self._numbers = levels.numbers()
+
+    def code(self, answer: Any) -> Any:
+        return item_number(self._levels, self._numbers, answer)
+
+
+class UnaryEncoder(_ItemEncoder):
     """Bit ``k`` of the report is bit ``k % 8`` of byte ``k // 8``; bytes fill 64-bit words.
 
     Draws one word per bit in order, all at once; a bit is 1 if its word is below
     its threshold: ``a`` for the answer's bit, ``b`` for all others.
     """
 
-    def __init__(self, law: Unary) -> None:
+    def __init__(self, law: UnaryLaw) -> None:
         self.size = _octets(law.bits)
-        self._levels = law.levels
-        self._numbers = law.levels.numbers()
+        super().__init__(law.levels)
         counts = [*law.levels.item_counts, law.padding_length]
         a, b = (
             list(chain.from_iterable(map(repeat, [*column, column[law.dummy_level]], counts)))
             for column in (law.a, law.b)
         )
         self._a, self._b = a, b
-
-    def code(self, answer: Any) -> Any:
-        return item_number(self._levels, self._numbers, answer)
 
     def draw(self, code: Any, source: Source) -> bytes:
         return self._report(code, source)
@@ -112,7 +124,7 @@ class SetEncoder(UnaryEncoder):
     has this slot, a dummy from 0 to ``padding length - 1``.
     """
 
-    def __init__(self, law: Unary) -> None:
+    def __init__(self, law: UnaryLaw) -> None:
         super().__init__(law)
         self._length = law.padding_length
 
@@ -126,7 +138,7 @@ class SetEncoder(UnaryEncoder):
         return self._report(self._levels.total + choose(source, self._length), source)
 
 
-class ResponseEncoder:
+class ResponseEncoder(_ItemEncoder):
     """The reported item's number in four bytes, little-endian.
 
     Draws a coin for the truth; if it fails, a uniform choice of any item.
@@ -135,18 +147,15 @@ class ResponseEncoder:
     size = 4
 
     def __init__(self, law: ResponseLaw) -> None:
-        _at_most(law.values, _GRID)
+        _at_most(law.values, DENOMINATOR)
+        super().__init__(law.levels)
         self._law = law
-        self._numbers = law.levels.numbers()
-
-    def code(self, answer: Any) -> Any:
-        return item_number(self._law.levels, self._numbers, answer)
 
     def draw(self, code: Any, source: Source) -> bytes:
         return _respond(code, self._law, source).to_bytes(4, "little")
 
 
-class HashingEncoder:
+class HashingEncoder(_ItemEncoder):
     """Seed and randomised hash value, four bytes each, little-endian.
 
     Draws a word as the seed, then the value as :class:`ResponseEncoder` does.
@@ -155,12 +164,9 @@ class HashingEncoder:
     size = 8
 
     def __init__(self, law: HashingLaw) -> None:
-        _at_most(law.levels.total, _GRID)
+        _at_most(law.levels.total, DENOMINATOR)
+        super().__init__(law.levels)
         self._law = law
-        self._numbers = law.levels.numbers()
-
-    def code(self, answer: Any) -> Any:
-        return item_number(self._law.levels, self._numbers, answer)
 
     def draw(self, code: Any, source: Source) -> bytes:
         seed = words(source, 1)[0]
@@ -168,7 +174,7 @@ class HashingEncoder:
         return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
 
 
-class SubsetEncoder:
+class SubsetEncoder(_ItemEncoder):
     """A set of items as bits, laid out as :class:`UnaryEncoder` does.
 
     Draws a coin for holding the true item, then the others by Floyd's method from the
@@ -178,15 +184,12 @@ class SubsetEncoder:
 
     def __init__(self, law: SubsetLaw) -> None:
         self.size = _octets(law.levels.total)
+        super().__init__(law.levels)
         self._law = law
-        self._numbers = law.levels.numbers()
-
-    def code(self, answer: Any) -> Any:
-        return item_number(self._law.levels, self._numbers, answer)
 
     def draw(self, code: Any, source: Source) -> bytes:
         held = coin(source, self._law.held)
-        others = self._law.levels.total - 1
+        others = self._levels.total - 1
         chosen: set[int] = set()
         for last in range(others - (self._law.size - held), others):
             pick = choose(source, last + 1)
@@ -207,6 +210,7 @@ class SignEncoder:
     """
 
     size = 1
+    rounds: tuple[int | None, ...] = (None,)
 
     def __init__(self, law: SignLaw) -> None:
         self._law = law
@@ -226,27 +230,28 @@ class SignEncoder:
         if answer is None:
             return low
         share = (answer - law.lower) / (law.upper - law.lower)
-        threshold = low + int(share * (_GRID - 2 * low) + 0.5)
-        return min(max(threshold, low), _GRID - low)
+        threshold = low + int(share * (DENOMINATOR - 2 * low) + 0.5)
+        return min(max(threshold, low), DENOMINATOR - low)
 
 
-class SamplingEncoder:
+class SamplingEncoder(_ItemEncoder):
     """The die of Sampling Privacy: four bytes, kept by the person, thrown once for both rounds.
 
     Draws one word. The faces follow each other: staying at 0, each value's decoy, "sampled".
     """
 
     size = 4
+    rounds: tuple[int | None, ...] = (1, 2)
 
     def __init__(self, law: SamplingLaw) -> None:
+        super().__init__(law.levels)
         self._law = law
-        self._numbers = law.levels.numbers()
 
     def code(self, answer: Any) -> Any:
         """0 for none of the values, else the value's number from 1."""
         if answer is None and not self._law.everyone_has_value:
             return 0
-        return 1 + item_number(self._law.levels, self._numbers, answer)
+        return 1 + int(super().code(answer))
 
     def draw(self, code: Any, source: Source) -> bytes:  # noqa: ARG002 - the die is blind
         return words(source, 1)[0].to_bytes(4, "little")
@@ -262,28 +267,13 @@ class SamplingEncoder:
 
 
 _ENCODERS: dict[type[Any], type[Any]] = {
+    UnaryLaw: UnaryEncoder,
     ResponseLaw: ResponseEncoder,
     HashingLaw: HashingEncoder,
     SubsetLaw: SubsetEncoder,
     SignLaw: SignEncoder,
     SamplingLaw: SamplingEncoder,
 }
-
-
-def xxh32(item: int, seed: int) -> int:
-    """XXH32 of the item's four little-endian bytes under a seed.
-
-    Examples
-    --------
-    >>> hex(xxh32(1, 7))
-    '0x57848006'
-    """
-    mask = _GRID - 1
-    h = (seed + 374761393 + 4 + item * 3266489917) & mask
-    h = ((h << 17 | h >> 15) & mask) * 668265263 & mask
-    h = (h ^ h >> 15) * 2246822519 & mask
-    h = (h ^ h >> 13) * 3266489917 & mask
-    return h ^ h >> 16
 
 
 def _respond(value: int, law: ResponseLaw | HashingLaw, source: Source) -> int:

@@ -13,31 +13,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from operator import index
 
-from planner.deployment.laws.pairs import PairBudget, Rule, all_pairs, log_above
+from planner.deployment.laws.bounds import exp_lower_bound, log_above, log_upper_bound
+from planner.deployment.laws.pairs import MAX_BUDGET, Rule
 from planner.errors import InputError, VerificationError
 
 __all__ = [
     "DENOMINATOR",
-    "PairBudget",
     "PairViolation",
-    "Rule",
     "check_budgets",
     "check_ratio",
-    "exp_lower_bound",
     "log_ratios",
-    "log_upper_bound",
-    "pair_budgets",
     "round_inward",
 ]
 
 DENOMINATOR = 2**32
-_DIGITS = Context(prec=60)
-_MAX_STEPS = 8  # units of 2^-32 that rounding may have to give up; one is the rule
+_MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
 
 class PairViolation(VerificationError):
@@ -49,32 +43,6 @@ class PairViolation(VerificationError):
         super().__init__(
             f"Levels {first} and {second} realise {realised!r} nats but are promised {demanded!r}"
         )
-
-
-@lru_cache(maxsize=4096)
-def exp_lower_bound(exponent: float) -> Fraction:
-    """A rational number not above ``e^exponent``, within a factor of ``1 - 10^-58``.
-
-    The standard library's decimal ``exp`` is correctly rounded, so the next smaller
-    decimal is below the true value.
-
-    Examples
-    --------
-    >>> float(exp_lower_bound(1.0))
-    2.718281828459045
-    """
-    return Fraction(_DIGITS.next_minus(_DIGITS.exp(Decimal(exponent))))
-
-
-def log_upper_bound(ratio: Fraction) -> float:
-    """A float not below ``ln(ratio)``, for a positive rational.
-
-    Examples
-    --------
-    >>> math.log(2) < log_upper_bound(Fraction(2)) < 0.6931472
-    True
-    """
-    return math.nextafter(float(log_above(ratio)), math.inf)
 
 
 def round_inward(
@@ -91,7 +59,7 @@ def round_inward(
     """
     low = [min(math.floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
     high = [max(math.ceil(value * DENOMINATOR), 1) for value in b]
-    for _ in range(_MAX_STEPS):
+    for _ in range(1 + _MAX_STEPS):
         for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
             if bottom >= top:
                 raise InputError(
@@ -132,7 +100,7 @@ def check_budgets(
     VerificationError
         Names the first pair that exceeds its budget, or the first impossible integer.
     InputError
-        Unequal lengths, no level, or an unknown rule.
+        Unequal lengths, no level, an unknown rule, or a budget that is none.
 
     Examples
     --------
@@ -148,10 +116,7 @@ def check_budgets(
         if not 0 < bottom < top < DENOMINATOR:
             reason = f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
             raise VerificationError(reason)
-    ones = [Fraction(top, bottom) for top, bottom in zip(a, b, strict=True)]
-    zeros = [
-        Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in zip(a, b, strict=True)
-    ]
+    ones, zeros = _ratios(a, b)
     if isinstance(rule, str):
         (_check_min if rule == "min" else _check_avg)(ones, zeros, epsilons)
     else:
@@ -161,28 +126,10 @@ def check_budgets(
                     _check_pair(ones, zeros, i, j, budget)
 
 
-def pair_budgets(
-    a: Sequence[int], b: Sequence[int], epsilons: Sequence[float], rule: Rule
-) -> list[PairBudget]:
-    """Realised and demanded budget of every unordered pair of levels, ``(i, i)`` included.
-
-    The realised budget is that of the worse direction.
-
-    Examples
-    --------
-    >>> [pair.demanded for pair in pair_budgets([2**31], [2**30], [1.25], "min")]
-    [1.25]
-    """
-    _require_shapes(a, b, epsilons, rule)
-    return all_pairs(*log_ratios(a, b), epsilons, rule)
-
-
 def log_ratios(a: Sequence[int], b: Sequence[int]) -> tuple[list[Decimal], list[Decimal]]:
     """``ln(a/b)`` and ``ln((D-b)/(D-a))`` of each level, rounded up."""
-    both = [(index(top), index(bottom)) for top, bottom in zip(a, b, strict=True)]
-    ones = [log_above(Fraction(top, bottom)) for top, bottom in both]
-    zeros = [log_above(Fraction(DENOMINATOR - b, DENOMINATOR - a)) for a, b in both]
-    return ones, zeros
+    ones, zeros = _ratios(a, b)
+    return list(map(log_above, ones)), list(map(log_above, zeros))
 
 
 def check_ratio(ratio: Fraction, budget: float, name: str = "A report") -> None:
@@ -216,8 +163,8 @@ def _require_shapes(
         lengths = (size, len(b), len(epsilons))
         raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1")
     for i, epsilon in enumerate(epsilons):
-        if not 0 < epsilon < math.inf:
-            raise InputError(f"epsilons[{i}]", epsilon, "a finite number above 0")
+        if not 0 < epsilon <= MAX_BUDGET:
+            raise InputError(f"epsilons[{i}]", epsilon, f"above 0 and at most {MAX_BUDGET}")
     if isinstance(rule, str):
         if rule not in ("min", "avg"):
             raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets')
@@ -226,8 +173,16 @@ def _require_shapes(
         raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix")
     for i, row in enumerate(rule):
         for j, budget in enumerate(row):
-            if not budget > 0:
-                raise InputError(f"rule[{i}][{j}]", budget, "above 0, or inf for no demand")
+            if not (0 < budget <= MAX_BUDGET or budget == math.inf):
+                allowed = f"above 0 and at most {MAX_BUDGET}, or inf for no demand"
+                raise InputError(f"rule[{i}][{j}]", budget, allowed)
+
+
+def _ratios(a: Sequence[int], b: Sequence[int]) -> tuple[list[Fraction], list[Fraction]]:
+    """How much more often an item's own bit is 1, and how much more often another's is 0."""
+    both = list(zip(a, b, strict=True))
+    ones = [Fraction(top, bottom) for top, bottom in both]
+    return ones, [Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in both]
 
 
 def _check_min(ones: list[Fraction], zeros: list[Fraction], epsilons: Sequence[float]) -> None:

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from planner.deployment.document.fields import Fields
-from planner.deployment.laws.pairs import Rule
+from planner.deployment.json_fields import Fields
+from planner.deployment.laws.pairs import MAX_BUDGET, Rule
 from planner.errors import InputError
 
 __all__ = ["Levels"]
@@ -49,7 +49,7 @@ class Levels:
             level = Fields("a level", row)
             names.append(level.text("name"))
             level = Fields(f"level {names[-1]!r}", row)
-            epsilons.append(level.number("epsilon", math.ulp(0), 50))
+            epsilons.append(level.number("epsilon", math.ulp(0), MAX_BUDGET))
             counts.append(level.whole("item_count", 1, _MAX_COUNT))
             items.append(_names(level, counts[-1]))
         rule = _rule(fields, len(names))
@@ -120,6 +120,7 @@ def _rule(fields: Fields, size: int) -> Rule:
 def _budget(fields: Fields, entry: Any) -> float:
     if entry is None:
         return math.inf
-    if type(entry) not in (int, float) or not 0 < entry <= 50:
-        raise fields.wrong("rule", entry, "a matrix of budgets above 0 and at most 50, or null")
+    if type(entry) not in (int, float) or not 0 < entry <= MAX_BUDGET:
+        allowed = f"a matrix of budgets above 0 and at most {MAX_BUDGET}, or null"
+        raise fields.wrong("rule", entry, allowed)
     return float(entry)

@@ -6,26 +6,29 @@ report. Every probability is a whole number over ``D = 2^32``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
+from planner.deployment.laws.bounds import log_above, log_upper_bound
 from planner.deployment.laws.exact import (
     DENOMINATOR,
     PairViolation,
     check_budgets,
     check_ratio,
     log_ratios,
-    log_upper_bound,
 )
 from planner.deployment.laws.levels import Levels
-from planner.deployment.laws.pairs import PairBudget, least_budget, listed_pairs, log_above
+from planner.deployment.laws.pairs import PairBudget, least_budget, listed_pairs
 from planner.errors import InputError, VerificationError
 
 __all__ = [
     "HashingLaw",
     "Law",
+    "OneRatioLaw",
+    "OutputLaw",
     "ResponseLaw",
     "SamplingLaw",
     "SignLaw",
@@ -37,8 +40,8 @@ D = DENOMINATOR
 Estimator = dict[str, Any]
 
 
-class Law(Protocol):
-    """What the exact checks need of a mechanism's integers."""
+class OutputLaw(Protocol):
+    """What every law can do with a mechanism's integers."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -104,15 +107,44 @@ class UnaryLaw:
 
 
 @dataclass(frozen=True, slots=True)
-class ResponseLaw:
-    """Generalised randomised response: the truth with ``truth/D``, else any item alike."""
+class OneRatioLaw(ABC):
+    """Mechanisms that treat all items alike: every pair of levels realises the same loss."""
 
     levels: Levels
-    truth: int
+
+    @property
+    @abstractmethod
+    def ratio(self) -> Fraction:
+        """Largest ratio of two items' probabilities of one report."""
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[Fraction, Fraction]:
+        """Probability that a report supports the true item, and that it supports another."""
 
     @property
     def labels(self) -> tuple[str, ...]:
         return self.levels.names
+
+    def verify(self) -> None:
+        check_ratio(self.ratio, least_budget(self.levels.epsilons, self.levels.rule))
+
+    def pairs(self) -> list[PairBudget]:
+        size = len(self.levels.names)
+        ones, zeros = [log_above(self.ratio)] * size, [Decimal(0)] * size
+        return listed_pairs(ones, zeros, self.levels.epsilons, self.levels.rule)
+
+    def estimator(self) -> Estimator:
+        own, other = self.support
+        size = len(self.levels.names)
+        return _linear([other] * size, [own - other] * size)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLaw(OneRatioLaw):
+    """Generalised randomised response: the truth with ``truth/D``, else any item alike."""
+
+    truth: int
 
     @property
     def values(self) -> int:
@@ -121,84 +153,54 @@ class ResponseLaw:
 
     @property
     def ratio(self) -> Fraction:
-        """Largest ratio of two items' probabilities of one report."""
-        return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
+        return _response_ratio(self.truth, self.values)
 
-    def verify(self) -> None:
-        check_ratio(self.ratio, least_budget(self.levels.epsilons, self.levels.rule))
-
-    def pairs(self) -> list[PairBudget]:
-        return _equal_pairs(self.levels, self.ratio)
-
-    def estimator(self) -> Estimator:
+    @property
+    def support(self) -> tuple[Fraction, Fraction]:
         other = Fraction(D - self.truth, D * self.values)
-        size = len(self.levels.names)
-        return _linear([other] * size, [Fraction(self.truth, D)] * size)
+        return Fraction(self.truth, D) + other, other
 
 
 @dataclass(frozen=True, slots=True)
-class HashingLaw:
+class HashingLaw(OneRatioLaw):
     """Local hashing: seed and, by randomised response, XXH32 of the item modulo ``values``."""
 
-    levels: Levels
     truth: int
     values: int
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return self.levels.names
+    def ratio(self) -> Fraction:
+        return _response_ratio(self.truth, self.values)  # of two hash values, whatever the seed
 
     @property
-    def ratio(self) -> Fraction:
-        """Largest ratio of two hash values' probabilities of one report, whatever the seed."""
-        return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
-
-    def verify(self) -> None:
-        check_ratio(self.ratio, least_budget(self.levels.epsilons, self.levels.rule))
-
-    def pairs(self) -> list[PairBudget]:
-        return _equal_pairs(self.levels, self.ratio)
-
-    def estimator(self) -> Estimator:
-        same = Fraction(self.truth, D) + Fraction(D - self.truth, D * self.values)
-        other = Fraction(1, self.values)
-        size = len(self.levels.names)
-        return _linear([other] * size, [same - other] * size)
+    def support(self) -> tuple[Fraction, Fraction]:
+        own = Fraction(self.truth, D) + Fraction(D - self.truth, D * self.values)
+        return own, Fraction(1, self.values)
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetLaw:
+class SubsetLaw(OneRatioLaw):
     """Subset selection: ``size`` items, the true one among them with ``held/D``."""
 
-    levels: Levels
     held: int
     size: int
 
     @property
-    def labels(self) -> tuple[str, ...]:
-        return self.levels.names
-
-    @property
     def ratio(self) -> Fraction:
-        """Probability of a set with the true item over that of one without it."""
         others = self.levels.total - self.size
         return Fraction(self.held * others, (D - self.held) * self.size)
+
+    @property
+    def support(self) -> tuple[Fraction, Fraction]:
+        held, others = Fraction(self.held, D), self.levels.total - 1
+        return held, (held * (self.size - 1) + (1 - held) * self.size) / others
 
     def verify(self) -> None:
         if not 1 <= self.size < self.levels.total:
             raise VerificationError(f"size {self.size} is not from 1 to {self.levels.total - 1}")
         if self.ratio <= 1:
             raise VerificationError("A report must hold the true item more often than another")
-        check_ratio(self.ratio, least_budget(self.levels.epsilons, self.levels.rule))
-
-    def pairs(self) -> list[PairBudget]:
-        return _equal_pairs(self.levels, self.ratio)
-
-    def estimator(self) -> Estimator:
-        held, others = Fraction(self.held, D), self.levels.total - 1
-        other = (held * (self.size - 1) + (1 - held) * self.size) / others
-        size = len(self.levels.names)
-        return _linear([other] * size, [held - other] * size)
+        OneRatioLaw.verify(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +217,16 @@ class SignLaw:
     def labels(self) -> tuple[str, ...]:
         return ("any answer or none",)
 
+    @property
+    def ratio(self) -> Fraction:
+        """Largest ratio of two answers' probabilities of one report."""
+        return Fraction(D - self.low, self.low)
+
     def verify(self) -> None:
-        check_ratio(Fraction(D - self.low, self.low), self.epsilon)
+        check_ratio(self.ratio, self.epsilon)
 
     def pairs(self) -> list[PairBudget]:
-        realised = log_upper_bound(Fraction(D - self.low, self.low))
-        return [PairBudget(0, 0, realised, self.epsilon)]
+        return [PairBudget(0, 0, log_upper_bound(self.ratio), self.epsilon)]
 
     def estimator(self) -> Estimator:
         return {"noise": self.low / D, "theta": (D - 2 * self.low) / D}
@@ -250,43 +256,47 @@ class SamplingLaw:
             raise VerificationError(f"The die's faces have {total} of 2^32 parts in total")
         if not self.zero and not self.everyone_has_value:
             raise VerificationError("Output 0 would give away that a person has none of the values")
-        for position, decoy, budget in self._outputs():
-            check_ratio(Fraction(decoy + self.sampling, decoy), budget, self.labels[position])
+        for position, ratio in self._ratios():
+            check_ratio(ratio, self._budgets[position], self.labels[position])
 
     def pairs(self) -> list[PairBudget]:
         """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
-        worst: dict[int, tuple[int, float]] = {}
-        for position, decoy, budget in self._outputs():
-            if position not in worst or decoy < worst[position][0]:
-                worst[position] = (decoy, budget)
+        worst: dict[int, Fraction] = {}
+        for i, ratio in self._ratios():
+            worst[i] = max(ratio, worst.get(i, ratio))
         return [
-            PairBudget(i, i, log_upper_bound(Fraction(decoy + self.sampling, decoy)), budget)
-            for i, (decoy, budget) in sorted(worst.items())
+            PairBudget(i, i, log_upper_bound(ratio), self._budgets[i])
+            for i, ratio in sorted(worst.items())
         ]
 
     def estimator(self) -> Estimator:
         return {"sampling": self.sampling / D}
 
-    def _outputs(self) -> list[tuple[int, int, float]]:
-        found = [
-            (position, decoy, self.levels.epsilons[position])
-            for position, decoy in zip(self.levels.level_of(), self.decoys, strict=True)
-        ]
+    @property
+    def _budgets(self) -> tuple[float, ...]:
+        return (*self.levels.epsilons, self.none_epsilon)
+
+    def _ratios(self) -> list[tuple[int, Fraction]]:
+        """For each output its label's position and how much the truth raises its probability."""
+        faces = list(zip(self.levels.level_of(), self.decoys, strict=True))
         if not self.everyone_has_value:
-            found.append((len(self.levels.names), self.zero, self.none_epsilon))
-        return found
+            faces.append((len(self.levels.names), self.zero))
+        return [(position, Fraction(face + self.sampling, face)) for position, face in faces]
 
 
-def _equal_pairs(levels: Levels, ratio: Fraction) -> list[PairBudget]:
-    """Every pair realises the same loss."""
-    size = len(levels.names)
-    ones, zeros = [log_above(ratio)] * size, [Decimal(0)] * size
-    return listed_pairs(ones, zeros, levels.epsilons, levels.rule)
+Law = UnaryLaw | OneRatioLaw | SignLaw | SamplingLaw
+"""Any of them; each is an :class:`OutputLaw`."""
+
+
+def _response_ratio(truth: int, values: int) -> Fraction:
+    """The truth with ``truth/D``, else any of the values: the true one's odds to another's."""
+    return Fraction(truth * values + D - truth, D - truth)
 
 
 def _linear(offsets: list[Fraction], slopes: list[Fraction], factor: int = 1) -> Estimator:
     if any(slope <= 0 for slope in slopes):
-        raise InputError("slopes", "0 or less", "above 0", "The mechanism says nothing.")
+        remedy = "The mechanism says nothing at this budget; raise it."
+        raise InputError("slopes", "0 or less", "above 0", remedy)
     return {
         "factor": factor,
         "offsets": [float(offset) for offset in offsets],

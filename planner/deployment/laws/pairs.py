@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
+from decimal import Decimal
+
+from planner.deployment.laws.bounds import add_up, float_above
 
 __all__ = [
+    "MAX_BUDGET",
     "MAX_LISTED_LEVELS",
     "PairBudget",
     "Rule",
-    "all_pairs",
     "demanded_budget",
     "least_budget",
     "listed_pairs",
-    "log_above",
 ]
 
 Rule = str | Sequence[Sequence[float]]
+MAX_BUDGET = 50
+"""Of a level or a pair, in nats; :mod:`planner.policy` has the same, but needs NumPy."""
 MAX_LISTED_LEVELS = 200
 """With more levels, only the tightest pair of each level is listed."""
-_UP = Context(prec=60, rounding=ROUND_CEILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +39,20 @@ class PairBudget:
     demanded: float
 
 
-def log_above(ratio: Fraction) -> Decimal:
-    """A decimal of 60 digits not below ``ln(ratio)``, for a positive rational."""
-    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return _UP.next_plus(_UP.ln(quotient))  # ln is rounded to nearest, whatever the context
-
-
 def listed_pairs(
     ones: Sequence[Decimal], zeros: Sequence[Decimal], epsilons: Sequence[float], rule: Rule
 ) -> list[PairBudget]:
-    """All pairs of up to 200 levels; of more levels, the tightest pair of each.
+    """All unordered pairs, ``(i, i)`` included; of over 200 levels, the tightest of each.
 
     The loss of the pair ``(i, j)`` is the larger of ``ones[i] + zeros[j]`` and
     ``ones[j] + zeros[i]``, in nats; the tightest pair has the least room below its budget.
     """
-    if len(ones) <= MAX_LISTED_LEVELS:
-        return all_pairs(ones, zeros, epsilons, rule)
-    found = {}
-    for i, j in _tightest(ones, zeros, epsilons, rule):
-        first, second = min(i, j), max(i, j)
-        found[first, second] = _pair(first, second, ones, zeros, epsilons, rule)
-    return [found[key] for key in sorted(found)]
-
-
-def all_pairs(
-    ones: Sequence[Decimal], zeros: Sequence[Decimal], epsilons: Sequence[float], rule: Rule
-) -> list[PairBudget]:
-    """Every unordered pair of levels, ``(i, i)`` included; see :func:`listed_pairs`."""
     size = range(len(ones))
-    return [_pair(i, j, ones, zeros, epsilons, rule) for i in size for j in size[i:]]
+    if len(size) <= MAX_LISTED_LEVELS:
+        pairs = {(i, j) for i in size for j in size[i:]}
+    else:
+        pairs = {(min(i, j), max(i, j)) for i, j in _tightest(ones, zeros, epsilons, rule)}
+    return [_pair(i, j, ones, zeros, epsilons, rule) for i, j in sorted(pairs)]
 
 
 def demanded_budget(epsilons: Sequence[float], rule: Rule, i: int, j: int) -> float:
@@ -83,7 +68,7 @@ def least_budget(epsilons: Sequence[float], rule: Rule) -> float:
 
     Examples
     --------
-    >>> least_budget([2.0, 1.0], "avg"), least_budget([2.0, 1.0], [[9, 3], [3, math.inf]])
+    >>> least_budget([2.0, 1.0], "avg"), least_budget([2.0, 1.0], [[9, 3], [3, 4]])
     (1.0, 3)
     """
     if isinstance(rule, str):
@@ -99,9 +84,8 @@ def _pair(
     epsilons: Sequence[float],
     rule: Rule,
 ) -> PairBudget:
-    loss = max(_UP.add(ones[i], zeros[j]), _UP.add(ones[j], zeros[i]))
-    realised = math.nextafter(float(loss), math.inf)
-    return PairBudget(i, j, realised, demanded_budget(epsilons, rule, i, j))
+    loss = max(add_up(ones[i], zeros[j]), add_up(ones[j], zeros[i]))
+    return PairBudget(i, j, float_above(loss), demanded_budget(epsilons, rule, i, j))
 
 
 def _tightest(

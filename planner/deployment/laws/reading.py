@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from planner.deployment.document.fields import Fields
+from planner.deployment.json_fields import Fields
 from planner.deployment.laws.exact import DENOMINATOR as D
 from planner.deployment.laws.levels import Levels
 from planner.deployment.laws.output import (
@@ -19,6 +19,7 @@ from planner.deployment.laws.output import (
     SubsetLaw,
     UnaryLaw,
 )
+from planner.deployment.laws.pairs import MAX_BUDGET
 
 __all__ = ["ACKNOWLEDGEMENTS", "MAX_PADDING", "MECHANISMS", "read_law"]
 
@@ -93,7 +94,7 @@ def _read_sign(fields: Fields) -> SignLaw:
     lower, upper = (fields.number(key, -largest, largest) for key in ("lower", "upper"))
     if not lower < upper or not math.isfinite(upper - lower):
         raise fields.wrong("upper", upper, f"above lower, which is {lower!r}, by a finite amount")
-    epsilon = fields.number("epsilon", math.ulp(0), 50)
+    epsilon = fields.number("epsilon", math.ulp(0), MAX_BUDGET)
     low = fields.whole("low", 1, D // 2 - 1)
     return SignLaw(epsilon, low, lower, upper, fields.flag("yes_no"))
 
@@ -109,7 +110,7 @@ def _read_sampling(fields: Fields) -> SamplingLaw:
         fields.whole("sampling", 1, D - 1),
         fields.whole("zero", 0, D - 1),
         tuple(fields.wholes("decoys", 1, D - 1)),
-        fields.number("none_epsilon", math.ulp(0), 50),
+        fields.number("none_epsilon", math.ulp(0), MAX_BUDGET),
         fields.flag("everyone_has_value"),
     )
 

@@ -7,10 +7,10 @@ from math import inf
 from typing import Any
 
 from planner.errors import InputError, VerificationError
+from planner.planning.sampling.design import SamplingDesign, find_parameters
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import SamplingDesign, find_parameters
 from planner.planning.sampling.views import GuaranteeViews, guarantee_views
-from planner.survey.questions import Survey
+from planner.survey import Survey
 
 __all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling", "plan_sampling_survey"]
 

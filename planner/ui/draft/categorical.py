@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError
-from planner.survey.questions import Level, Question
+from planner.survey import Level, Question
 from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, read
 

@@ -15,7 +15,7 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey.questions import Numeric, Question
+from planner.survey import Numeric, Question
 from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
 
@@ -47,7 +47,7 @@ _FORMS: dict[str, Callable[..., Preferences]] = {
 
 @dataclass
 class NumericDraft(QuestionDraft):
-    """A numeric question as typed; see :class:`planner.survey.questions.Numeric` for the fields.
+    """A numeric question as typed; see :class:`planner.survey.Numeric` for the fields.
 
     ``parameters`` has the text of every parameter of every model, so that trying another
     model loses nothing; ``sample`` is what was uploaded.

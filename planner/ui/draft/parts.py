@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from planner.errors import InputError
 from planner.set_model import AssumedSets, PilotFile
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from planner.errors import InputError
-from planner.survey.questions import Level, Question, Sampling
+from planner.survey import Level, Question, Sampling
 from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
 
@@ -18,7 +18,7 @@ VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
 class SampledDraft(QuestionDraft):
     """A ``"sampled-choice"`` question as typed; one row per value.
 
-    See :class:`planner.survey.questions.Sampling` for the other fields.
+    See :class:`planner.survey.Sampling` for the other fields.
     """
 
     rows: list[Row] = field(default_factory=list)

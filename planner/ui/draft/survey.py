@@ -1,7 +1,7 @@
 """A survey as it is being typed: text that may be wrong, and what is right about it.
 
 A draft keeps exactly what was typed. :meth:`SurveyDraft.build` turns it into a frozen
-:class:`~planner.survey.questions.Survey` of everything that is right, and one sentence for every
+:class:`~planner.survey.Survey` of everything that is right, and one sentence for every
 cell that is not.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from planner.errors import InputError
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.ui import cells
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft

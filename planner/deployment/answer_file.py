@@ -1,0 +1,106 @@
+"""A CSV file of true answers, for pilots and tests: each cell as the person would give it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from planner.deployment.drawing.encoders import Encoder
+from planner.deployment.laws.levels import Levels
+from planner.deployment.laws.output import Law, SignLaw, UnaryLaw
+from planner.errors import FileError, InputError
+
+__all__ = ["Column", "read_answers"]
+
+_BLOCK = 2**14  # answers at a time
+_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the file, headed by the name of the question that it answers."""
+
+    name: str
+    law: Law
+    encoder: Encoder
+
+
+def read_answers(data: Path, columns: Sequence[Column]) -> Iterator[list[list[Any]]]:
+    """Blocks of rows; each row holds, for each column, the code that its encoder draws from.
+
+    Raises
+    ------
+    FileError
+        The file cannot be read or holds an answer that is none; the line is named.
+    """
+    try:
+        with data.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file)
+            header = [name.strip() for name in next(rows, [])]
+            places = [_place(data, header, column.name) for column in columns]
+            coded = (_codes(data, rows.line_num, row, places, columns) for row in rows)
+            while block := list(islice(coded, _BLOCK)):
+                yield block
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+        raise FileError(data, reason, "Check the path.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(data, f"is not CSV in UTF-8: {error}") from error
+
+
+def _place(data: Path, header: list[str], name: str) -> int:
+    if header.count(name) != 1:
+        remedy = "Name the column like the question."
+        raise FileError(data, f"one column {name!r} is needed; there are {header}", remedy)
+    return header.index(name)
+
+
+def _codes(
+    data: Path, line: int, row: list[str], places: list[int], columns: Sequence[Column]
+) -> list[Any]:
+    if len(row) <= max(places):
+        raise FileError(data, f"line {line} has too few columns")
+    try:
+        return [
+            column.encoder.code(_answer(column.law, row[place]))
+            for place, column in zip(places, columns, strict=True)
+        ]
+    except InputError as error:
+        raise FileError(data, f"line {line}: {error}") from error
+
+
+def _answer(law: Law, cell: str) -> Any:
+    """A cell as the answer that a person would give."""
+    if isinstance(law, SignLaw):
+        try:
+            return float(cell) if cell.strip() else None
+        except ValueError:
+            return cell
+    if isinstance(law, UnaryLaw) and law.padding_length:
+        return [_item(law.levels, item) for item in _items(cell)]
+    return _item(law.levels, cell) if cell else None
+
+
+def _items(cell: str) -> list[Any]:
+    if not cell.startswith("["):
+        return [item for item in cell.split(";") if item]
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        items = None
+    if not isinstance(items, list):
+        raise InputError("answer", "text", "a JSON list")
+    return items
+
+
+def _item(levels: Levels, cell: Any) -> Any:
+    """Items without a name are given by number."""
+    if not levels.named and isinstance(cell, str) and _NUMBER.fullmatch(cell):
+        return int(cell)
+    return cell

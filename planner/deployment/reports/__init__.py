@@ -1,0 +1,1 @@
+"""Report files: Parquet for collections, newline JSON for small pilots."""

@@ -1,0 +1,38 @@
+"""Plans and tables in a notebook: as data frames, and as what the notebook shows of them."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Framed"]
+
+_MOST_ROWS = 60
+
+
+class Framed:
+    """Something with a data frame: a notebook shows it as a sentence and a table.
+
+    What inherits this says how its rows look in :meth:`to_frame` and, in a sentence,
+    what they are in ``summary``.
+    """
+
+    __slots__ = ()
+
+    @property
+    def summary(self) -> str:
+        """One sentence about the whole."""
+        raise NotImplementedError
+
+    def to_frame(self) -> DataFrame:
+        """The rows as a pandas data frame, one row each, in plain columns."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        table = self.to_frame().to_html(
+            index=False, border=0, float_format="{:.6g}".format, max_rows=_MOST_ROWS
+        )
+        return f"<p>{escape(self.summary)}</p>\n{table}"

@@ -1,0 +1,93 @@
+"""A survey with every mechanism, frozen files, and documents with the hash that they need."""
+
+import math
+from pathlib import Path
+
+from planner import Level, Question, Survey, solve
+from planner.deployment.document.canonical import content_hash
+from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.unary import UnaryMechanism
+from planner.numeric_domain import NumericDomain
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
+from planner.survey import Numeric, Sampling
+
+FILES = Path(__file__).parent / "files"
+LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
+MATRIX = ((1.0, 3.0), (3.0, 2.0))
+
+SMALL = Survey(
+    "health",
+    100_000,
+    (
+        Question(
+            "diagnosis",
+            (Level("severe", math.log(4), ("HIV",)), Level("common", math.log(6), (), 4)),
+        ),
+        Question("age", (Level("young", 1.0, (), 3), Level("old", 2.0, (), 7)), "avg"),
+        Question(
+            "visits",
+            (Level("x", 1.0, (), 3), Level("y", 1.0, (), 2)),
+            ((1.0, 0.5), (0.5, math.inf)),
+        ),
+    ),
+)
+
+ANSWERS = {
+    "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
+    "sets": "flu;x", "grr": "x", "olh": "cold", "subset": "flu",
+    "age": "53.5", "yes": "1", "sampled": "v",
+}  # fmt: skip
+
+
+def every_mechanism():
+    """A survey, and a mechanism for each of its questions; as many as there are kinds."""
+    rules = {"idue": "min", "avg": "avg", "matrix": MATRIX}
+    names = [*rules, "rappor", "oue", "sets", "grr", "olh", "subset"]
+    questions = [Question(name, LEVELS, rules.get(name, "min")) for name in names]
+    ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
+    questions += [
+        Question("age", (), kind="numeric", numeric=Numeric(ages)),
+        Question("yes", (), kind="numeric", numeric=Numeric(yes)),
+        Question(
+            "sampled",
+            (
+                Level("a", 1.0, ("u", "v"), yes_counts=(10, 20)),
+                Level("b", 1.5, ("w",), yes_counts=(30,)),
+            ),
+            kind="sampled-choice",
+            sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
+        ),
+    ]
+    survey = Survey("every mechanism", 1000, tuple(questions))
+    tables = {question.name: solve(question.policy) for question in questions[:3]}
+    mechanisms = tables | {
+        "rappor": UnaryMechanism.rappor(1.0, 5),
+        "oue": UnaryMechanism.oue(1.0, 5),
+        "sets": PaddedUnaryMechanism(UnaryMechanism(tables["idue"]), 3),
+        "grr": GeneralizedRandomizedResponse(1.0, 5),
+        "olh": OptimizedLocalHashing(1.0, 5),
+        "subset": SubsetSelection(1.0, 5),
+        "age": BiSampleMD(2.0, ages),
+        "yes": BiSampleMD(1.0, yes),
+        "sampled": plan_sampling_survey(survey)["sampled"],
+    }
+    return survey, mechanisms
+
+
+def sealed(document):
+    """The document with the hash that belongs to it."""
+    return document | {"hash": content_hash(document)}
+
+
+def index(document, name):
+    """Position of the question of that name."""
+    return [question["name"] for question in document["questions"]].index(name)
+
+
+def singles(document):
+    """The document's questions, one file for each."""
+    return [sealed(document | {"questions": [one]}) for one in document["questions"]]

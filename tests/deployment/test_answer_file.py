@@ -1,0 +1,115 @@
+"""Answers from a CSV file: as the person would give them, or refused with the line."""
+
+import pytest
+
+from planner.deployment import answer_file
+from planner.deployment.answer_file import Column, read_answers
+from planner.deployment.drawing.encoders import encoder_for
+from planner.deployment.laws.levels import Levels
+from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
+from planner.errors import FileError
+from tests.deployment.laws.oracle import D
+
+NAMED = Levels(("s",), (1.0,), (3,), (("x", "7", "a,b\nc"),), "min")
+NUMBERED = Levels(("s",), (1.0,), (12,), ((),), "min")
+LAWS = {
+    "named": UnaryLaw(NAMED, (9,), (8,)),
+    "numbered": UnaryLaw(NUMBERED, (9,), (8,)),
+    "set": UnaryLaw(NAMED, (9,), (8,), 2),
+    "numbered set": UnaryLaw(NUMBERED, (9,), (8,), 2),
+    "age": SignLaw(1.0, 9, 0.0, 120.0, yes_no=False),
+    "sampled": SamplingLaw(NAMED, 1, D - 4, (1, 1, 1), 1.0, everyone_has_value=False),
+}
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Codes of one column's cells, or of whole lines."""
+    path = tmp_path / "answers.csv"
+
+    def read(text, *names):
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        columns = [Column(name, LAWS[name], encoder_for(LAWS[name])) for name in names]
+        return [row for block in read_answers(path, columns) for row in block]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "codes"),
+    [
+        ("named", ["x", "7", '"a,b\nc"'], [0, 1, 2]),
+        ("numbered", ["0", "11", "07"], [0, 11, 7]),
+        ("set", ["x", "7;x", ";x;", '""', '"[""a,b\\nc"", ""x""]"', "[]"],
+         [(0,), (0, 1), (0,), (), (0, 2), ()]),
+        ("numbered set", ["3", "11;2", '"[1, 3]"', '"[""1""]"'], [(3,), (2, 11), (1, 3), (1,)]),
+        ("age", ["17", "1.5e1", '" "', "nan", '""'], [17.0, 15.0, None, None, None]),
+        ("sampled", ["x", '"a,b\nc"', '""'], [1, 3, 0]),
+    ],
+)  # fmt: skip
+def test_cells(read, name, cells, codes):
+    lines = "".join(f"{cell}\n" for cell in cells)
+    assert read(f"{name}\n{lines}", name) == [[code] for code in codes]
+
+
+def test_columns_in_any_order_among_others(read):
+    text = "\ufeffage, other ,named\n20,?,x\n,?,7\n"
+    assert read(text, "named", "age") == [[0, 20.0], [1, None]]
+
+
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [
+        ("named", "nobody"),
+        ("named", '""'),
+        ("numbered", "12"),
+        ("numbered", "-1"),
+        ("numbered", "1" * 5000),  # beyond what Python turns into a number
+        ("numbered", "\u0663"),  # a digit, but not of ASCII
+        ("set", "x;nobody"),
+        ("set", "x;x"),
+        ("set", "[1"),
+        ("set", "[" * 100_000),
+        ("set", '"[{}]"'),
+        ("age", "old"),
+        ("age", "121"),
+        ("age", "inf"),
+    ],
+    ids=lambda value: ascii(value)[:20],
+)
+def test_no_answer_is_refused_with_its_line(read, name, cell):
+    """Its physical line, also where an answer before it stands on two."""
+    before = {"named": '"a,b\nc"', "set": '"a,b\nc"'}.get(name, "1\n2")
+    with pytest.raises(FileError, match=r"line 4: answer is '(of type|text|a list with repeats)"):
+        read(f"{name}\n{before}\n{cell}\n", name)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("named,age\nx,1\nx\n", "line 3 has too few columns"),
+        ("named,age\n\n", "line 2 has too few columns"),
+        ("named\nx\n", r"one column 'age' is needed; there are \['named'\]"),
+        ("named,age,age\n", "one column 'age' is needed"),
+        ("", "one column 'named' is needed"),
+        (b"named,age\n\xff,1\n", "is not CSV in UTF-8"),
+        ("named,age\n" + "x" * 200_000 + ",1\n", "is not CSV in UTF-8: field larger"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_no_table_is_refused(read, text, reason):
+    with pytest.raises(FileError, match=reason):
+        read(text, "named", "age")
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    for path in (tmp_path / "no.csv", tmp_path):
+        with pytest.raises(FileError, match="cannot be read"):
+            list(read_answers(path, []))
+
+
+def test_blocks_are_bounded(read, tmp_path, monkeypatch):
+    monkeypatch.setattr(answer_file, "_BLOCK", 2)
+    read("named\n" + "x\n" * 5, "named")
+    column = Column("named", LAWS["named"], encoder_for(LAWS["named"]))
+    assert [len(block) for block in read_answers(tmp_path / "answers.csv", [column])] == [2, 2, 1]

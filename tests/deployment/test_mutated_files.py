@@ -1,0 +1,75 @@
+"""Fifty thousand mutated files: refused by a named error, or private all the same."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from planner.deployment import Client
+from planner.deployment.parameters import parse_parameters
+from planner.errors import PlannerError
+from tests.deployment.examples import FILES, singles
+from tests.deployment.mutations import breach, garbled, mutated, paths_of
+
+
+def read_anyhow(data):
+    """Parameters, or None if they are refused by a named error."""
+    try:
+        return parse_parameters(data)
+    except PlannerError:
+        return None
+
+
+@pytest.mark.parametrize("which", range(12))
+def test_mutated_files_are_refused_or_private(document, which):
+    """12 x 2,200 documents changed and sealed again: no crash, nothing that is not private."""
+    rng = np.random.default_rng(1000 + which)
+    text = json.dumps(singles(document)[which])
+    places = [path for path in paths_of(json.loads(text)) if path and path[0] != "hash"]
+    accepted = 0
+    for i in range(2200):
+        altered = mutated(text, places, rng)
+        parameters = read_anyhow(json.dumps(altered))
+        if parameters is not None:
+            accepted += 1
+            parameters.verify()
+            assert all(breach(question) <= 1e-12 for question in altered["questions"])
+        if i % 10 == 0:  # the client's own reader is no more gullible where it looks
+            try:
+                Client(altered)
+            except PlannerError:
+                assert parameters is None
+            else:
+                assert all(breach(question) <= 1e-12 for question in altered["questions"])
+    assert 0 < accepted < 2200  # names and predictions may change, little else
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_garbled_files_are_refused_or_private(document, version):
+    """2 x 11,800 files with damaged bytes; version 1 has no hash to betray the damage."""
+    rng = np.random.default_rng(version)
+    text = json.dumps(singles(document)[0], separators=(",", ":")).encode()
+    if version == 1:
+        text = (FILES / "version1.json").read_bytes()
+    accepted = 0
+    for _ in range(11_800):
+        data = garbled(text, rng)
+        parameters = read_anyhow(data)
+        if parameters is not None:
+            accepted += data != text
+            assert all(breach(question) <= 1e-12 for question in json.loads(data)["questions"])
+    assert accepted > 0 if version == 1 else accepted < 100  # a 17th digit may change nothing
+
+
+def test_the_oracle_sees_a_breach(document):
+    """The independent check above rejects what is wrong by a millionth."""
+    for single in singles(document):
+        question = copy.deepcopy(single["questions"][0])
+        assert breach(question) <= 0
+        key = "epsilon"
+        for level in question.get("levels", [question]):
+            level[key] *= 0.5
+        if isinstance(question.get("rule"), list):
+            question["rule"] = [[entry / 2 for entry in row] for row in question["rule"]]
+        assert breach(question) > 1e-6
