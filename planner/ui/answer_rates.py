@@ -42,7 +42,7 @@ def page() -> None:
     show.problems(found, "The answer follows when this is mended.")
     if question is not None:
         with show.complaint():
-            users = session().users()
+            users = session().draft.read_users()
             _results(answer_rate_plan(question, users), users)
 
 

@@ -1,4 +1,4 @@
-"""What budgets cost: errors, probabilities, proof, prices, and the way back from a target."""
+"""What budgets cost: errors, probabilities, proof, prices."""
 
 from __future__ import annotations
 

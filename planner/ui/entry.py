@@ -19,7 +19,8 @@ _NARROW = """
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
   [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
   [data-testid="stColumn"] { min-width: min(100%, 14rem); }
-  [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame)
+  [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame),
+  [data-testid="stColumn"]:has(.numbers)
     { min-width: 100%; }
   .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
   .st-key-questions [data-testid="stColumn"] { min-width: 0; }

@@ -78,7 +78,7 @@ def _generated(question: Question) -> tuple[Answers, str]:
     form = kept_choice(shape.selectbox, "Answers are", "t-shape", "power", _SHAPES)
     typed = kept(seed.text_input, "Seed of the answers", "t-data-seed", "1")
     number = cells.whole_number(typed, "seed", least=0)
-    users = session().users()
+    users = session().draft.read_users()
     items = sum(level.item_count for level in question.levels)
     if items > _MOST_ITEMS or users > _MOST_USERS:
         allowed = f"at most {_MOST_ITEMS:,} items and {_MOST_USERS:,} people to simulate"

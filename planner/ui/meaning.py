@@ -39,7 +39,7 @@ def page() -> None:
     if question is None:
         return
     with show.complaint():
-        table = answer(question, session().users()).plan.table
+        table = answer(question, session().draft.read_users()).plan.table
         _odds(table, question.name)
         _beliefs(table)
         _pairs(table)

@@ -22,9 +22,11 @@ _MOST_LEVELS = 12
 def promises(plan: SurveyPlan) -> list[str]:
     """One sentence per level, question by question; numbers are rounded up."""
     sentences = []
-    for planned in plan.whole.questions if plan.whole else ():
-        spending = [row for row in plan.whole.spending if row.question == planned.question.name]  # type: ignore[union-attr]
-        sentences += _of_question(planned, spending)
+    if plan.whole is not None:
+        for planned in plan.whole.questions:
+            name = planned.question.name
+            spending = [row for row in plan.whole.spending if row.question == name]
+            sentences += _of_question(planned, spending)
     for name, sampled in plan.sampled.items():
         sentences += [f"{name}: {said}" for said in sampled.views.sentences(sampled.delta)]
     return sentences

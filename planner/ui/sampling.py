@@ -49,7 +49,7 @@ def page() -> None:
     _fields(draft)
     question, found = draft.build()
     with show.complaint():
-        users = session().users()
+        users = session().draft.read_users()
         show.problems(found, "The rest is planned below.")
         if question is not None:
             _results(draft, question, users)

@@ -99,11 +99,11 @@ def drawer(label: str, name: str) -> ExpanderContainer:
 
     Charts take a browser longer to load and to draw than all else on a page.
     """
-    remembered = f"{name} was open"
+    drawers = session().drawers
     if name not in st.session_state:
-        st.session_state[name] = st.session_state.get(remembered, False)
+        st.session_state[name] = name in drawers
     box = st.expander(label, key=name, on_change="rerun")
-    st.session_state[remembered] = box.open
+    (drawers.add if box.open else drawers.discard)(name)
     return box
 
 

@@ -12,7 +12,6 @@ import streamlit as st
 
 from planner.survey import Survey
 from planner.survey.file import survey_from_text
-from planner.ui import cells
 from planner.ui.draft.survey import Built, SurveyDraft
 
 __all__ = ["EXAMPLES", "Session", "example_survey", "replace_draft", "session", "undo"]
@@ -46,6 +45,8 @@ class Session:
         Named surveys to compare.
     ledger:
         What earlier collections from the same people have spent: a ledger file's JSON.
+    drawers:
+        Names of the parts that were left open.
     """
 
     draft: SurveyDraft
@@ -55,20 +56,11 @@ class Session:
     complaints: list[str] = field(default_factory=list)
     scenarios: dict[str, Survey] = field(default_factory=dict)
     ledger: str | None = None
+    drawers: set[str] = field(default_factory=set)
 
     def build(self) -> Built:
         """The survey of all that is right, and what is not."""
         return self.draft.build()
-
-    def users(self) -> int:
-        """The number of people asked.
-
-        Raises
-        ------
-        InputError
-            What was typed is no such number.
-        """
-        return cells.whole_number(self.draft.users, "users")
 
 
 def session() -> Session:

@@ -152,6 +152,9 @@ def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(b
     budgets.session_state["scale-drawn"] = True
     budgets.run()
     assert len(budgets.get("plotly_chart")) == 3
+    budgets.session_state["levels-drawn"] = False
+    budgets.run()
+    assert len(open_page("budgets", budgets).get("plotly_chart")) == 1
 
 
 def test_bars_and_tables_show_the_plan_at_once(budgets):

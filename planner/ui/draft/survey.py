@@ -80,7 +80,17 @@ class SurveyDraft:
     def build_users(self) -> tuple[int | None, list[str]]:
         """The number of users, and a sentence for what is wrong outside the questions."""
         problems = [] if self.name.strip() else ["The survey has no name yet."]
-        return read(lambda: cells.whole_number(self.users, "users"), problems), problems
+        return read(self.read_users, problems), problems
+
+    def read_users(self) -> int:
+        """The number of users.
+
+        Raises
+        ------
+        InputError
+            What was typed is no such number.
+        """
+        return cells.whole_number(self.users, "users")
 
 
 def _draft_of(question: Question) -> QuestionDraft:
