@@ -15,7 +15,7 @@ from planner.errors import FileError, InputError
 from planner.survey import Survey
 from planner.survey.file import survey_from_text
 from planner.ui import cells
-from planner.ui.draft.categorical import Row
+from planner.ui.draft.parts import Row
 
 T = TypeVar("T")
 _INSTEAD = {
