@@ -19,12 +19,18 @@ from planner.deployment.laws.pairs import (
     listed_pairs,
 )
 from planner.policy import MAX_EPSILON
+from tests.deployment.examples import FILES
 from tests.deployment.laws.oracle import integer_ratio, true_exp
 from tests.policies import RULES, random_matrix, seeds
 
 
 def test_the_two_homes_of_the_largest_budget_agree():
     assert MAX_BUDGET == MAX_EPSILON
+
+
+def test_the_file_format_states_when_pairs_are_left_out():
+    text = (FILES.parents[2] / "docs" / "file-format.md").read_text()
+    assert f"Beyond {MAX_LISTED_LEVELS} levels" in text
 
 
 @pytest.mark.parametrize(
