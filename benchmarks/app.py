@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import websockets
+from measure import Figure, show
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.measure import Figure, show
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import Session

@@ -6,11 +6,11 @@ import numpy as np
 from measure import Figure, seconds, show
 
 from planner import PrivacyPolicy, solve
-from planner.planning.allocation import allocate
-from planner.planning.blocks import ChoiceBlock
+from planner.planning.allocation.blocks import ChoiceBlock
+from planner.planning.allocation.plan import allocate
+from planner.planning.budgets import scaled
 from planner.planning.frontier import frontier, usual_scales
-from planner.planning.relax import scaled
-from planner.planning.targets import smallest_budgets
+from planner.planning.smallest_budgets import smallest_budgets
 from planner.target import Target
 
 

@@ -14,8 +14,8 @@ from measure import Figure, seconds, show
 
 from planner.planning.sampling import binomial_window
 from planner.planning.sampling.curves import difference_delta
+from planner.planning.sampling.design import error_grid, find_parameters, smallest_budget
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import error_grid, find_parameters, smallest_budget
 from planner.planning.sampling.totals import totals_delta_bound
 
 LIMIT = 0.050

@@ -29,8 +29,7 @@ def reproduce(setting: Setting) -> Result:
                 curves[name][mechanism].append(float(errors.mean.mean()))
     claims = _claims(curves, epsilons, repeats, populations)
     if "ADULT" not in populations:
-        skipped = "Skipped: no adult.data in the folder."
-        claims.append(Claim("The same on ADULT.", SOURCE, None, skipped))
+        claims.append(Claim.skipped("The same on ADULT.", SOURCE, "adult.data"))
     axes = ("epsilon (more private to the left)", "mean absolute error")
     return Result(
         "BiSample, figure 4: the mean, by epsilon",

@@ -20,7 +20,7 @@ def reproduce(setting: Setting) -> Result:
         text = f"{name} has the mean {printed:g}."
         if name not in found:
             rows.append((name, "not in the folder", printed, "not in the folder"))
-            claims.append(Claim(text, "Table 2", None, "Skipped: no adult.data in the folder."))
+            claims.append(Claim.skipped(text, "Table 2", "adult.data"))
             continue
         mean, n = float(found[name].mean()), found[name].size
         rows.append((name, n, printed, f"{mean:.4f}"))

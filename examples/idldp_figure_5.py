@@ -20,12 +20,10 @@ def reproduce(setting: Setting) -> Result:
     tops = setting.pick([10, 20, 30, 40, 50, 60, 70, 80, 90, 100], [10, 50, 100])
     seeds = range(1, setting.pick(51, 6))
     claims, tables, figures = [], [], []
-    for name in ("Retail", "Kosarak"):
-        answers = baskets.read(name, setting)
-        if answers is None:
-            missing = f"Skipped: no {baskets.FILES[name][0]} in the folder."
-            claims.append(Claim(f"IDUE has the smallest RE on {name}.", SOURCE, None, missing))
-            continue
+    people, skipped = baskets.read_all(
+        ("Retail", "Kosarak"), setting, "IDUE has the smallest RE on {}.", SOURCE
+    )
+    for name, answers in people.items():
         single = answers.first_items()
         for epsilon in EPSILONS:
             errors = _by_top(single, epsilon, tops, seeds)
@@ -39,7 +37,7 @@ def reproduce(setting: Setting) -> Result:
         "ID-LDP, figure 5: relative error of the top k items",
         f"As figure 4, at epsilon {' and '.join(f'{e:g}' for e in EPSILONS)} (the text of the "
         f"paper gives none), on average over {len(seeds)} random assignments of the levels.",
-        claims,
+        claims + skipped,
         tables,
         figures,
     )

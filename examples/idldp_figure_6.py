@@ -24,12 +24,10 @@ def reproduce(setting: Setting) -> Result:
     seeds = range(1, setting.pick(51, 6))
     claims, tables, figures = [], [], []
     percent = [round(100 * share) for share in shares]
-    for name in ("Retail", "Kosarak"):
-        answers = baskets.read(name, setting)
-        if answers is None:
-            missing = f"Skipped: no {baskets.FILES[name][0]} in the folder."
-            claims.append(Claim(f"{name}: the gain shrinks.", SOURCE, None, missing))
-            continue
+    people, skipped = baskets.read_all(
+        ("Retail", "Kosarak"), setting, "{}: the gain shrinks.", SOURCE
+    )
+    for name, answers in people.items():
         for what, errors in zip(
             ("MSE / n", f"RE({TOP})"), _errors(answers.first_items(), shares, seeds), strict=True
         ):
@@ -43,7 +41,7 @@ def reproduce(setting: Setting) -> Result:
         f"Single items. Two levels, budgets {EPSILON:g} and {EPSILON * FACTORS[1]:g} (the text "
         f"of the paper gives none), the share of items with the smaller one varied. RE is on "
         f"average over {len(seeds)} random assignments.",
-        claims,
+        claims + skipped,
         tables,
         figures,
     )

@@ -32,15 +32,16 @@ def reproduce(setting: Setting) -> Result:
     rows, claims = [], []
     for name, printed in PRINTED.items():
         answers = found.get(name)
+        text = "{} has {:,} records of {:,} people and {:,} items.".format(name, *printed)
         if answers is None:
             rows.append((name, *printed, "not in the folder"))
-            seen, holds = f"Skipped: no {' or '.join(baskets.FILES[name])} in the folder.", None
-        else:
-            counted = (int(answers.counts.sum()), answers.users, answers.counts.size)
-            rows.append((name, *counted, "the same" if counted == printed else "differs"))
-            seen, holds = "Counted: {:,}, {:,} and {:,}.".format(*counted), counted == printed
-        text = "{} has {:,} records of {:,} people and {:,} items.".format(name, *printed)
-        claims.append(Claim(text, "Table III", holds, seen))
+            claims.append(Claim.skipped(text, "Table III", *baskets.FILES[name]))
+            continue
+        counted = (int(answers.counts.sum()), answers.users, answers.counts.size)
+        same = counted == printed
+        rows.append((name, *counted, "the same" if same else "differs"))
+        seen = "Counted: {:,}, {:,} and {:,}.".format(*counted)
+        claims.append(Claim(text, "Table III", same, seen))
     return Result(
         "ID-LDP, Table III: the data sets",
         "The two synthetic data sets are drawn; the others are read from the data folder.",

@@ -9,9 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy
-from planner.planning.allocation import Allocation, allocate
-from planner.planning.blocks import ChoiceBlock, MeanBlock
+from planner import Allocation, ChoiceBlock, MeanBlock, PrivacyPolicy, allocate
 
 BLOCKS = (
     ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),

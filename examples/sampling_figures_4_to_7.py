@@ -17,11 +17,9 @@ def reproduce(setting: Setting) -> Result:
     title = "Sampling Privacy, figures 4 to 7: breast cancer"
     path = setting.file("breast-cancer.csv")
     if path is None:
-        skipped = "Skipped: no breast-cancer.csv in the folder."
-        claim = Claim(
-            "The error stays constant as the No people grow.", "figures 4 to 7", None, skipped
-        )
-        return Result(title, skipped, [claim])
+        text = "The error stays constant as the No people grow."
+        claim = Claim.skipped(text, "figures 4 to 7", "breast-cancer.csv")
+        return Result(title, claim.numbers, [claim])
     claims, tables, figures = [], [], []
     for name, column in COLUMNS.items():
         counts = group_counts(path, column)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.audit import audit_levels, audit_samples, audit_sets
+    from planner.charts.chart import chart
     from planner.errors import (
         ConvergenceError,
         FileError,
@@ -52,37 +53,38 @@ if TYPE_CHECKING:
     from planner.mechanisms.unary import UnaryMechanism
     from planner.numeric_domain import NumericDomain
     from planner.objective import Objective
-    from planner.planning.allocation import Allocation, allocate
+    from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
+    from planner.planning.allocation.plan import Allocation, allocate
     from planner.planning.answer_rate.model import AnswerRateModel
     from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rate
-    from planner.planning.blocks import ChoiceBlock, MeanBlock
-    from planner.planning.compare import compare_plans
     from planner.planning.explain import explain
     from planner.planning.frontier import Frontier, frontier
     from planner.planning.ledger import Ledger, read_ledger, write_ledger
+    from planner.planning.misplacement import misplaced
     from planner.planning.padding import PaddingPlan, plan_padding
     from planner.planning.pilot import PilotSets
-    from planner.planning.robustness import misplaced
     from planner.planning.sampling.plan import SamplingPlan, plan_sampling
     from planner.planning.sampling.question import SamplingQuestion
     from planner.planning.sampling.views import GuaranteeViews, guarantee_views
-    from planner.planning.targets import smallest_budgets, smallest_detectable, users_needed
-    from planner.planning.whole_survey import WholePlan, plan_whole_survey
+    from planner.planning.smallest_budgets import smallest_budgets
+    from planner.planning.targets import smallest_detectable, users_needed
+    from planner.planning.whole_survey.compare import compare_plans
+    from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
     from planner.policy import PrivacyPolicy
     from planner.prediction import Prediction, predict, verdict
-    from planner.preference_file import read_preferences
     from planner.preferences import (
         EmpiricalPreferences,
         GammaPreferences,
         HistogramPreferences,
         LognormalPreferences,
         NormalPreferences,
+        read_preferences,
     )
     from planner.report import report_html
     from planner.set_model import AssumedSets
     from planner.solvers import baseline, solve
+    from planner.survey import Level, Numeric, Question, Survey
     from planner.survey.file import load_survey
-    from planner.survey.questions import Level, Numeric, Question, Survey
     from planner.table import Certificate, UnaryTable
     from planner.target import Target
 
@@ -93,6 +95,7 @@ _HOMES = {
         "audit_samples",
         "audit_sets",
     ),
+    "charts.chart": ("chart",),
     "errors": (
         "ConvergenceError",
         "FileError",
@@ -131,7 +134,11 @@ _HOMES = {
     "mechanisms.unary": ("UnaryMechanism",),
     "numeric_domain": ("NumericDomain",),
     "objective": ("Objective",),
-    "planning.allocation": (
+    "planning.allocation.blocks": (
+        "ChoiceBlock",
+        "MeanBlock",
+    ),
+    "planning.allocation.plan": (
         "Allocation",
         "allocate",
     ),
@@ -140,11 +147,6 @@ _HOMES = {
         "AnswerRatePlan",
         "plan_answer_rate",
     ),
-    "planning.blocks": (
-        "ChoiceBlock",
-        "MeanBlock",
-    ),
-    "planning.compare": ("compare_plans",),
     "planning.explain": ("explain",),
     "planning.frontier": (
         "Frontier",
@@ -155,12 +157,12 @@ _HOMES = {
         "read_ledger",
         "write_ledger",
     ),
+    "planning.misplacement": ("misplaced",),
     "planning.padding": (
         "PaddingPlan",
         "plan_padding",
     ),
     "planning.pilot": ("PilotSets",),
-    "planning.robustness": ("misplaced",),
     "planning.sampling.plan": (
         "SamplingPlan",
         "plan_sampling",
@@ -170,12 +172,13 @@ _HOMES = {
         "GuaranteeViews",
         "guarantee_views",
     ),
+    "planning.smallest_budgets": ("smallest_budgets",),
     "planning.targets": (
-        "smallest_budgets",
         "smallest_detectable",
         "users_needed",
     ),
-    "planning.whole_survey": (
+    "planning.whole_survey.compare": ("compare_plans",),
+    "planning.whole_survey.plan": (
         "WholePlan",
         "plan_whole_survey",
     ),
@@ -185,13 +188,13 @@ _HOMES = {
         "predict",
         "verdict",
     ),
-    "preference_file": ("read_preferences",),
     "preferences": (
         "EmpiricalPreferences",
         "GammaPreferences",
         "HistogramPreferences",
         "LognormalPreferences",
         "NormalPreferences",
+        "read_preferences",
     ),
     "report": ("report_html",),
     "set_model": ("AssumedSets",),
@@ -199,7 +202,7 @@ _HOMES = {
         "baseline",
         "solve",
     ),
-    "survey.questions": (
+    "survey": (
         "Level",
         "Numeric",
         "Question",

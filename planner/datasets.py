@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
+from planner.files import read_text
 from planner.mechanisms.itemsets import ItemSets
 
 __all__ = ["Answers", "read_answers", "read_column", "read_counts", "read_transactions"]
@@ -87,7 +88,7 @@ def read_transactions(path: str | Path) -> Answers:
         Not readable, no transactions, no items at all, something other than item
         numbers of at least 0, or an item twice in one line.
     """
-    lines = _text(path).splitlines()
+    lines = read_text(path).splitlines()
     if not any(line.strip() for line in lines):
         raise FileError(path, "there are no transactions", "Put one user's items on each line.")
     words = [line.split() for line in lines]
@@ -97,14 +98,15 @@ def read_transactions(path: str | Path) -> Answers:
     except (ValueError, OverflowError):
         numbers = np.array([-1])
     if numbers.min() < 0:
-        _complain_about_numbers(path, words)
+        raise _no_number(path, words)
     labels, members = np.unique(numbers, return_inverse=True)
     starts = np.cumsum([0, *map(len, words)])
     try:
         sets = ItemSets(labels.size, members, starts)
-    except InputError:
-        _complain_about_repeats(path, words)
-        raise
+    except InputError as error:
+        repeats = (len({int(word) for word in line}) < len(line) for line in words)
+        reason = f"line {list(repeats).index(True) + 1} has an item twice"
+        raise FileError(path, reason, "Give every item of a transaction once.") from error
     return Answers(tuple(map(str, labels.tolist())), sets.counts(), sets)
 
 
@@ -164,19 +166,9 @@ def read_counts(path: str | Path) -> Answers:
     return Answers(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
 
 
-def _text(path: str | Path) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8-sig")
-    except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise FileError(path, reason, "Check the path.") from error
-    except UnicodeDecodeError as error:
-        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
-
-
 def _rows(path: str | Path) -> list[list[str]]:
     try:
-        rows = [row for row in csv.reader(_text(path).splitlines(), strict=True) if row]
+        rows = [row for row in csv.reader(read_text(path).splitlines(), strict=True) if row]
     except csv.Error as error:
         raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
     if not rows:
@@ -184,16 +176,13 @@ def _rows(path: str | Path) -> list[list[str]]:
     return rows
 
 
-def _complain_about_numbers(path: str | Path, words: list[list[str]]) -> None:
-    for number, line in enumerate(words, start=1):
-        for word in line:
-            if not (word.isascii() and word.isdecimal() and int(word) < 2**63):
-                reason = f"line {number}: {word!r} is not an item number"
-                raise FileError(path, reason, "Separate item numbers by blanks.")
-
-
-def _complain_about_repeats(path: str | Path, words: list[list[str]]) -> None:
-    for number, line in enumerate(words, start=1):
-        if len({int(word) for word in line}) < len(line):
-            remedy = "Give every item of a transaction once."
-            raise FileError(path, f"line {number} has an item twice", remedy)
+def _no_number(path: str | Path, words: list[list[str]]) -> FileError:
+    """The error for the first word that is no item number."""
+    number, word = next(
+        (number, word)
+        for number, line in enumerate(words, start=1)
+        for word in line
+        if not (word.isascii() and word.isdecimal() and int(word) < 2**63)
+    )
+    reason = f"line {number}: {word!r} is not an item number"
+    return FileError(path, reason, "Separate item numbers by blanks.")

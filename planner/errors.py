@@ -60,7 +60,8 @@ class InputError(PlannerError, ValueError):
         self.value = value
         self.allowed = allowed
         self.remedy = remedy
-        super().__init__(f"{argument} is {_shorten(value)} but must be {allowed}.{_after(remedy)}")
+        reason = f"{argument} is {_shorten(value)} but must be {allowed}"
+        super().__init__(_sentence(reason, remedy))
 
 
 class FileError(InputError):
@@ -77,7 +78,7 @@ class FileError(InputError):
     def __init__(self, path: str | Path, reason: str, remedy: str = "") -> None:
         super().__init__("file", str(path), "a usable file", remedy)
         self.reason = reason
-        self.args = (f"{path}: {reason.rstrip('.')}.{_after(remedy)}",)
+        self.args = (f"{path}: {_sentence(reason, remedy)}",)
 
 
 class SolverError(PlannerError):
@@ -86,7 +87,7 @@ class SolverError(PlannerError):
     def __init__(self, reason: str, remedy: str = "") -> None:
         self.reason = reason
         self.remedy = remedy
-        super().__init__(f"{reason.rstrip('.')}.{_after(remedy)}")
+        super().__init__(_sentence(reason, remedy))
 
 
 class InfeasibleError(SolverError):
@@ -107,7 +108,7 @@ class VerificationError(PlannerError):
     def __init__(self, reason: str, remedy: str = "Do not deploy these parameters.") -> None:
         self.reason = reason
         self.remedy = remedy
-        super().__init__(f"{reason.rstrip('.')}.{_after(remedy)}")
+        super().__init__(_sentence(reason, remedy))
 
 
 def _shorten(value: object, width: int = 60) -> str:
@@ -115,5 +116,5 @@ def _shorten(value: object, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
-def _after(remedy: str) -> str:
-    return f" {remedy}" if remedy else ""
+def _sentence(reason: str, remedy: str) -> str:
+    return f"{reason.rstrip('.')}. {remedy}".rstrip()

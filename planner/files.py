@@ -1,14 +1,48 @@
-"""Write files whole or not at all."""
+"""Read text with a reason when it cannot be; write files whole or not at all."""
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from pathlib import Path
 
 from planner.errors import FileError
 
-__all__ = ["replace_file"]
+__all__ = ["read_text", "replace_file", "unreadable"]
+
+
+def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -> str:
+    """Read a text file in UTF-8; a byte order mark is left out.
+
+    Parameters
+    ----------
+    path:
+        The file.
+    mebibytes:
+        Its largest size, in MiB.
+    remedy:
+        What to do about a larger file.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is larger, or is not text in UTF-8.
+    """
+    path = Path(path)
+    try:
+        if path.stat().st_size > mebibytes * 2**20:
+            raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+
+
+def unreadable(path: str | Path, error: OSError) -> FileError:
+    """The error to raise for a file that the system does not let us read."""
+    return FileError(path, f"cannot be read: {error.strerror or error}", "Check the path.")
 
 
 def replace_file(path: str | Path, content: str | bytes) -> None:
@@ -36,9 +70,9 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
     except OSError as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        reason = error.strerror or str(error)
+        reason = f"cannot be written: {error.strerror or error}"
         remedy = "Check that the directory exists and may be written to."
-        raise FileError(path, f"cannot be written: {reason}", remedy) from error
+        raise FileError(path, reason, remedy) from error
 
 
 def _sync_directory(directory: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 
 __all__ = ["NumericDomain"]
@@ -46,11 +47,7 @@ class NumericDomain:
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            value = getattr(self, name)
-            number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-            if not number or not isfinite(value):
-                raise InputError(name, value, "a finite number")
-            object.__setattr__(self, name, float(value))
+            object.__setattr__(self, name, arguments.finite(name, getattr(self, name)))
         if not self.lower < self.upper:
             remedy = "Swap the bounds, or widen the domain."
             raise InputError("lower", self.lower, f"below upper, which is {self.upper!r}", remedy)

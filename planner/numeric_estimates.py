@@ -11,12 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.errors import InputError
+from planner.estimates import normal_quantile
+from planner.frames import Framed
 
-__all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "normal_quantile", "unlimited"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
+__all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "unlimited"]
+
+_QUANTITIES = ("mean", "total", "missing_rate", "frequency")
 BOUNDED, UNBOUNDED, UNDEFINED = "bounded", "unbounded", "undefined"
 
 
@@ -66,7 +72,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class NumericEstimates:
+class NumericEstimates(Framed):
     """What a collector learns from ``users`` reports about a numeric question.
 
     Attributes
@@ -89,6 +95,21 @@ class NumericEstimates:
     total: Estimate
     missing_rate: Estimate | None = None
     frequency: Estimate | None = None
+
+    @property
+    def summary(self) -> str:
+        """How many reports are behind them."""
+        return f"Estimates from {self.users:,} reports."
+
+    def to_frame(self) -> DataFrame:
+        """One row a quantity that was estimated."""
+        from pandas import DataFrame
+
+        found = {name: getattr(self, name) for name in _QUANTITIES}
+        found = {name: one for name, one in found.items() if one is not None}
+        columns = ("value", "standard_error", "lower", "upper", "confidence", "status", "note")
+        frame = {name: [getattr(one, name) for one in found.values()] for name in columns}
+        return DataFrame({"quantity": list(found), **frame})
 
 
 class Ratio(NamedTuple):
@@ -116,7 +137,7 @@ class Ratio(NamedTuple):
         denominator is not distinguishable from 0.
         """
         a, b = self.numerator, self.denominator
-        z2 = normal_quantile(confidence) ** 2
+        z2 = _two_sided_quantile(confidence) ** 2
         if b <= 0:
             return unlimited(None, None, b, confidence, possible)
         value = a / b
@@ -143,7 +164,7 @@ def large_sample(value: float, variance: float, confidence: float) -> Estimate:
     0.696
     """
     error = sqrt(variance)
-    half = normal_quantile(confidence) * error
+    half = _two_sided_quantile(confidence) * error
     return Estimate(value, error, value - half, value + half, confidence)
 
 
@@ -165,21 +186,7 @@ def unlimited(
     return Estimate(value, standard_error, *possible, confidence, status, note)
 
 
-def normal_quantile(confidence: float) -> float:
-    """Two-sided standard normal quantile for a confidence strictly between 0 and 1.
-
-    Raises
-    ------
-    InputError
-        The confidence is outside ``(0, 1)``.
-
-    Examples
-    --------
-    >>> round(normal_quantile(0.95), 4)
-    1.96
-    """
-    from scipy.special import ndtri
-
+def _two_sided_quantile(confidence: float) -> float:
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         raise InputError("confidence", confidence, "a share strictly between 0 and 1, such as 0.95")
-    return float(-ndtri((1 - confidence) / 2))
+    return -normal_quantile((1 - confidence) / 2)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
+from planner.files import read_text
 from planner.numeric_domain import NumericDomain
 
 __all__ = ["adult_ages", "exponential", "gaussian", "uniform"]
@@ -47,11 +48,11 @@ def adult_ages(path: str | Path) -> Array:
     FileError
         The file cannot be read or a first cell is not an age from 17 to 90.
     """
+    lines = read_text(path).splitlines()
     try:
-        with Path(path).open(newline="", encoding="utf-8") as lines:
-            ages = np.array([float(row[0]) for row in csv.reader(lines) if row])
+        ages = np.array([float(row[0]) for row in csv.reader(lines) if row])
         return AGES.to_unit(AGES.answers(ages, "age"))
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except ValueError as error:
         raise FileError(path, str(error), "Give UCI's file adult.data.") from None
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates import normal_quantile
+from planner.frames import Framed
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.hashing import OptimizedLocalHashing
@@ -23,6 +24,9 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "Predictable",
@@ -52,7 +56,7 @@ class Predictable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class Prediction(Framed):
     """Expected errors of one mechanism for ``users`` users.
 
     Attributes
@@ -79,6 +83,20 @@ class Prediction:
     relative_errors: NDArray[np.float64]
     interval_widths: NDArray[np.float64]
     smallest_frequencies: NDArray[np.float64]
+
+    @property
+    def summary(self) -> str:
+        """The mechanism, and its total error."""
+        return (
+            f"{self.name}, {self.users:,} reports: total mean squared error {self.total_mse:.6g}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """One row a group of items, a column an attribute."""
+        from pandas import DataFrame
+
+        names = ("standard_errors", "relative_errors", "interval_widths", "smallest_frequencies")
+        return DataFrame({name: getattr(self, name) for name in names})
 
 
 def predict(
@@ -156,8 +174,7 @@ def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     >>> list(plain_rivals(PrivacyPolicy([1.0, 2.0], [1, 4])))
     ['rappor', 'oue', 'grr', 'subset', 'olh']
     """
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    items = int(policy.item_counts.sum())
+    epsilon, items = _strictest(policy)
     rivals: dict[str, FrequencyMechanism] = {
         "rappor": UnaryMechanism.rappor(epsilon, items),
         "oue": UnaryMechanism.oue(epsilon, items),
@@ -177,12 +194,12 @@ def padded_rivals(policy: PrivacyPolicy, padding_length: int) -> dict[str, Padde
     >>> list(padded_rivals(PrivacyPolicy([1.0, 2.0], [1, 4]), padding_length=2))
     ['rappor-ps', 'oue-ps']
     """
-    epsilon = float(policy.room(np.zeros(policy.size)).min())
-    items = int(policy.item_counts.sum())
-    return {
-        "rappor-ps": PaddedUnaryMechanism(UnaryMechanism.rappor(epsilon, items), padding_length),
-        "oue-ps": PaddedUnaryMechanism(UnaryMechanism.oue(epsilon, items), padding_length),
+    epsilon, items = _strictest(policy)
+    unary = {
+        "rappor-ps": UnaryMechanism.rappor(epsilon, items),
+        "oue-ps": UnaryMechanism.oue(epsilon, items),
     }
+    return {name: PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()}
 
 
 def detectable_frequencies(
@@ -266,6 +283,11 @@ def _check(users: int, frequency: float, level: float, power: float) -> None:
     for argument, value in (("level", level), ("power", power)):
         if not 0.5 <= value < 1:
             raise InputError(argument, value, "a probability of at least 0.5 and below 1")
+
+
+def _strictest(policy: PrivacyPolicy) -> tuple[float, int]:
+    """The budget that protects every pair, and the number of items."""
+    return float(policy.room(np.zeros(policy.size)).min()), int(policy.item_counts.sum())
 
 
 def _worst_per_group(values: NDArray[np.float64], home: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -13,8 +13,13 @@ from planner.charts.plans import (
     padding_figure,
 )
 from planner.planning.frontier import frontier
-from planner.planning.sentences import design_sentence, misplaced_sentence, spending_sentence
-from planner.planning.whole_survey import PlannedQuestion, WholePlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.sentences import (
+    design_sentence,
+    misplaced_sentence,
+    spending_sentence,
+)
 
 __all__ = ["report_html"]
 
@@ -30,8 +35,8 @@ def report_html(plan: WholePlan) -> str:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey import plan_whole_survey
-    >>> from planner.survey.questions import Level, Question, Survey
+    >>> from planner.planning.whole_survey.plan import plan_whole_survey
+    >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_whole_survey(Survey("s", 1000, (question,))))
     >>> "a &lt;b&gt;" in page, "a <b>" in page.split("</script>")[-1]
@@ -70,14 +75,14 @@ def _question(question: PlannedQuestion) -> dict[str, Any]:
         table, policy = question.plan.table, question.plan.table.policy
         if question.padding_length is None:
             curve = frontier(policy, question.users, model=table.model)
-            charts.append(("Error against budget", _chart(frontier_figure(curve, policy))))
+            charts.append(("Error against budget", _chart(frontier_figure(curve))))
         charts.append(
             ("What an observer can come to believe", _chart(belief_figure(question.explanations)))
         )
     return {
         "planned": question,
         "table": None if question.plan is None else question.plan.table,
-        "levels": [] if question.plan is None else _levels(question),
+        "levels": _levels(question),
         "charts": charts,
         "relaxations": () if question.plan is None else question.plan.relaxations,
         "misplaced": misplaced_sentence(question),

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 
 __all__ = ["AssumedSets", "PilotFile", "SetModel", "SetMoments"]
@@ -102,7 +103,7 @@ class AssumedSets:
             weights = _masses("popularity", self.popularity)
             object.__setattr__(self, "popularity", tuple(weights.tolist()))
         object.__setattr__(self, "sizes", tuple(shares.tolist()))
-        shares /= shares.sum()
+        shares = shares / shares.sum()
         shares.setflags(write=False)
         object.__setattr__(self, "_shares", shares)
 
@@ -155,13 +156,8 @@ class PilotFile:
 
 
 def _masses(name: str, values: ArrayLike) -> Array:
-    try:
-        masses = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(name, values, "a list of numbers") from None
-    if masses.ndim != 1 or masses.size == 0:
-        raise InputError(name, values, "a list of one or more numbers")
-    for i in np.flatnonzero(~(np.isfinite(masses) & (masses >= 0))):
+    masses = arguments.number_column(name, values)
+    for i in np.flatnonzero(masses < 0)[:1]:
         remedy = "A histogram has no negative mass: correct that entry."
         raise InputError(f"{name}[{i}]", float(masses[i]), "a finite number of at least 0", remedy)
     if not masses.any():

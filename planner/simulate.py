@@ -25,7 +25,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 from planner.prediction import padded_rivals, plain_rivals
 from planner.solvers import solve
-from planner.survey.questions import Question
+from planner.survey import Question
 
 __all__ = ["Assignment", "Simulated", "assign_levels", "build_mechanisms", "simulate"]
 
@@ -98,7 +98,7 @@ def assign_levels(
 
     Examples
     --------
-    >>> from planner.survey.questions import Level, Question
+    >>> from planner.survey import Level, Question
     >>> levels = (Level("rare", 1.0, item_count=1), Level("common", 2.0, item_count=9))
     >>> labels = tuple("abcdefghijklmnopqrst")
     >>> placed = assign_levels(Question("basket", levels), labels, np.random.default_rng(1))

@@ -11,13 +11,11 @@ PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
     ("errors",),
-    ("files", "frames", "logodds", "policy"),
+    ("arguments", "files", "frames", "logodds", "policy"),
     (
         "budget_text",
         "numeric_domain",
         "objective",
-        "palette",
-        "preference_file",
         "preferences",
         "set_model",
         "target",

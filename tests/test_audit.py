@@ -122,3 +122,14 @@ def test_bad_input_is_refused():
         audit_levels(UnaryMechanism(solve(PrivacyPolicy(np.linspace(1, 2, 201), [2] * 201))))
     with pytest.raises(InputError, match="items"):
         UnaryMechanism.oue(1.0, 17).output_law()
+
+
+def test_an_event_seen_only_while_choosing_proves_nothing():
+    calls = []
+
+    def draw(which, count, _):
+        calls.append(which)
+        odd = which == 0 and len(calls) <= 2  # the first half of the samples
+        return np.full(count, int(odd))
+
+    assert audit_samples(draw, np.random.default_rng(0), samples=1000).lower_bound == 0

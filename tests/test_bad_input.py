@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from planner import FileError, InputError, PlannerError, PrivacyPolicy, SolverError
 from planner.cli import app
-from tests.test_survey_file import GOOD
+from tests.surveys import GOOD
 
 INF, NAN = math.inf, math.nan
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from planner import FileError, InputError
-from planner.files import replace_file
+from planner.files import read_text, replace_file
 
 
 def _only(folder):
@@ -73,3 +73,32 @@ def test_places_that_cannot_be_written(tmp_path):
             replace_file(path, "new")
     assert _only(tmp_path) == ["file", "folder"]
     assert issubclass(FileError, InputError)
+
+
+def test_text_is_read_with_or_without_a_byte_order_mark(tmp_path):
+    path = tmp_path / "in.toml"
+    for mark in (b"", b"\xef\xbb\xbf"):
+        path.write_bytes(mark + "é = 1".encode())
+        assert read_text(path) == "é = 1"
+
+
+def test_text_that_cannot_be_read(tmp_path):
+    path = tmp_path / "in.toml"
+    with pytest.raises(FileError, match=r"in.toml: cannot be read: No such file .* Check the path"):
+        read_text(path)
+    with pytest.raises(FileError, match="cannot be read: Is a directory"):
+        read_text(tmp_path)
+    path.write_bytes(b"\xff")
+    with pytest.raises(FileError, match=r"is not text in UTF-8. Save it as UTF-8."):
+        read_text(path)
+    path.write_bytes(b"x" * 2**20)
+    assert len(read_text(path, mebibytes=1)) == 2**20
+    path.write_bytes(b"x" * (2**20 + 1))
+    with pytest.raises(FileError, match=r"is larger than 1 MiB. Cut it."):
+        read_text(path, mebibytes=1, remedy="Cut it.")
+
+
+def test_a_system_that_cannot_open_directories(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "O_DIRECTORY")
+    replace_file(tmp_path / "out", "new")
+    assert (tmp_path / "out").read_text() == "new"

@@ -94,3 +94,14 @@ def test_bad_input_is_refused(bad):
 def test_padding_more_than_the_domain():
     mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(1.0, items=2), 3)
     assert mechanism.largest_set == 2
+
+
+def test_local_hashing_is_left_out_above_its_largest_budget():
+    assert "olh" in plain_rivals(PrivacyPolicy([20.0], [4]))
+    assert "olh" not in plain_rivals(PrivacyPolicy([20.5], [4]))
+
+
+def test_one_mechanism_alone_has_no_rival():
+    one = predict(UnaryMechanism.oue(1.0, items=5), 100, "oue")
+    assert verdict([one]).startswith("oue has the smallest worst-case error, ")
+    assert "next" not in verdict([one])

@@ -1,18 +1,14 @@
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from planner.cli.simulate import simulate as command
 from planner.datasets import Answers, read_transactions
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.policy import PrivacyPolicy
 from planner.simulate import Assignment, assign_levels, build_mechanisms, simulate
-from planner.survey.questions import Level, Question
+from planner.survey import Level, Question
 
 RETAIL = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 2.0], [2, 4])
@@ -141,65 +137,3 @@ def test_idue_beats_plain_ldp_on_retail_baskets(padding_length):
         for one in rivals:
             assert ours.predicted_mse < 0.95 * one.predicted_mse, e
             assert ours.mse < one.mse, e
-
-
-# -- the command -------------------------------------------------------------
-
-SURVEY = """
-[survey]
-name = "shop"
-users = 3
-[[question]]
-name = "basket"
-[[question.level]]
-name = "few"
-epsilon = 1.0
-item_count = 1
-[[question.level]]
-name = "many"
-epsilon = 2.0
-item_count = 2
-"""
-app = typer.Typer()
-app.command()(command)
-
-
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "survey.toml").write_text(SURVEY)
-    (tmp_path / "basket.dat").write_text("1 2\n3\n2 3\n\n1 2 3\n" * 20)
-    return [str(tmp_path / "survey.toml"), "--data", str(tmp_path / "basket.dat"), "--top", "2"]
-
-
-def run(arguments):
-    return CliRunner().invoke(app, arguments, catch_exceptions=False)
-
-
-def test_command_prints_predicted_beside_measured(files):
-    shown = run(files)
-    assert shown.exit_code == 0
-    assert "padding length 2" in shown.stdout
-    assert "idue-opt0-ps" in shown.stdout
-    assert "Smallest predicted error" in shown.stdout
-    single = run([*files, "--first-item"])
-    assert "grr" in single.stdout
-    assert "padding" not in single.stdout
-
-
-def test_command_prints_json_and_repeats_itself(files):
-    first, again = (run([*files, "--json", "--repeats", "2", "--seed", "7"]) for _ in "12")
-    assert first.stdout == again.stdout
-    document = json.loads(first.stdout)
-    assert document["users"] == 100
-    assert document["items_per_level"] == {"few": 1, "many": 2}
-    assert [one["name"] for one in document["mechanisms"]][:1] == ["idue-opt0-ps"]
-    other = run([*files, "--json", "--repeats", "2", "--seed", "8"])
-    assert other.stdout != first.stdout
-    once = json.loads(run([*files, "--json", "--repeats", "1"]).stdout)
-    assert once["mechanisms"][0]["mse_error"] is None
-
-
-def test_command_refuses_bad_options(files):
-    for bad in (["--repeats", "0"], ["--seed", "-1"], ["--top", "9"], ["--question", "x"]):
-        with pytest.raises(InputError, match=bad[0].strip("-")):
-            run([*files, *bad])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from planner.datasets import Answers, read_transactions
 from planner.mechanisms.itemsets import ItemSets
 
-from .result import Setting
+from .result import Claim, Setting
 
-__all__ = ["FILES", "clothing", "read", "thinned"]
+__all__ = ["FILES", "clothing", "read", "read_all", "thinned"]
 
 FILES = {
     "Retail": ("retail.dat",),
@@ -32,6 +33,19 @@ def read(name: str, setting: Setting) -> Answers | None:
         return None
     answers = clothing(path) if path.suffix == ".json" else read_transactions(path)
     return _first(answers, answers.users // 10) if setting.quick else answers
+
+
+def read_all(
+    names: Sequence[str], setting: Setting, text: str, source: str
+) -> tuple[dict[str, Answers], list[Claim]]:
+    """The data sets in the folder; for each other one the claim ``text``, skipped."""
+    found = {name: read(name, setting) for name in names}
+    skipped = [
+        Claim.skipped(text.format(name), source, *FILES[name])
+        for name, answers in found.items()
+        if answers is None
+    ]
+    return {name: answers for name, answers in found.items() if answers is not None}, skipped
 
 
 def clothing(path: Path) -> Answers:

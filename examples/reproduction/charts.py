@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from planner.palette import CYCLE
+from planner.charts.style import CYCLE, DASHES
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 __all__ = ["bars", "lines"]
 
-DASHES = ("solid", "dash", "dot", "dashdot")
 Series = Mapping[str, Sequence[float]]
 
 

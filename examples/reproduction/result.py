@@ -54,6 +54,11 @@ class Claim:
     numbers: str
     only: str = ""
 
+    @classmethod
+    def skipped(cls, text: str, source: str, *files: str) -> Claim:
+        """A claim that is not checked, because none of these files is in the folder."""
+        return cls(text, source, None, f"Skipped: no {' or '.join(files)} in the folder.")
+
     @property
     def verdict(self) -> str:
         """``holds``, ``holds only ...``, ``does not hold`` or ``not checked``."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.palette import BLUE, GREEN, ORANGE, PURPLE
+import numpy as np
+
+from planner.charts.style import BLUE, GREEN, ORANGE, PURPLE, curves, figure
 from planner.planning.answer_rate.plan import AnswerRatePlan
 
 if TYPE_CHECKING:
@@ -12,25 +14,19 @@ if TYPE_CHECKING:
 
 __all__ = ["answer_rate_figure", "error_figure"]
 
-
-_SIZE = {"height": 400, "margin": {"l": 8, "r": 8, "t": 80, "b": 40}}
+_BUDGETS = {"title": "epsilon (more private to the left)"}
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
 
 
 def answer_rate_figure(plan: AnswerRatePlan) -> Figure:
     """Share of people who answer against the budget, with the best budget marked."""
-    from plotly.graph_objects import Figure, Scatter
-
     curve = plan.curve
-    line = Scatter(x=curve.epsilon, y=curve.answer_rate, name="answer rate", line_color=BLUE)
-    figure = Figure(line)
-    _mark_best(figure, plan)
-    figure.update_layout(
-        xaxis_title="epsilon (more private to the left)",
+    made = figure(
+        *curves(curve.epsilon, [("answer rate", curve.answer_rate, BLUE, "solid")]),
+        xaxis=_BUDGETS,
         yaxis={"title": "share of people who answer", "tickformat": ".0%", "range": [0, 1.02]},
-        **_SIZE,
     )
-    return figure
+    return _with_best(made, plan)
 
 
 def error_figure(plan: AnswerRatePlan) -> Figure:
@@ -38,55 +34,41 @@ def error_figure(plan: AnswerRatePlan) -> Figure:
 
     The band is the flat region; the error is in the question's unit, on a log scale.
     """
-    from plotly.graph_objects import Figure, Scatter
-
-    curve = plan.curve
-    figure = Figure()
-    lines = [
-        ("missing stays missing (BiSample-MD)", curve.mean_rmse, BLUE, "solid"),
+    lines = (
+        ("missing stays missing (BiSample-MD)", plan.curve.mean_rmse, BLUE, "solid"),
         ("forced, at the top (TOP)", plan.forced["top"].rmse, ORANGE, "dash"),
         ("forced, at random (RND)", plan.forced["random"].rmse, GREEN, "dot"),
+    )
+    highest = _HIDDEN_ABOVE * plan.best.rmse
+    shown = [
+        (name, np.where(error < highest, error, np.nan), colour, dash)
+        for name, error, colour, dash in lines
     ]
-    for name, error, colour, dash in lines:
-        shown = error < _HIDDEN_ABOVE * plan.best.rmse
-        figure.add_trace(
-            Scatter(
-                x=curve.epsilon[shown],
-                y=error[shown],
-                name=name,
-                line={"color": colour, "dash": dash},
-            )
-        )
-    _mark_best(figure, plan)
-    figure.update_layout(
-        xaxis_title="epsilon (more private to the left)",
+    made = figure(
+        *curves(plan.curve.epsilon, shown),
+        xaxis=_BUDGETS,
         yaxis={
             "title": "predicted RMSE of the mean",
             "type": "log",
             "tickformat": "~g",
             "dtick": "D2",
         },
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.06},
-        **_SIZE,
+        legend={"y": 1.06},
+        margin={"t": 80},
     )
-    return figure
+    return _with_best(made, plan)
 
 
-def _mark_best(figure: Figure, plan: AnswerRatePlan) -> None:
+def _with_best(made: Figure, plan: AnswerRatePlan) -> Figure:
+    """The best budget, the flat region around it, and the budget on offer."""
     best = plan.best
-    figure.add_vrect(best.flat_lower, best.flat_upper, fillcolor=BLUE, opacity=0.12, line_width=0)
-    figure.add_vline(best.epsilon, line={"color": BLUE, "dash": "dot"})
-    figure.add_annotation(
-        x=best.epsilon,
-        y=1,
-        yref="paper",
-        yanchor="bottom",
-        showarrow=False,
-        text=f"best {best.epsilon:.2f}",
-    )
+    made.add_vrect(best.flat_lower, best.flat_upper, fillcolor=BLUE, opacity=0.12, line_width=0)
+    made.add_vline(best.epsilon, line={"color": BLUE, "dash": "dot"})
+    place = {"yref": "paper", "showarrow": False}
+    note = f"best {best.epsilon:.2f}"
+    made.add_annotation(x=best.epsilon, y=1, yanchor="bottom", text=note, **place)
     if plan.offered is not None:
         offered = float(plan.offered.epsilon[0])
-        figure.add_vline(offered, line={"color": PURPLE, "dash": "dash"})
-        figure.add_annotation(
-            x=offered, y=0, yref="paper", showarrow=False, text=f"offered {offered:.2f}"
-        )
+        made.add_vline(offered, line={"color": PURPLE, "dash": "dash"})
+        made.add_annotation(x=offered, y=0, text=f"offered {offered:.2f}", **place)
+    return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner import palette
+from planner.charts.style import BLUE, RED, SKY, figure
 from planner.table import UnaryTable
 
 if TYPE_CHECKING:
@@ -20,59 +20,59 @@ def level_error_figure(table: UnaryTable, users: int) -> Figure:
 
     Saturated levels are hatched: more budget would not shorten their bar.
     """
-    from plotly.graph_objects import Bar, Figure
+    from plotly.graph_objects import Bar
 
     policy = table.policy
-    shown = slice(0, min(policy.size, _MOST_BARS))
-    errors = table.standard_errors(users)[shown]
+    errors = table.standard_errors(users)[:_MOST_BARS]
     limit = table.saturation_epsilon
-    saturated = [limit is not None and e > limit * (1 + 1e-9) for e in policy.epsilons[shown]]
+    saturated = [limit is not None and e > limit * (1 + 1e-9) for e in policy.epsilons[:_MOST_BARS]]
     bars = Bar(
-        x=list(policy.names[shown]),
+        x=policy.names[:_MOST_BARS],
         y=errors,
-        marker={"color": palette.BLUE, "pattern": {"shape": ["/" if s else "" for s in saturated]}},
+        marker={"color": BLUE, "pattern": {"shape": ["/" if s else "" for s in saturated]}},
         text=[_number(error) for error in errors],
         textposition="outside",
         cliponaxis=False,
         hovertemplate="%{x}: %{y:,.4g} people<extra></extra>",
     )
-    figure = Figure(bars)
-    figure.update_layout(
+    return figure(
+        bars,
         height=280,
-        margin={"l": 8, "r": 8, "t": 24, "b": 40},
+        margin={"t": 24},
         yaxis={"title": "standard error, people", "rangemode": "tozero"},
-        xaxis={"type": "category", "automargin": True},
+        xaxis={"type": "category"},
     )
-    return figure
 
 
 def budget_figure(table: UnaryTable) -> Figure:
-    """The budget of each level, and the saturation point above which budget buys nothing."""
-    from plotly.graph_objects import Bar, Figure
+    """The budget of each level, and the saturation point above which budget buys nothing.
+
+    At most 40 levels.
+    """
+    from plotly.graph_objects import Bar
 
     policy = table.policy
-    shown = slice(0, min(policy.size, _MOST_BARS))
+    epsilons = policy.epsilons[:_MOST_BARS]
     bars = Bar(
-        x=list(policy.names[shown]),
-        y=policy.epsilons[shown],
-        marker={"color": palette.SKY},
+        x=policy.names[:_MOST_BARS],
+        y=epsilons,
+        marker={"color": SKY},
         hovertemplate="%{x}: epsilon %{y:.4f}<extra></extra>",
     )
     limit = table.saturation_epsilon
-    top = max(float(policy.epsilons[shown].max()), limit or 0.0)
-    layout = {
-        "height": 280,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 40},
-        "yaxis": {"title": {"text": "epsilon (less private upwards)"}, "range": [0, 1.15 * top]},
-        "xaxis": {"type": "category", "automargin": True},
-    }
+    top = max(float(epsilons.max()), limit or 0.0)
+    made = figure(
+        bars,
+        height=280,
+        margin={"t": 8},
+        yaxis={"title": "epsilon (less private upwards)", "range": [0, 1.15 * top]},
+        xaxis={"type": "category"},
+    )
     if limit is not None:
-        across = {"xref": "paper", "x0": 0, "x1": 1, "y0": limit, "y1": limit, "type": "line"}
-        layout["shapes"] = [across | {"line": {"color": palette.RED, "dash": "dash"}}]
-        note = {"text": f"saturation at {limit:.3f}", "showarrow": False}
+        made.add_hline(limit, line={"color": RED, "dash": "dash"})
         place = {"xref": "paper", "x": 0, "xanchor": "left", "y": limit, "yanchor": "bottom"}
-        layout["annotations"] = [note | place]
-    return Figure(bars, layout)
+        made.add_annotation(text=f"saturation at {limit:.3f}", showarrow=False, **place)
+    return made
 
 
 def _number(value: float) -> str:

@@ -6,17 +6,17 @@ Shared by the report, the app and notebooks; nothing here computes what planning
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.palette import BLUE, CYCLE, GREEN, GREY, ORANGE, RED
-from planner.planning.choice import Choice
+from planner.charts.style import BLUE, CYCLE, DASHES, GREEN, GREY, ORANGE, RED, curves, figure
 from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
+from planner.planning.mechanism_choice import Choice
 from planner.planning.padding import PaddingPlan
-from planner.planning.whole_survey import WholePlan
-from planner.policy import PrivacyPolicy
+from planner.planning.whole_survey.plan import WholePlan
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -30,8 +30,6 @@ __all__ = [
 ]
 
 _MOST_LEVELS = 8
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-_LEGEND = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
 
 
 def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
@@ -62,46 +60,28 @@ def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
         cliponaxis=False,
     )
     unit = "people" if planned else "the question's unit"
-    figure = _figure(bars)
-    figure.update_layout(
+    return figure(
+        bars,
         xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
         height=90 + 32 * len(candidates),
-        margin={"r": 60},
-        yaxis={"automargin": True},
+        margin={"t": 24, "r": 60},
     )
-    return figure
 
 
-def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
-    """Error against the common scale of the budgets, total and per level, both axes log."""
+def frontier_figure(curve: Frontier) -> Figure:
+    """Error against the common scale of the budgets, in total and of at most eight levels.
+
+    Both axes are logarithmic.
+    """
     from plotly.graph_objects import Scatter
 
-    total = Scatter(
-        x=curve.scale,
-        y=curve.total_error,
-        name="all items",
-        mode="lines",
-        line={"color": GREY, "width": 3, "shape": "spline"},
-    )
-    figure = _figure(total)
-    for i in range(min(policy.size, _MOST_LEVELS)):
-        figure.add_trace(
-            Scatter(
-                x=curve.scale,
-                y=curve.level_errors[:, i],
-                name=f"a rare item of {policy.names[i]!r}",
-                mode="lines",
-                line={
-                    "color": CYCLE[i % len(CYCLE)],
-                    "dash": _DASHES[i % len(_DASHES)],
-                    "shape": "spline",
-                },
-            )
-        )
+    names = [f"a rare item of {name!r}" for name in curve.names[:_MOST_LEVELS]]
+    lines = zip(names, curve.level_errors.T, cycle(CYCLE), cycle(DASHES), strict=False)
     now = float(np.exp(np.interp(0.0, np.log(curve.scale), np.log(curve.total_error))))
     marker = {"color": RED, "size": 12, "symbol": "diamond"}
-    figure.add_trace(Scatter(x=[1.0], y=[now], mode="markers", marker=marker, name="budgets now"))
-    figure.update_layout(
+    made = figure(
+        *curves(curve.scale, [("all items", curve.total_error, GREY, "solid"), *lines]),
+        Scatter(x=[1.0], y=[now], mode="markers", marker=marker, name="budgets now"),
         xaxis={
             "title": "all budgets times this (more private to the left)",
             "type": "log",
@@ -113,9 +93,9 @@ def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
             "tickformat": ".2~%",
             "dtick": "D2",
         },
-        legend=_LEGEND,
     )
-    return figure
+    made.update_traces(line={"shape": "spline"}, selector={"mode": "lines"})
+    return made.update_traces(line={"width": 3}, selector={"name": "all items"})
 
 
 def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
@@ -124,11 +104,11 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
 
     shown = explanations[:_MOST_LEVELS]
     names = [level.level for level in shown]
-    figure = _figure()
+    traces = []
     for k, (prior, colour) in enumerate(zip(PRIORS, (GREEN, BLUE, ORANGE), strict=True)):
         low, high = np.array([level.bounds[k] for level in shown]).T
         middle = np.full(len(names), prior)
-        figure.add_trace(
+        traces.append(
             Scatter(
                 x=middle,
                 y=np.arange(len(names)) + 0.22 * (k - 1),
@@ -145,49 +125,41 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
                 },
             )
         )
-    figure.update_layout(
+    return figure(
+        *traces,
         xaxis={
             "title": "belief in an answer of this level after any report",
             "range": [0, 1],
             "tickformat": ".0%",
         },
         yaxis={
-            "automargin": True,
             "autorange": "reversed",
             "tickvals": list(range(len(names))),
             "ticktext": names,
         },
-        legend=_LEGEND,
         height=140 + 50 * len(names),
     )
-    return figure
 
 
 def padding_figure(padding: PaddingPlan) -> Figure:
     """Expected total squared error per user against the padding length, and its two parts."""
-    from plotly.graph_objects import Scatter
-
-    figure = _figure()
-    for name, values, colour, dash in (
+    parts = (
         ("total", padding.mse, BLUE, "solid"),
         ("bias of truncated sets, squared", padding.bias2, ORANGE, "dash"),
         ("variance", padding.variance, GREEN, "dot"),
-    ):
-        line = {"color": colour, "dash": dash}
-        shown = np.where(values > 0, values, np.nan)
-        figure.add_trace(Scatter(x=padding.lengths, y=shown, name=name, line=line))
-    figure.add_vline(padding.length, line={"color": GREY, "dash": "dot"})
+    )
+    positive = [(name, np.where(y > 0, y, np.nan), colour, dash) for name, y, colour, dash in parts]
     best = np.log10(padding.mse_at(padding.length))
-    figure.update_layout(
-        xaxis_title="padding length",
+    made = figure(
+        *curves(padding.lengths, positive),
+        xaxis={"title": "padding length"},
         yaxis={
             "title": "squared error per user",
             "type": "log",
             "range": [best - 2, float(np.log10(padding.mse.max())) + 0.1],
         },
-        legend=_LEGEND,
     )
-    return figure
+    return made.add_vline(padding.length, line={"color": GREY, "dash": "dot"})
 
 
 def allocation_figure(plan: WholePlan) -> Figure:
@@ -202,30 +174,16 @@ def allocation_figure(plan: WholePlan) -> Figure:
         marker_color=ORANGE,
         text=[f"share {share:.0%}" for share in found.shares],
     )
-    figure = _figure(split)
-    figure.add_trace(
-        Bar(
-            x=names,
-            y=found.one_each.errors,
-            name="everybody answers one question",
-            marker_color=BLUE,
-            text=[f"{fraction:.0%} asked" for fraction in found.one_each.fractions],
-        )
+    one_each = Bar(
+        x=names,
+        y=found.one_each.errors,
+        name="everybody answers one question",
+        marker_color=BLUE,
+        text=[f"{fraction:.0%} asked" for fraction in found.one_each.fractions],
     )
-    figure.update_layout(
+    return figure(
+        split,
+        one_each,
         barmode="group",
         yaxis={"title": "mean squared error per user", "type": "log", "dtick": 1},
-        legend=_LEGEND,
     )
-    return figure
-
-
-def _figure(*traces: object) -> Figure:
-    from plotly.graph_objects import Figure
-
-    figure = Figure(list(traces))
-    figure.update_layout(
-        margin={"l": 60, "r": 20, "t": 40, "b": 50},
-        height=360,
-    )
-    return figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import palette
+from planner.charts.style import CYCLE, GREY, ORANGE, RED, SKY, curves, figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -24,18 +24,18 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
     with_answer, without_answer:
         Probability of reporting a 1, 0 to 1; drawn as the nearest whole number of people.
     """
-    from plotly.graph_objects import Figure, Scatter
+    from plotly.graph_objects import Scatter
 
-    figure = Figure()
+    made = figure()
     place = np.arange(100)
     for part, share in enumerate((with_answer, without_answer)):
         ones = place < round(100 * share)
         for said, colour, symbol in (
-            (True, palette.ORANGE, "circle"),
-            (False, palette.GREY, "circle-open"),
+            (True, ORANGE, "circle"),
+            (False, GREY, "circle-open"),
         ):
             chosen = place[ones == said]
-            figure.add_trace(
+            made.add_trace(
                 Scatter(
                     x=chosen % 10 + 12 * part,
                     y=9 - chosen // 10,
@@ -47,21 +47,20 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
                 )
             )
         whose = f"have an answer of {level}" if part == 0 else "do not"
-        figure.add_annotation(
+        made.add_annotation(
             x=4.5 + 12 * part,
             y=10.6,
             showarrow=False,
             text=f"100 who {whose}: about {round(100 * share)}",
         )
     hidden = {"visible": False, "fixedrange": True}
-    figure.update_layout(
+    return made.update_layout(
         height=290,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         xaxis=hidden | {"range": [-0.8, 21.8]},
         yaxis=hidden | {"range": [-0.8, 11.4]},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.02},
+        legend={"yanchor": "top", "y": -0.02},
     )
-    return figure
 
 
 def posterior_figure(
@@ -84,25 +83,20 @@ def posterior_figure(
     prior:
         The belief that is marked.
     """
-    from plotly.graph_objects import Figure, Scatter
-
-    figure = Figure()
-    unmoved = {"color": palette.GREY, "dash": "dot", "width": 1}
-    figure.add_trace(Scatter(x=priors, y=priors, name="nothing learned", line=unmoved))
-    for name, one, zero, colour in zip(names, after_one, after_zero, palette.CYCLE, strict=False):
-        for said, belief, dash in (("1", one, "solid"), ("0", zero, "dash")):
-            line = {"color": colour, "dash": dash, "width": 2}
-            figure.add_trace(Scatter(x=priors, y=belief, name=f"{name}, after a {said}", line=line))
-    figure.add_vline(prior, line={"color": palette.RED, "dash": "dot"})
+    beliefs = zip(names, after_one, after_zero, CYCLE, strict=False)
+    lines = [
+        (f"{name}, after a {said}", belief, colour, dash)
+        for name, one, zero, colour in beliefs
+        for said, belief, dash in (("1", one, "solid"), ("0", zero, "dash"))
+    ]
     percent = {"tickformat": ".0%", "range": [0, 1]}
-    figure.update_layout(
+    made = figure(
+        *curves(priors, [("nothing learned", priors, GREY, "dot"), *lines]),
         height=400,
-        margin={"l": 8, "r": 8, "t": 60, "b": 40},
         xaxis=percent | {"title": "belief before the report"},
         yaxis=percent | {"title": "belief after the report"},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
     )
-    return figure
+    return made.add_vline(prior, line={"color": RED, "dash": "dot"})
 
 
 def pair_figure(
@@ -113,20 +107,20 @@ def pair_figure(
     ``realised`` and ``demanded`` have shape ``(t, t)``, in nats; ``realised`` is NaN where there
     is no pair, ``demanded`` is ``inf`` where nothing is demanded.
     """
-    from plotly.graph_objects import Figure, Heatmap
+    from plotly.graph_objects import Heatmap
 
     used = np.where(np.isinf(demanded), np.nan, realised / demanded)
     size = range(len(names))
     cells = [[_cell(realised[i, j], demanded[i, j]) for j in size] for i in size]
     show_text = len(names) <= 12
-    figure = Figure(
+    return figure(
         Heatmap(
             x=list(names),
             y=list(names),
             z=used,
             zmin=0,
             zmax=1,
-            colorscale=[[0, "#FFFFFF"], [1, palette.SKY]],
+            colorscale=[[0, "#FFFFFF"], [1, SKY]],
             text=cells,
             texttemplate="%{text}" if show_text else None,
             textfont={"color": "#111111"},  # on light cells in either theme
@@ -134,15 +128,12 @@ def pair_figure(
             ygap=2,
             hovertemplate="%{y} against %{x}: %{text}<extra></extra>",
             colorbar={"title": "share of<br>budget used", "tickformat": ".0%"},
-        )
-    )
-    figure.update_layout(
+        ),
         height=int(np.clip(120 + 70 * len(names), 260, 700)),
-        margin={"l": 8, "r": 8, "t": 8, "b": 40},
-        xaxis={"type": "category", "automargin": True},
-        yaxis={"type": "category", "autorange": "reversed", "automargin": True},
+        margin={"t": 8},
+        xaxis={"type": "category"},
+        yaxis={"type": "category", "autorange": "reversed"},
     )
-    return figure
 
 
 def _cell(realised: float, demanded: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner import palette
+from planner.charts.style import GREY, RED, SKY, figure
 from planner.simulate import Simulated
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def simulation_figure(
     labels:
         Names to show instead of the mechanisms' own.
     """
-    from plotly.graph_objects import Bar, Figure, Scatter
+    from plotly.graph_objects import Bar, Scatter
 
     ranked = sorted(results, key=lambda one: -one.predicted_mse)
     names = [(labels or {}).get(one.name, one.name) for one in ranked]
@@ -38,31 +38,25 @@ def simulation_figure(
     predicted = np.sqrt([users * one.predicted_mse for one in ranked])
     # Standard error of a root: that of the mean squared error over twice the root.
     spread = users * np.nan_to_num([one.mse_error for one in ranked]) / (2 * measured)
-    figure = Figure()
-    figure.add_trace(
-        Bar(
-            x=measured,
-            y=names,
-            orientation="h",
-            name="measured, with its standard error",
-            marker={"color": palette.SKY},
-            error_x={"type": "data", "array": spread, "color": palette.GREY},
-        )
+    bars = Bar(
+        x=measured,
+        y=names,
+        orientation="h",
+        name="measured, with its standard error",
+        marker={"color": SKY},
+        error_x={"type": "data", "array": spread, "color": GREY},
     )
-    figure.add_trace(
-        Scatter(
-            x=predicted,
-            y=names,
-            mode="markers",
-            name="predicted",
-            marker={"color": palette.RED, "symbol": "diamond", "size": 11},
-        )
+    diamonds = Scatter(
+        x=predicted,
+        y=names,
+        mode="markers",
+        name="predicted",
+        marker={"color": RED, "symbol": "diamond", "size": 11},
     )
-    figure.update_layout(
+    return figure(
+        bars,
+        diamonds,
         height=90 + 36 * max(len(names), 2),
-        margin={"l": 8, "r": 16, "t": 32, "b": 40},
+        margin={"t": 32, "r": 16},
         xaxis={"title": "total error, people (shorter is better)", "rangemode": "tozero"},
-        yaxis={"automargin": True},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02},
     )
-    return figure

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated
+from typing import Any, NoReturn
 
 import typer
 
 from planner.cli.answer_rate import answer_rate
-from planner.cli.deployment import aggregate, perturb, schema, vectors
+from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
 from planner.cli.planning import compare, plan
 from planner.cli.sampling import sampling
 from planner.cli.simulate import simulate
@@ -21,49 +20,46 @@ __all__ = ["app", "main"]
 app = typer.Typer(
     name="ldp-planner",
     help="Plan a locally private survey: budgets in, certified probabilities out.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
 )
-
 app.command()(plan)
 app.command()(compare)
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)
-app.command("app")(open_app)
+app.command("app", short_help="Open the app in the browser.")(open_app)
 app.command()(schema)
 app.command()(vectors)
+app.command()(verify)
 app.command()(perturb)
 app.command()(aggregate)
 
-ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The file to check.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
 
 
-@app.command()
-def verify(params: ParameterFile, json: Json = False) -> None:
-    """Prove again, in exact arithmetic, that a parameter file keeps its budgets."""
-    from planner.cli.text import show_verification, terminal, verification_document
-    from planner.deployment.parameters import read_parameters
+def main() -> NoReturn:
+    """Run the command line; on an expected error print one sentence and exit with its code.
 
-    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
-    if json:
-        _print_json(verification_document(parameters))
-    else:
-        show_verification(terminal(), parameters)
-
-
-def main() -> None:
-    """Run the command line; on an expected error print one sentence and exit with code 1."""
+    Exit codes: 1 for input that cannot be used, 2 for a wrong command or option, 130 if stopped.
+    """
     try:
-        app()
+        code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
     except PlannerError as error:
-        typer.echo(f"ldp-planner: {error}", err=True)
-        sys.exit(1)
+        _fail(str(error), 1)
+    except _UsageError as error:
+        _fail(_usage_sentence(error), 2)
+    except typer.Abort:  # Control-C, by older versions of typer
+        _fail("stopped.", 130)
+    sys.exit(code)
 
 
-def _print_json(document: object) -> None:
-    from json import dumps
+def _usage_sentence(error: Any) -> str:
+    command = "ldp-planner" if error.ctx is None else error.ctx.command_path
+    return f"{error.format_message().rstrip('.')}. Try: {command} --help"
 
-    typer.echo(dumps(document, indent=2, allow_nan=False))
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    typer.echo(f"ldp-planner: {sentence}", err=True)
+    sys.exit(code)

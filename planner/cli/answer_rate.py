@@ -2,46 +2,37 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from planner.cli.options import Json, SurveyFile
+from planner.cli.output import lowered, number, print_json, raised, table, terminal
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
 from planner.survey.file import load_survey
 
 __all__ = ["answer_rate"]
 
-_WIDTH = 80
 _ROWS = 9
 
 
-def answer_rate(
-    survey: Annotated[Path, typer.Argument(help="Survey file with a 'numeric' question.")],
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Predicted answer rates and errors over budgets, and the best budget to ask for."""
-    loaded = load_survey(survey)
-    plans = plan_answer_rates(loaded)
-    console = Console(
-        width=None if json_output else _WIDTH,
-        soft_wrap=json_output,
-        highlight=False,
-        markup=False,  # names are no commands
-        emoji=False,
-    )
+def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
+    """Predict who answers at which budget, and find the best one.
+
+    For the survey's numeric questions that state what people tolerate.
+    """
+    plans = plan_answer_rates(load_survey(survey))
     if json_output:
-        document = {name: _document(plan) for name, plan in plans.items()}
-        console.print_json(json.dumps(document, allow_nan=False))
+        print_json({name: _document(plan) for name, plan in plans.items()})
         return
+    console = terminal()
     for name, plan in plans.items():
-        console.print(_page(name, plan))
+        _show(console, name, plan)
+        console.print()
 
 
 def _document(plan: AnswerRatePlan) -> dict[str, Any]:
@@ -84,98 +75,74 @@ def _best(best: BestBudget) -> dict[str, Any]:
     }
 
 
-def _page(name: str, plan: AnswerRatePlan) -> RenderableType:
-    return Group(
-        Text(f"\n{name}: {plan.model.users:,} people asked", style="bold"),
-        *_advice(plan),
-        Text(),
-        _curve(plan),
-        Text(
-            "TOP and RND: a mechanism that forces an answer (Harmony), when those who would "
-            "rather not answer all send the largest value, or a random one. All errors are "
-            "predicted root mean squared errors; 'missing' is that of the missing rate."
-        ),
-        Text(),
-        _sensitivity(plan),
-        Text("A positive correlation: people with larger values tolerate larger budgets."),
+def _show(console: Console, name: str, plan: AnswerRatePlan) -> None:
+    console.print(Text.assemble((name, "bold"), f": {plan.model.users:,} people asked"))
+    _show_advice(console, plan)
+    console.print()
+    console.print(_curve(plan))
+    console.print(
+        "TOP and RND: a mechanism that forces an answer (Harmony), when those who would "
+        "rather not answer all send the largest value, or a random one. All errors are "
+        "predicted root mean squared errors; 'missing' is that of the missing rate."
     )
+    console.print()
+    console.print(_sensitivity(plan))
+    console.print("A positive correlation: people with larger values tolerate larger budgets.")
 
 
-def _advice(plan: AnswerRatePlan) -> list[Text]:
+def _show_advice(console: Console, plan: AnswerRatePlan) -> None:
     best = plan.best
-    lines = [
-        Text(
-            f"Best budget for the mean: epsilon {best.epsilon:.3f}. {best.answer_rate:.1%} "
-            f"answer, and the mean's error is {_figure(best.rmse)}."
-        ),
-        Text(
-            f"Any epsilon in {_up(best.flat_lower)} to {_down(best.flat_upper)} is within "
-            f"{best.tolerance:.0%} of the best; the smallest of them protects people most."
-        ),
-    ]
+    console.print(
+        f"Best budget for the mean: epsilon {best.epsilon:.3f}. {best.answer_rate:.1%} "
+        f"answer, and the mean's error is {number(best.rmse)}."
+    )
+    console.print(
+        f"Any epsilon in {raised(best.flat_lower, 2)} to {lowered(best.flat_upper, 2)} is within "
+        f"{best.tolerance:.0%} of the best; the smallest of them protects people most."
+    )
     if not best.reliable:
-        lines.append(
-            Text(
-                "Too few people answer for this prediction: even the answer rate is hardly "
-                "distinguishable from 0. Ask more people.",
-                style="bold red",
-            )
+        console.print(
+            "Too few people answer for this prediction: even the answer rate is hardly "
+            "distinguishable from 0. Ask more people.",
+            style="bold red",
         )
     if plan.offered is not None:
         epsilon, error = float(plan.offered.epsilon[0]), float(plan.offered.mean_rmse[0])
         change = f"{error / best.rmse - 1:+.1%}" if np.isfinite(error) else "nobody answers"
-        lines.append(
-            Text(
-                f"Offered now: epsilon {epsilon:.3f}. {float(plan.offered.answer_rate[0]):.1%} "
-                f"answer, and the mean's error is {_figure(error)} ({change})."
-            )
+        console.print(
+            f"Offered now: epsilon {epsilon:.3f}. {float(plan.offered.answer_rate[0]):.1%} "
+            f"answer, and the mean's error is {number(error)} ({change})."
         )
-    return lines
 
 
 def _curve(plan: AnswerRatePlan) -> Table:
-    table = Table(title="Errors by budget", width=_WIDTH)
-    for heading in ("epsilon", "answer", "mean", "missing", "TOP", "RND"):
-        table.add_column(heading, justify="right")
+    view = table("Errors by budget", (), ("epsilon", "answer", "mean", "missing", "TOP", "RND"))
     even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
     budgets = np.sort(np.append(even, plan.best.epsilon))
     curve = plan.model.curve(budgets)
     top, random = (plan.model.forced("harmony", fake, budgets) for fake in ("top", "random"))
     for i, epsilon in enumerate(budgets):
         best = epsilon == plan.best.epsilon
-        table.add_row(
+        view.add_row(
             f"{epsilon:.3f}" + (" *" if best else "  "),
             f"{curve.answer_rate[i]:.1%}",
-            _figure(curve.mean_rmse[i]) if curve.reliable[i] else "unreliable",
+            number(curve.mean_rmse[i]) if curve.reliable[i] else "unreliable",
             f"{curve.missing_rate_rmse[i]:.5f}",
-            _figure(top.rmse[i]),
-            _figure(random.rmse[i]),
+            number(top.rmse[i]),
+            number(random.rmse[i]),
             style="bold" if best else "",
         )
-    return table
+    return view
 
 
 def _sensitivity(plan: AnswerRatePlan) -> Table:
-    table = Table(title="If value and preference are correlated", width=_WIDTH)
-    for heading in ("correlation", "bias at best", "error at best", "best epsilon then", "error"):
-        table.add_column(heading, justify="right")
+    headings = ("correlation", "bias at best", "error at best", "best epsilon then", "error")
+    view = table("If value and preference are correlated", (), headings)
     for row in plan.sensitivity:
-        cells = _figure(row.bias), _figure(row.rmse), f"{row.best.epsilon:.3f}"
-        table.add_row(f"{row.correlation:+.2f}", *cells, _figure(row.best.rmse))
-    return table
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.4g}" if np.isfinite(value) else "undefined"
+        cells = number(row.bias), number(row.rmse), f"{row.best.epsilon:.3f}"
+        view.add_row(f"{row.correlation:+.2f}", *cells, number(row.best.rmse))
+    return view
 
 
 def _numbers(values: np.ndarray[Any, Any]) -> list[float | None]:
     return [value if np.isfinite(value) else None for value in values.tolist()]
-
-
-def _up(value: float) -> str:
-    return f"{np.ceil(value * 100) / 100:.2f}"
-
-
-def _down(value: float) -> str:
-    return f"{np.floor(value * 100) / 100:.2f}"

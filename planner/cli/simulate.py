@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from math import isnan
 from pathlib import Path
@@ -11,46 +10,56 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+from rich.text import Text
 
+from planner.cli.options import Json, SurveyFile
+from planner.cli.output import number, print_json, progress, table, terminal
 from planner.datasets import Answers, read_answers
 from planner.errors import InputError
 from planner.simulate import Assignment, Simulated, assign_levels, build_mechanisms
 from planner.simulate import simulate as run_simulation
+from planner.survey import Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, Survey
 
 __all__ = ["simulate"]
 
-KINDS = ("categorical", "item-set")
+_KINDS = ("categorical", "item-set")
 _TOP = 10
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
-    survey: Annotated[Path, typer.Argument(help="Survey file (TOML).")],
+    survey: SurveyFile,
     data: Annotated[
         Path,
         typer.Option(
+            metavar="FILE",
             help="True answers: a .csv with the header item,count; a .csv with a column named "
-            "like the question; or transactions, one user's item numbers a line."
+            "like the question; or transactions, one user's item numbers a line.",
         ),
     ],
-    repeats: Annotated[int, typer.Option(help="Runs per mechanism.")] = 10,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same figures.")] = 1,
+    repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="The same seed gives the same figures.")
+    ] = 1,
     first_item: Annotated[
         bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
     ] = False,
     top: Annotated[
         int | None,
-        typer.Option(help="Judge by this many most frequent items [10, or all that occur]."),
+        typer.Option(
+            metavar="N", help="Judge by this many most frequent items [10, or all that occur]."
+        ),
     ] = None,
-    json_output: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     question: Annotated[
-        str, typer.Option(help="Name of the question, if the survey has several.")
+        str, typer.Option(metavar="NAME", help="The question, if the survey has several.")
     ] = "",
+    json_output: Json = False,
 ) -> None:
-    """Try every mechanism on answers you have, and compare measured with predicted errors."""
+    """Try every mechanism on answers you have.
+
+    Measured errors stand beside predicted ones.
+    """
     if seed < 0:
         raise InputError("seed", seed, "a whole number of at least 0")
     asked = _pick(load_survey(survey), question)
@@ -63,23 +72,16 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if top is None:
         top = min(_TOP, int(np.count_nonzero(answers.counts)))
     mechanisms = build_mechanisms(assignment, length)
-    console = Console(stderr=True, markup=False, emoji=False)
-    columns = (
-        TextColumn("simulating"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("runs", total=repeats * len(mechanisms))
+    with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("runs", total=repeats * len(mechanisms))
         results = run_simulation(
-            mechanisms, answers, repeats, run_rng, top, lambda: progress.advance(task)
+            mechanisms, answers, repeats, run_rng, top, lambda: bar.advance(task)
         )
     run = _Run(asked, answers, assignment, length, top, results)
     if json_output:
-        typer.echo(json.dumps(_as_json(run), indent=2))
+        print_json(_document(run))
     else:
-        _show(run)
+        _show(terminal(), run)
 
 
 class _Run(NamedTuple):
@@ -92,12 +94,12 @@ class _Run(NamedTuple):
 
 
 def _pick(survey: Survey, name: str) -> Question:
-    fitting = [one for one in survey.questions if one.kind in KINDS]
+    fitting = [one for one in survey.questions if one.kind in _KINDS]
     if name:
         fitting = [one for one in fitting if one.name == name]
     if len(fitting) == 1:
         return fitting[0]
-    known = ", ".join(one.name for one in survey.questions if one.kind in KINDS) or "none"
+    known = ", ".join(one.name for one in survey.questions if one.kind in _KINDS) or "none"
     remedy = f"Choose with --question; the survey's questions about items: {known}."
     raise InputError(
         "question", name or "not given", "one categorical or item-set question", remedy
@@ -112,7 +114,7 @@ def _padding_length(question: Question, answers: Answers) -> int | None:
     return stated or max(1, round(float(answers.sets.sizes.mean())))
 
 
-def _as_json(run: _Run) -> dict[str, Any]:
+def _document(run: _Run) -> dict[str, Any]:
     policy = run.assignment.policy
     rows = [asdict(one) for one in run.results]
     for row in rows:
@@ -129,31 +131,28 @@ def _as_json(run: _Run) -> dict[str, Any]:
     }
 
 
-def _show(run: _Run) -> None:
+def _show(console: Console, run: _Run) -> None:
     policy, top = run.assignment.policy, run.top
     levels = ", ".join(
-        f"{name}: {count}" for name, count in zip(policy.names, policy.item_counts, strict=True)
+        f"{name}: {count:,}" for name, count in zip(policy.names, policy.item_counts, strict=True)
     )
     users, items = run.answers.users, len(run.answers.labels)
-    heading = f"{run.question.name}: {users:,} users, {items:,} items ({levels})"
-    if run.padding_length is not None:
-        heading += f", padding length {run.padding_length}"
-    table = Table(title=heading)
-    table.add_column("mechanism", no_wrap=True)
-    for title in ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}"):
-        table.add_column(title, justify="right", no_wrap=True)
+    padded = "" if run.padding_length is None else f", padding length {run.padding_length}"
+    about = f": {users:,} users, {items:,} items ({levels}){padded}"
+    console.print(Text.assemble((run.question.name, "bold"), about))
+    figures = ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
+    view = table("Errors, measured and predicted", ("mechanism",), figures)
     for one in run.results:
-        table.add_row(
+        view.add_row(
             one.name,
-            f"{one.mse:.5g}",
+            number(one.mse, 5),
             "" if isnan(one.mse_error) else f"{one.mse_error:.2g}",
-            f"{one.predicted_mse:.5g}",
+            number(one.predicted_mse, 5),
             f"{one.relative_error:.1%}",
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
         )
-    console = Console(markup=False, emoji=False)  # names are no commands
-    console.print(table)
+    console.print(view)
     best = min(run.results, key=lambda one: one.predicted_mse)
     console.print(
         f"MSE/n: total squared error of all counts per user, ± its standard error over the runs. "

@@ -17,7 +17,7 @@ from planner.errors import InputError
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.frequency import Plan, QuestionPlan
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.table import UnaryTable
 
 __all__ = ["parameters_from_mechanisms", "parameters_from_plan", "question_document"]

@@ -21,7 +21,7 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective
 from planner.planning.sampling.plan import SamplingPlan
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.table import UnaryTable
 
 __all__ = ["describe"]

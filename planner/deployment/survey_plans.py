@@ -15,9 +15,10 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
-from planner.planning.whole_survey import PlannedQuestion, WholePlan, plan_whole_survey
+from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
+from planner.planning.whole_survey.planned_question import PlannedQuestion
 from planner.prediction import plain_rivals
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 
 __all__ = [
     "DEPLOYABLE",

@@ -6,15 +6,20 @@ Data for a plot; nothing here draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.errors import InputError
-from planner.planning.relax import scaled
+from planner.arguments import positive_numbers, whole_number
+from planner.frames import Framed
+from planner.planning.budgets import largest_budgets, scaled
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Frontier", "frontier", "usual_scales"]
 
@@ -22,11 +27,13 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frontier:
+class Frontier(Framed):
     """Errors over a common scale of all budgets, rising; ``k`` scales, ``t`` levels.
 
     Attributes
     ----------
+    names:
+        The levels.
     scale:
         Common factors, shape ``(k,)``.
     total_error:
@@ -41,11 +48,26 @@ class Frontier:
         Largest proven relative distance of any point from the optimum.
     """
 
+    names: tuple[str, ...]
     scale: Array
     total_error: Array
     level_errors: Array
     saturation_epsilon: Array
     largest_gap: float
+
+    @property
+    def summary(self) -> str:
+        """How far the scales reach, and what is proven of every point."""
+        reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
+        return f"{reach}; every point is proven optimal to within {self.largest_gap:.1g}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a scale; errors as shares of the users."""
+        from pandas import DataFrame
+
+        levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
+        columns = {"scale": self.scale, "total_error": self.total_error, **levels}
+        return DataFrame({**columns, "saturation_epsilon": self.saturation_epsilon})
 
 
 def frontier(
@@ -77,11 +99,14 @@ def frontier(
     >>> np.square(curve.total_error * 100).round(3).tolist()  # theory: per user
     [1015.294, 239.723, 48.49]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
-    chosen = usual_scales(policy) if scales is None else _checked(policy, scales)
+    whole_number("users", users)
+    if scales is None:
+        chosen = usual_scales(policy)
+    else:
+        chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     tables = _solved(policy, chosen, model)
     return Frontier(
+        policy.names,
         chosen,
         np.sqrt([table.worst_case_mse / users for table in tables]),
         np.sqrt([table.noise / users for table in tables]),
@@ -92,7 +117,7 @@ def frontier(
 
 def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     """Scales from a quarter to four times the budgets, evenly spaced in their logarithm."""
-    top = min(4.0, MAX_EPSILON / _largest(policy))
+    top = min(4.0, _largest_scale(policy))
     return np.geomspace(min(0.25, top / 16), top, points)
 
 
@@ -105,18 +130,5 @@ def _solved(policy: PrivacyPolicy, scales: Array, model: str) -> list[UnaryTable
     return tables
 
 
-def _checked(policy: PrivacyPolicy, scales: ArrayLike) -> Array:
-    chosen = np.sort(np.atleast_1d(np.asarray(scales, dtype=np.float64)))
-    top = MAX_EPSILON / _largest(policy)
-    for value in chosen[~((chosen > 0) & (chosen <= top))]:
-        raise InputError("scales", float(value), f"above 0 and at most {top:.6g}")
-    if chosen.ndim != 1 or chosen.size == 0:
-        raise InputError("scales", scales, "a list of one or more factors")
-    return chosen
-
-
-def _largest(policy: PrivacyPolicy) -> float:
-    budgets = policy.epsilons
-    if not isinstance(policy.rule, str):
-        budgets = np.append(budgets, policy.rule[np.isfinite(policy.rule)])
-    return float(budgets.max())
+def _largest_scale(policy: PrivacyPolicy) -> float:
+    return float(MAX_EPSILON / largest_budgets(policy).max())

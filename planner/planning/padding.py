@@ -14,24 +14,27 @@ and with the number of people, and the whole curve is returned.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.planning.relax import scaled
-from planner.policy import PrivacyPolicy
+from planner.frames import Framed
 from planner.set_model import SetModel
-from planner.solvers import solve
 from planner.table import UnaryTable
 
-__all__ = ["PaddingPlan", "padding_by_scale", "plan_padding"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["PaddingPlan", "plan_padding"]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddingPlan:
+class PaddingPlan(Framed):
     """The best padding length, and the expected error of every other.
 
     Attributes
@@ -70,6 +73,25 @@ class PaddingPlan:
             raise InputError("padding_length", length, f"from 1 to {self.lengths.size}")
         return float(self.mse[length - 1])
 
+    @property
+    def summary(self) -> str:
+        """The best length, and those about as good."""
+        flat = f"{self.flat_lower} to {self.flat_upper} are within 5 % of it"
+        return f"Best padding length {self.length}; {flat}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a padding length; expected errors per user."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "length": self.lengths,
+                "squared_bias": self.bias2,
+                "variance": self.variance,
+                "mse": self.mse,
+            }
+        )
+
 
 def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     """The padding length with the smallest expected total error for ``users`` people.
@@ -91,13 +113,13 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     Examples
     --------
     >>> from planner.set_model import AssumedSets
+    >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 1, 3]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
+    whole_number("users", users)
     policy = table.policy
     lengths = np.arange(1, sets.largest + 1)
     noise = float(policy.item_counts @ table.noise)
@@ -115,19 +137,3 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     return PaddingPlan(
         int(lengths[best]), lengths, bias2, variance, int(lengths[lower]), int(lengths[upper])
     )
-
-
-def padding_by_scale(
-    policy: PrivacyPolicy, users: int, sets: SetModel, scales: ArrayLike, model: str = "opt0"
-) -> list[PaddingPlan]:
-    """The best padding length at several common scales of the budgets.
-
-    Examples
-    --------
-    >>> from planner.set_model import AssumedSets
-    >>> policy, sets = PrivacyPolicy([1, 2], [5, 95]), AssumedSets([0, 40, 30, 20, 10])
-    >>> [at.length for at in padding_by_scale(policy, 100_000, sets, [0.5, 1, 2])]
-    [2, 2, 3]
-    """
-    chosen = np.atleast_1d(np.asarray(scales, dtype=np.float64))
-    return [plan_padding(solve(scaled(policy, g), model), users, sets) for g in chosen.tolist()]

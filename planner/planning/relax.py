@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.planning.budgets import largest_budgets, relaxed
+from planner.policy import MAX_EPSILON
 from planner.solvers import solve
 from planner.table import UnaryTable
 
-__all__ = ["Relaxation", "most_binding", "relaxations", "relaxed", "scaled"]
+__all__ = ["Relaxation", "most_binding", "relaxations"]
 
 _MOST = 10
 
@@ -35,53 +36,6 @@ class Relaxation:
     amount: float
     saving: float
     price: float
-
-
-def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
-    """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.
-
-    With a matrix of pair budgets every protected pair of that level gets them.
-
-    Raises
-    ------
-    InputError
-        No such level, or a budget would leave its range.
-
-    Examples
-    --------
-    >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
-    [1.25, 2.0]
-    """
-    if not 0 <= level < policy.size:
-        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
-    here = np.arange(policy.size) == level
-    rule = policy.rule
-    if not isinstance(rule, str):
-        rule = rule + amount * (here[:, None] | here[None, :])
-    return PrivacyPolicy(policy.epsilons + amount * here, policy.item_counts, rule, policy.names)
-
-
-def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> PrivacyPolicy:
-    """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
-
-    ``scale`` is one number, or one per level for the rules min and avg.
-
-    Raises
-    ------
-    InputError
-        A budget would leave its range, or a matrix got one scale per level.
-
-    Examples
-    --------
-    >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
-    [0.5, 1.0]
-    """
-    rule = policy.rule
-    if not isinstance(rule, str):
-        if np.ndim(scale):
-            raise InputError("scale", scale, "one number for a matrix of pair budgets")
-        rule = rule * float(scale)
-    return PrivacyPolicy(policy.epsilons * scale, policy.item_counts, rule, policy.names)
 
 
 def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...]:
@@ -107,6 +61,7 @@ def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
     >>> best = relaxations(table)[0]
     >>> best.level, round(best.saving, 3)
@@ -117,9 +72,9 @@ def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...
     policy, prices = table.policy, table.shadow_prices
     if prices is None:
         return ()
-    found = []
+    largest, found = largest_budgets(policy), []
     for i in np.argsort(-prices)[:_MOST]:
-        if prices[i] <= 0 or _largest_budget(policy, int(i)) + amount > MAX_EPSILON:
+        if prices[i] <= 0 or largest[i] + amount > MAX_EPSILON:
             continue
         after = solve(relaxed(policy, int(i), amount), table.model, objective=table.objective)
         saving = max(0.0, 1 - after.objective_value / table.objective_value)
@@ -132,6 +87,7 @@ def most_binding(table: UnaryTable, among: NDArray[np.bool_] | None = None) -> s
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy
     >>> most_binding(solve(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])))
     'severe'
     """
@@ -140,10 +96,3 @@ def most_binding(table: UnaryTable, among: NDArray[np.bool_] | None = None) -> s
     if among is not None:
         prices = np.where(among, prices, -np.inf)
     return policy.names[int(np.argmax(prices))]
-
-
-def _largest_budget(policy: PrivacyPolicy, level: int) -> float:
-    if isinstance(policy.rule, str):
-        return float(policy.epsilons[level])
-    row = policy.rule[level]
-    return max(float(policy.epsilons[level]), float(row[np.isfinite(row)].max(initial=0)))

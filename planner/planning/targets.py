@@ -1,66 +1,24 @@
-"""Targets first: the smallest budgets, or the number of users, that reach a given error.
+"""Targets: what a table reaches for a given number of users, and how many users it needs.
 
-The error falls monotonically in a common scale of all budgets (every table that keeps
-the smaller budgets keeps the larger ones) and in the number of users, so each answer is a
-search in one variable. Errors are shares of the users, as in :class:`~planner.target.Target`.
+Errors are shares of the users, as in :class:`~planner.target.Target`. The budgets that a
+target needs are found by :mod:`planner.planning.smallest_budgets`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, exp, log
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
-from planner.errors import ConvergenceError, InputError
-from planner.planning.relax import most_binding, scaled
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.arguments import whole_number
+from planner.errors import InputError
 from planner.prediction import detectable_frequencies, users_to_detect
-from planner.solvers import solve
 from planner.table import UnaryTable
 from planner.target import Target, check_targets
 
-__all__ = [
-    "BudgetAnswer",
-    "UserAnswer",
-    "achieved",
-    "smallest_budgets",
-    "smallest_detectable",
-    "users_needed",
-]
-
-_SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetAnswer:
-    """The smallest budgets that meet all targets, or why there are none.
-
-    Attributes
-    ----------
-    possible:
-        Whether the targets can be met.
-    scale:
-        Common factor on the adjustable budgets; the largest tried if impossible.
-    table:
-        The solved table at these budgets.
-    reached:
-        What that table reaches for each target, shares of the users.
-    reason:
-        The answer as a sentence.
-    binding_level:
-        The level that limits the answer: whose budget has the highest shadow price.
-    """
-
-    possible: bool
-    scale: float
-    table: UnaryTable
-    reached: tuple[float, ...]
-    reason: str
-    binding_level: str
+__all__ = ["UserAnswer", "achieved", "smallest_detectable", "users_needed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +39,7 @@ def achieved(table: UnaryTable, users: float, target: Target) -> float:
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> round(achieved(table, 1_000_000, Target(error=0.01)), 6)
     0.015483
@@ -100,6 +59,7 @@ def users_needed(table: UnaryTable, target: Target) -> UserAnswer:
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> users_needed(table, Target(error=0.01)).users
     2397230
@@ -126,180 +86,13 @@ def smallest_detectable(
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> smallest_detectable(table, 1_000_000).round(4).tolist()
     [0.0082, 0.0047, 0.0034]
     """
-    if users < 1:
-        raise InputError("users", users, "at least 1")
+    whole_number("users", users)
     return detectable_frequencies(table.noise, table.signal, users, level, power)
-
-
-def smallest_budgets(
-    policy: PrivacyPolicy,
-    users: int,
-    targets: Target | Sequence[Target],
-    model: str = "opt0",
-    adjustable: Sequence[str] | None = None,
-) -> BudgetAnswer:
-    """The smallest common scale of the budgets at which all targets are met.
-
-    Parameters
-    ----------
-    policy:
-        The levels and their budgets now.
-    users:
-        Number of reports, at least 1.
-    targets:
-        One target or several; all must be met.
-    model:
-        ``"opt0"``, ``"opt1"`` or ``"opt2"``; the table minimises the total error.
-    adjustable:
-        Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
-        budget is raised above 50.
-
-    Raises
-    ------
-    InputError
-        No target, contradicting targets, an unknown level, or an argument out of range.
-    SolverError
-        No certified table could be produced.
-
-    Examples
-    --------
-    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
-    >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.01))
-    >>> round(answer.scale, 4), [round(x, 6) for x in answer.reached]
-    (1.482, [0.01])
-    >>> print(smallest_budgets(policy, 1_000_000, Target(error=0.01), adjustable=["B", "C"]).reason)
-    Impossible, because 'A' stays at 1: ...
-    """
-    wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
-    if not wanted:
-        raise InputError("targets", targets, "at least one target")
-    if users < 1:
-        raise InputError("users", users, "at least 1")
-    check_targets(wanted, policy.names)
-    search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable))
-    low, high = search.limits()
-    high = search.resolvable(high)
-    if search.excess(high) > 0:
-        return search.impossible(high)
-    if search.excess(low) <= 0:
-        return search.answer(low, "The targets are met even with next to no budget")
-    found = brentq(search.excess, *search.bracket(low, high), xtol=1e-12, rtol=1e-12)
-    while search.excess(found) > 0:  # never promise what misses by a rounding error
-        found += 1e-12
-    return search.answer(found, "These are the smallest budgets that meet the targets")
-
-
-@dataclass(slots=True, eq=False)
-class _Search:
-    """The targets' excess over the logarithm of the scale; every table is solved once."""
-
-    policy: PrivacyPolicy
-    users: int
-    targets: tuple[Target, ...]
-    model: str
-    free: NDArray[np.bool_]
-    _last: tuple[float, UnaryTable] | None = None
-
-    def limits(self) -> tuple[float, float]:
-        """Logarithms of the smallest and the largest scale worth trying."""
-        budgets = self.policy.epsilons[self.free]
-        if not isinstance(self.policy.rule, str):
-            budgets = np.append(budgets, self.policy.rule[np.isfinite(self.policy.rule)])
-        top = budgets.min() if not self.free.all() else budgets.max()
-        return log(_SMALLEST_EPSILON / budgets.min()), log(MAX_EPSILON / top) - 1e-12
-
-    def resolvable(self, high: float) -> float:
-        """The largest scale up to ``high`` at which the error can be told from rounding."""
-        for _ in range(12):
-            try:
-                self.table(high)
-            except ConvergenceError:
-                high -= 0.1
-            else:
-                break
-        return high
-
-    def bracket(self, low: float, high: float) -> tuple[float, float]:
-        """A short interval around the crossing; at ``low`` a target is missed, at ``high`` none."""
-        at, step = min(max(0.0, low), high), 0.5
-        if self.excess(at) > 0:
-            while self.excess(at) > 0:
-                low, at, step = at, min(at + step, high), 2 * step
-            return low, at
-        while self.excess(at) <= 0:
-            high, at, step = at, max(at - step, low), 2 * step
-        return at, high
-
-    def table(self, at: float) -> UnaryTable:
-        if self._last is None or self._last[0] != at:
-            self._last = at, solve(self._scaled(at), self.model)
-        return self._last[1]
-
-    def excess(self, at: float) -> float:
-        """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
-        reached = self._reached(self.table(at))
-        return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
-
-    def answer(self, at: float, opening: str) -> BudgetAnswer:
-        table = self.table(at)
-        budgets = _named_budgets(table.policy, self.free)
-        reason = f"{opening}: {budgets} ({exp(at):.4g} times what they are)."
-        return self._result(table, at, reason, most_binding(table), possible=True)
-
-    def impossible(self, at: float) -> BudgetAnswer:
-        table = self.table(at)
-        reached = self._reached(table)
-        missed = [k for k, t in enumerate(self.targets) if reached[k] > t.value]
-        worst = max(missed, key=lambda k: reached[k] / self.targets[k].value)
-        target, fixed = self.targets[worst], ~self.free
-        binding = most_binding(table, fixed if fixed.any() else None)
-        if fixed.any():
-            held = float(self.policy.epsilons[self.policy.names.index(binding)])
-            cause = f"{binding!r} stays at {held:.4g}: however large the other budgets"
-        else:
-            largest = float(table.policy.epsilons.max())
-            cause = f"even at budgets up to {largest:.4g}"
-        floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
-        reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
-        if table.saturation_epsilon is not None and fixed.any():
-            reason += f" Budget above {table.saturation_epsilon:.4g} buys nothing."
-        more = users_needed(table, target).users
-        reason += f" Raise {binding!r}, or ask {more:,} users." if fixed.any() else ""
-        return self._result(table, at, reason, binding, possible=False)
-
-    def _scaled(self, at: float) -> PrivacyPolicy:
-        if self.free.all():
-            return scaled(self.policy, exp(at))
-        now = self.policy
-        budgets = np.where(self.free, np.minimum(now.epsilons * exp(at), MAX_EPSILON), now.epsilons)
-        return PrivacyPolicy(budgets, now.item_counts, now.rule, now.names)
-
-    def _reached(self, table: UnaryTable) -> list[float]:
-        return [min(achieved(table, self.users, t), 1e300) for t in self.targets]
-
-    def _result(
-        self, table: UnaryTable, at: float, reason: str, binding: str, *, possible: bool
-    ) -> BudgetAnswer:
-        reached = tuple(self._reached(table))
-        return BudgetAnswer(possible, exp(at), table, reached, reason, binding)
-
-
-def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[np.bool_]:
-    if names is None:
-        return np.ones(policy.size, dtype=bool)
-    if policy.rule_name == "matrix":
-        remedy = "With a matrix of pair budgets all of them are scaled together."
-        raise InputError("adjustable", names, "left out", remedy)
-    for name in names:
-        if name not in policy.names:
-            raise InputError("adjustable", name, f"one of {', '.join(policy.names)}")
-    if not names:
-        raise InputError("adjustable", names, "at least one level")
-    return np.isin(policy.names, list(names))
 
 
 def _chosen(table: UnaryTable, target: Target) -> NDArray[np.intp]:
@@ -313,9 +106,3 @@ def _terms(
     table: UnaryTable, chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table.noise[chosen], table.signal[chosen]
-
-
-def _named_budgets(policy: PrivacyPolicy, free: NDArray[np.bool_]) -> str:
-    shown = [f"{policy.names[i]} {policy.epsilons[i]:.4g}" for i in np.flatnonzero(free)[:6]]
-    more = int(free.sum()) - len(shown)
-    return ", ".join(shown) + (f" and {more} more levels" if more else "")

@@ -1,5 +1,6 @@
 """What is collected: a survey of questions, read from TOML and written back."""
 
-from planner.survey.questions import Level, Numeric, Question, Survey
+from planner.survey.kinds import KINDS, Level, Numeric, Sampling
+from planner.survey.questions import DESIGNS, Question, Rule, Survey
 
-__all__ = ["Level", "Numeric", "Question", "Survey"]
+__all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Rule", "Sampling", "Survey"]

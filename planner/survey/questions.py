@@ -7,114 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
 
+from planner import arguments
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
 from planner.objective import Objective
-from planner.policy import MAX_EPSILON, PrivacyPolicy
-from planner.preferences import Preferences
+from planner.policy import PrivacyPolicy
 from planner.set_model import AssumedSets, PilotFile
+from planner.survey.kinds import KINDS, Level, Numeric, Sampling
 from planner.target import Target, check_targets
 
-__all__ = ["DESIGNS", "KINDS", "Level", "Numeric", "Question", "Sampling", "Survey"]
+__all__ = ["DESIGNS", "Question", "Rule", "Survey"]
 
-KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
 DESIGNS = ("split", "one-each")
 OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
 _MAX_USERS = 10**12
 _MAX_PADDING = 2**20
 Rule = str | tuple[tuple[float, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A privacy level of a question.
-
-    Parameters
-    ----------
-    name:
-        Distinct within the question.
-    epsilon:
-        Budget in nats, above 0, at most 50.
-    items:
-        The answers in this level, distinct within the question; or empty, with
-        ``item_count`` given, while only their number is known.
-    item_count:
-        Number of answers, at least 1; taken from ``items`` when those are given.
-    yes_counts:
-        For ``"sampled-choice"``: how many people are expected to have each item.
-    prior:
-        How many of a person's answers are expected in this level, 0 to the number of
-        items: a share of the people where everybody has one answer. For all levels of a
-        question or none; with it the expected error is minimised, without it the worst case.
-    importance:
-        How much this level's error matters beside the other levels', at least 0.
-    """
-
-    name: str
-    epsilon: float
-    items: tuple[str, ...] = ()
-    item_count: int = 0
-    yes_counts: tuple[int, ...] = ()
-    prior: float | None = None
-    importance: float = 1.0
-
-    def __post_init__(self) -> None:
-        _refuse_text(f"items of level {self.name!r}", self.items)
-        object.__setattr__(self, "items", tuple(self.items))
-        if self.items and self.item_count not in (0, len(self.items)):
-            allowed = f"the number of items listed, {len(self.items)}"
-            raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
-        if self.items:
-            object.__setattr__(self, "item_count", len(self.items))
-        elif self.item_count == 0:
-            remedy = "List the level's items, or give their number as item_count."
-            raise InputError(f"items of level {self.name!r}", self.items, "not empty", remedy)
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """What a ``"sampled-choice"`` question needs beyond its levels.
-
-    The meaning, ranges and checks of all fields are those of
-    :class:`planner.planning.sampling.question.SamplingQuestion` and
-    :class:`planner.planning.sampling.plan.SamplingPlan`.
-    """
-
-    relies_on: str
-    acknowledged: str | None = None
-    cap: float = 0.45
-    floor: float = 0.0
-    none_epsilon: float | None = None
-    everyone_has_value: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Numeric:
-    """What a ``"numeric"`` question is about, instead of levels.
-
-    The meaning, ranges and checks of all fields but ``epsilon`` are those of
-    :class:`planner.planning.answer_rate.model.AnswerRateModel`.
-
-    Parameters
-    ----------
-    epsilon:
-        Budget that everybody is offered, in nats, above 0, at most 50; ``None`` while
-        it is still to be chosen.
-    """
-
-    domain: NumericDomain
-    preferences: Preferences | None = None
-    epsilon: float | None = None
-    mean: float | None = None
-    sd: float | None = None
-    correlation: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.epsilon is not None and not 0 < self.epsilon <= MAX_EPSILON:
-            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +88,7 @@ class Question:
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
         self._check_kind()
-        if not (isfinite(self.weight) and self.weight >= 0):
+        if arguments.finite("weight", self.weight) < 0:
             raise InputError("weight", self.weight, "a finite number of at least 0")
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
@@ -205,6 +114,8 @@ class Question:
     def _check_kind(self) -> None:
         if self.kind not in KINDS:
             raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+        if self.criterion not in CRITERIA:
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
         if (self.kind == "numeric") != (self.numeric is not None):
             allowed = "given" if self.kind == "numeric" else "left out"
             raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
@@ -217,7 +128,7 @@ class Question:
             return
         if self.kind != "item-set":
             raise InputError("padding_length", length, f"left out for {self.kind!r}")
-        if not 1 <= length <= _MAX_PADDING:
+        if type(length) is not int or not 1 <= length <= _MAX_PADDING:
             raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
 
     def _check_sampling(self) -> None:
@@ -238,8 +149,6 @@ class Question:
     @property
     def objective(self) -> Objective:
         """Worst-case error, the expected one where levels have priors, or the worst item's."""
-        if self.criterion not in CRITERIA:
-            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
         importance = [level.importance for level in self.levels]
         weights = None if set(importance) <= {1.0} else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
@@ -335,11 +244,6 @@ class Survey:
 
 def _total_target(targets: Sequence[Target]) -> Target | None:
     return next((t for t in targets if t.kind == "error" and t.level is None), None)
-
-
-def _refuse_text(argument: str, value: object) -> None:
-    if isinstance(value, str):  # a text is a sequence too, of its letters
-        raise InputError(argument, value, "a list of texts")
 
 
 def _require_text(argument: str, value: object) -> None:

@@ -1,28 +1,20 @@
-"""Tables of a survey file for numeric questions; :mod:`planner.survey.file` has the others."""
+"""Tables of a survey file for questions with levels; numeric ones have a module of their own."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from planner.budget_text import parse_epsilon
-from planner.errors import FileError, InputError
-from planner.numeric_domain import NumericDomain
-from planner.preference_file import read_preferences
-from planner.preferences import (
-    EmpiricalPreferences,
-    GammaPreferences,
-    HistogramPreferences,
-    LognormalPreferences,
-    NormalPreferences,
-    Preferences,
-)
-from planner.survey.questions import Numeric, Question
+from planner.errors import InputError
+from planner.set_model import AssumedSets, PilotFile
+from planner.survey.kinds import KINDS, Level, Sampling
+from planner.survey.questions import Question
 from planner.target import Target
 
-__all__ = ["PREFERENCE_TABLES", "NumericTable", "Table", "TargetTable"]
+__all__ = ["LevelTable", "QuestionTable", "SamplingTable", "SetsTable", "Table", "TargetTable"]
 
 
 class Table(BaseModel):
@@ -43,101 +35,105 @@ class TargetTable(Table):
         return Target(self.error, self.detect, self.level)
 
 
-class _Normal(Table):
-    model: Literal["normal"]
-    mean: float
-    sd: float
-
-    def read(self, _folder: Path) -> Preferences:
-        return NormalPreferences(self.mean, self.sd)
+def _text(value: Any) -> Any:
+    """Items may be written as whole numbers; a boolean or a fraction is a mistake."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class _Lognormal(Table):
-    model: Literal["lognormal"]
-    median: float
-    sigma: float
-
-    def read(self, _folder: Path) -> Preferences:
-        return LognormalPreferences(self.median, self.sigma)
+def _known_kind(value: Any) -> Any:
+    """Checked before the keys: which ones are missing depends on the kind."""
+    if value not in KINDS:
+        raise InputError("kind", value, f"one of {', '.join(KINDS)}")
+    return value
 
 
-class _Gamma(Table):
-    model: Literal["gamma"]
-    shape: float
-    scale: float
-
-    def read(self, _folder: Path) -> Preferences:
-        return GammaPreferences(self.shape, self.scale)
-
-
-class _Histogram(Table):
-    model: Literal["histogram"]
-    edges: list[float]
-    shares: list[float]
-
-    def read(self, _folder: Path) -> Preferences:
-        return HistogramPreferences(self.edges, self.shares)
-
-
-class _Sample(Table):
-    model: Literal["sample"]
-    file: str | None = None
-    column: str | None = None
-    values: list[float] | None = None  # the sample itself, instead of a file
-
-    def read(self, folder: Path) -> Preferences:
-        if (self.file is None) == (self.values is None):
-            raise InputError("preferences", "sample", 'given by one of "file" and "values"')
-        if self.file is None:
-            return EmpiricalPreferences(self.values or [])
-        return read_preferences(folder / self.file, self.column)
-
-
-PREFERENCE_TABLES: dict[str, type[Table]] = {
-    "normal": _Normal,
-    "lognormal": _Lognormal,
-    "gamma": _Gamma,
-    "histogram": _Histogram,
-    "sample": _Sample,
-}
-
-
-class NumericTable(Table):
-    """A question of the kind ``"numeric"``."""
+class LevelTable(Table):
+    """A level of answers."""
 
     name: str
-    kind: Literal["numeric"]
-    lower: float
-    upper: float
-    yes_no: bool = False
-    epsilon: Annotated[float | None, BeforeValidator(parse_epsilon)] = None
-    mean: float | None = None
-    sd: float | None = None
-    correlation: float = 0.0
+    epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
+    items: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
+    item_count: int = 0
+    yes_counts: list[int] = Field(default=[])
+    prior: float | None = None
+    importance: float = 1.0
+
+    def read(self) -> Level:
+        """The level."""
+        return Level(
+            self.name,
+            self.epsilon,
+            tuple(self.items),
+            self.item_count,
+            tuple(self.yes_counts),
+            self.prior,
+            self.importance,
+        )
+
+
+class SamplingTable(Table):
+    """What Sampling Privacy needs to know."""
+
+    relies_on: str
+    acknowledged: str | None = None
+    cap: float = 0.45
+    floor: float = 0.0
+    none_epsilon: Annotated[float | None, BeforeValidator(parse_epsilon)] = None
+    everyone_has_value: bool = False
+
+
+class SetsTable(Table):
+    """``[question.sets]``: a histogram of set sizes, or the file of a pilot."""
+
+    sizes: list[float] | None = None
+    popularity: str | list[float] = "zipf"
+    pilot: str | None = None
+
+    def read(self, folder: Path) -> AssumedSets | PilotFile:
+        """What the table says; a pilot's file is looked for in the survey's ``folder``.
+
+        Raises
+        ------
+        InputError
+            Both or neither of ``sizes`` and ``pilot``, or a wrong number in them.
+        """
+        if (self.sizes is None) == (self.pilot is None):
+            remedy = "Give the share of people with 0, 1, 2, ... items, or a file of transactions."
+            raise InputError(
+                "sets (sizes, pilot)", (self.sizes, self.pilot), "one of the two", remedy
+            )
+        if self.sizes is not None:
+            return AssumedSets(self.sizes, self.popularity)
+        return PilotFile(str(folder / str(self.pilot)))
+
+
+class QuestionTable(Table):
+    """A question with levels."""
+
+    name: str
+    kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
+    rule: str | list[list[float]] = "min"
+    sampling: SamplingTable | None = None
+    padding_length: int | None = None
+    sets: SetsTable | None = None
     weight: float = 1.0
+    criterion: str = "total"
     target: list[TargetTable] = Field(default=[])
-    preferences: (
-        Annotated[
-            _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
-        ]
-        | None
-    ) = None
+    level: list[LevelTable] = Field(min_length=1)
 
     def to_question(self, folder: Path) -> Question:
-        """The question; a sample's file is looked for in the survey's ``folder``."""
-        try:
-            domain = NumericDomain(self.lower, self.upper, self.yes_no)
-            preferences = None if self.preferences is None else self.preferences.read(folder)
-            numeric = Numeric(
-                domain, preferences, self.epsilon, self.mean, self.sd, self.correlation
-            )
-            return Question(
-                self.name,
-                (),
-                kind="numeric",
-                numeric=numeric,
-                weight=self.weight,
-                targets=tuple(target.read() for target in self.target),
-            )
-        except InputError as error:
-            raise FileError(f"question {self.name!r}", str(error)) from error
+        """The question; a pilot's file is looked for in the survey's ``folder``."""
+        rule = self.rule if isinstance(self.rule, str) else tuple(map(tuple, self.rule))
+        sampling = None if self.sampling is None else Sampling(**self.sampling.model_dump())
+        return Question(
+            self.name,
+            tuple(level.read() for level in self.level),
+            rule,
+            self.kind,
+            sampling,
+            padding_length=self.padding_length,
+            sets=None if self.sets is None else self.sets.read(folder),
+            weight=self.weight,
+            targets=tuple(target.read() for target in self.target),
+            criterion=self.criterion,
+        )

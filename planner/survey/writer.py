@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import tomli_w
 
 from planner.errors import InputError
-from planner.preferences import (
-    EmpiricalPreferences,
-    GammaPreferences,
-    HistogramPreferences,
-    LognormalPreferences,
-    NormalPreferences,
-    Preferences,
-)
+from planner.preferences import EmpiricalPreferences, Preferences
 from planner.set_model import AssumedSets, PilotFile
-from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
+from planner.survey.kinds import Level, Numeric, Sampling
+from planner.survey.numeric_tables import MODEL_TABLES
+from planner.survey.questions import Question, Survey
 from planner.target import Target
 
 __all__ = ["survey_to_text"]
@@ -136,22 +132,15 @@ def _numeric(about: Numeric) -> dict[str, Any]:
 
 
 def _preferences(preferences: Preferences) -> dict[str, Any]:
-    match preferences:
-        case NormalPreferences():
-            return {"model": "normal", "mean": preferences.mean, "sd": preferences.sd}
-        case LognormalPreferences():
-            shape = {"median": preferences.median, "sigma": preferences.sigma}
-            return {"model": "lognormal", **shape}
-        case GammaPreferences():
-            return {"model": "gamma", "shape": preferences.shape, "scale": preferences.scale}
-        case HistogramPreferences():
-            bins = {"edges": preferences.edges.tolist(), "shares": preferences.shares.tolist()}
-            return {"model": "histogram", **bins}
-        case EmpiricalPreferences():
-            return {"model": "sample", "values": preferences.sample.tolist()}
-        case _:
-            remedy = "Use one of the models that survey files know."
-            raise InputError("preferences", preferences, "a model with a name", remedy)
+    if isinstance(preferences, EmpiricalPreferences):
+        return {"model": "sample", "values": preferences.sample.tolist()}
+    for name, table in MODEL_TABLES.items():
+        if isinstance(preferences, table.made):
+            keys = [key for key in table.model_fields if key != "model"]
+            values = {key: np.asarray(getattr(preferences, key)).tolist() for key in keys}
+            return {"model": name, **values}
+    remedy = f"Use one of {', '.join(MODEL_TABLES)}, or a sample."
+    raise InputError("preferences", preferences, "a model that survey files know", remedy)
 
 
 def _unless(value: Any, usual: Any) -> Any:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import streamlit as st
 
 from planner.charts.answer_rate import answer_rate_figure, error_figure
-from planner.errors import PlannerError
-from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
-from planner.preference_file import read_preferences
-from planner.survey.questions import Question, Survey
+from planner.planning.answer_rate.plan import AnswerRatePlan
+from planner.preferences import read_preferences
 from planner.ui import show, uploads
 from planner.ui.draft.numeric import MODELS, NumericDraft
-from planner.ui.state import kept, part_of_survey, question_or_new, session
+from planner.ui.fields import kept, kept_choice
+from planner.ui.questions import part_of_survey, place_of, question_or_new
+from planner.ui.results import answer_rate_plan
+from planner.ui.state import session
+from planner.ui.tables import show_table
 
 __all__ = ["page"]
 
@@ -39,97 +39,63 @@ def page() -> None:
     _fields(draft)
     _preferences(draft)
     question, found = draft.build()
-    built = session().build()
-    users = built.survey.users if built.survey else _users()
     show.problems(found, "The answer follows when this is mended.")
-    if question is None or users is None or question.numeric is None:
-        return
-    try:
-        plan = _plan(question, users)
-    except PlannerError as error:
-        st.warning(show.plain(error))
-        return
-    _results(plan, users)
-
-
-@lru_cache(maxsize=64)
-def _plan(question: Question, users: int) -> AnswerRatePlan:
-    return plan_answer_rates(Survey("survey", users, (question,)))[question.name]
-
-
-def _users() -> int | None:
-    from planner.errors import InputError
-    from planner.ui import cells
-
-    try:
-        return cells.whole_number(session().draft.users, "users")
-    except InputError as error:
-        st.warning(show.plain(error))
-        return None
+    if question is not None:
+        with show.complaint():
+            users = session().draft.read_users()
+            _results(answer_rate_plan(question, users), users)
 
 
 def _fields(draft: NumericDraft) -> None:
-    place = session().draft.questions.index(draft)
+    place = place_of(draft)
     name, lower, upper, kind = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
-    with name:
-        draft.name = kept(st.text_input, "Question", f"n-name-{place}", draft.name)
-    with lower:
-        draft.lower = kept(st.text_input, "Smallest answer", f"n-lower-{place}", draft.lower)
-    with upper:
-        draft.upper = kept(st.text_input, "Largest answer", f"n-upper-{place}", draft.upper)
-    with kind:
-        draft.yes_no = kept(
-            st.toggle,
-            "Yes or no",
-            f"n-yes-no-{place}",
-            draft.yes_no,
-            help="The only answers are the smallest (no) and the largest (yes).",
-        )
+    draft.name = kept(name.text_input, "Question", f"n-name-{place}", draft.name)
+    draft.lower = kept(lower.text_input, "Smallest answer", f"n-lower-{place}", draft.lower)
+    draft.upper = kept(upper.text_input, "Largest answer", f"n-upper-{place}", draft.upper)
+    draft.yes_no = kept(
+        kind.toggle,
+        "Yes or no",
+        f"n-yes-no-{place}",
+        draft.yes_no,
+        help="The only answers are the smallest (no) and the largest (yes).",
+    )
     mean, sd, offered = st.columns(3, vertical_alignment="bottom")
-    with mean:
-        draft.mean = kept(
-            st.text_input,
-            "Expected mean",
-            f"n-mean-{place}",
-            draft.mean,
-            help="Empty: the middle of the range.",
-        )
-    with sd:
-        draft.sd = kept(
-            st.text_input,
-            "Expected spread (standard deviation)",
-            f"n-sd-{place}",
-            draft.sd,
-            help="Empty: the largest possible.",
-        )
-    with offered:
-        draft.epsilon = kept(
-            st.text_input,
-            "Budget to offer (epsilon)",
-            f"n-epsilon-{place}",
-            draft.epsilon,
-            help="Empty while it is still open. Smaller is more private.",
-        )
+    draft.mean = kept(
+        mean.text_input,
+        "Expected mean",
+        f"n-mean-{place}",
+        draft.mean,
+        help="Empty: the middle of the range.",
+    )
+    draft.sd = kept(
+        sd.text_input,
+        "Expected spread (standard deviation)",
+        f"n-sd-{place}",
+        draft.sd,
+        help="Empty: the largest possible.",
+    )
+    draft.epsilon = kept(
+        offered.text_input,
+        "Budget to offer (epsilon)",
+        f"n-epsilon-{place}",
+        draft.epsilon,
+        help="Empty while it is still open. Smaller is more private.",
+    )
 
 
 def _preferences(draft: NumericDraft) -> None:
-    place = session().draft.questions.index(draft)
+    place = place_of(draft)
     model, *columns = st.columns(3, vertical_alignment="bottom")
-    with model:
-        draft.model = kept(
-            st.selectbox,
-            "The largest epsilon that people accept is",
-            f"n-model-{place}",
-            draft.model,
-            options=list(_MODELS),
-            format_func=_MODELS.__getitem__,
-        )
-    for column, (name, (label, _start)) in zip(columns, MODELS[draft.model].items(), strict=False):
-        with column:
-            typed = kept(
-                st.text_input, label, f"n-{draft.model}-{name}-{place}", draft.parameter(name)
-            )
-            draft.set_parameter(name, typed)
+    draft.model = kept_choice(
+        model.selectbox,
+        "The largest epsilon that people accept is",
+        f"n-model-{place}",
+        draft.model,
+        _MODELS,
+    )
+    for column, (name, (label, _)) in zip(columns, MODELS[draft.model].items(), strict=False):
+        key = f"n-{draft.model}-{name}-{place}"
+        draft.set_parameter(name, kept(column.text_input, label, key, draft.parameter(name)))
     if draft.model == "sample":
         with columns[0]:
             _sample(draft)
@@ -153,15 +119,12 @@ def _sample(draft: NumericDraft) -> None:
     file = st.file_uploader(
         "Sample (CSV, one column)",
         type=["csv"],
-        key=f"n-sample-{session().revision}",
+        key=f"n-sample-{place_of(draft)}-{session().revision}",
         help="A header line, then one accepted epsilon per person asked in a pilot.",
     )
     if file is not None:
-        try:
-            with uploads.as_file(file.name, file.getvalue()) as path:
-                draft.sample = tuple(read_preferences(path).sample.tolist())
-        except PlannerError as error:
-            st.error(show.plain(error))
+        with show.complaint(), uploads.as_file(file.name, file.getvalue()) as path:
+            draft.sample = tuple(read_preferences(path).sample.tolist())
     if draft.sample:
         st.caption(f"{len(draft.sample):,} people asked.")
 
@@ -197,7 +160,7 @@ def _results(plan: AnswerRatePlan, users: int) -> None:
         show.chart(error_figure(plan), "answer-error", "Predicted error against the budget.")
     curve = plan.curve
     picked = np.unique(np.linspace(0, curve.epsilon.size - 1, 12).round().astype(int))
-    show.table(
+    show_table(
         {
             "epsilon": curve.epsilon[picked].round(3),
             "answer rate": [f"{rate:.1%}" for rate in curve.answer_rate[picked]],
@@ -214,7 +177,7 @@ def _results(plan: AnswerRatePlan, users: int) -> None:
     )
     st.subheader("What if value and preference are related?")
     rows = plan.sensitivity
-    show.table(
+    show_table(
         {
             "correlation": [row.correlation for row in rows],
             "bias of the mean": [f"{row.bias:+.4g}" for row in rows],

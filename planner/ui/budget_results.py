@@ -1,4 +1,4 @@
-"""What budgets cost: errors, probabilities, proof, prices, and the way back from a target."""
+"""What budgets cost: errors, probabilities, proof, prices."""
 
 from __future__ import annotations
 
@@ -6,23 +6,30 @@ import numpy as np
 import streamlit as st
 
 from planner.charts.levels import budget_figure, level_error_figure
-from planner.charts.plans import frontier_figure, mechanism_figure, padding_figure
-from planner.errors import PlannerError
+from planner.charts.plans import frontier_figure, padding_figure
+from planner.charts.style import BLUE, GREY, SKY
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
-from planner.survey.questions import Question
-from planner.target import Target
-from planner.ui import cells, show
-from planner.ui.results import Answer, answer, error_curve, root, target_answer
-from planner.ui.state import kept, replace_draft, session
+from planner.survey import Question
+from planner.ui import show
+from planner.ui.inverse import show_inverse
+from planner.ui.results import Answer, answer, error_curve, root
+from planner.ui.tables import Bars, show_table
 
 __all__ = ["show_results"]
 
 _MOST_ROWS = 10_000
+_MOST_LENGTHS = 12
 
 
 def show_results(question: Question, users: int) -> None:
-    """The plan of ``question`` for ``users`` people, from the headline to the fine print."""
+    """The plan of ``question`` for ``users`` people, from the headline to the fine print.
+
+    Raises
+    ------
+    PlannerError
+        The question cannot be planned.
+    """
     found = answer(question, users)
     _headline(found, users)
     _mechanisms(found, users)
@@ -32,7 +39,7 @@ def show_results(question: Question, users: int) -> None:
     _prices(found.plan)
     if question.kind == "categorical":
         _scale(question, users)
-        _inverse(question, users)
+        show_inverse(question, users)
 
 
 def _headline(found: Answer, users: int) -> None:
@@ -69,78 +76,74 @@ def _headline(found: Answer, users: int) -> None:
 def _mechanisms(found: Answer, users: int) -> None:
     st.subheader("Total error of each mechanism")
     ranked = found.choice.candidates
-    ours = next(one for one in ranked if one.name == found.plan.table.model)
-    errors = {one.label: root(one.error, users) for one in ranked}
-    picture, numbers = st.columns([5, 4])
-    with picture:
-        show.chart(
-            mechanism_figure(found.choice, users, ours.name),
-            "mechanisms",
-            f"Total error per mechanism; the smallest is {ranked[0].label}.",
-        )
-    with numbers:
-        show.table(
-            {
-                "mechanism": list(errors),
-                "error, people": [round(error, 1) for error in errors.values()],
-                "against opt0": [f"{e / errors[ours.label] - 1:+.1%}" for e in errors.values()],
-            }
-        )
+    errors = np.array([root(one.error, users) for one in ranked])
+    ours = [one.name for one in ranked].index(found.plan.table.model)
+    show_table(
+        {
+            "mechanism": [one.label for one in ranked],
+            "shorter is better": Bars(errors, _one_blue(len(ranked), ours)),
+            "error, people": errors.round(1),
+            "against opt0": [f"{error / errors[ours] - 1:+.1%}" for error in errors],
+        },
+        accent=ours,
+    )
     st.markdown(f"**{show.plain(found.choice.best.label)}.** {show.plain(found.choice.reason)}")
+    st.caption("The table has roots of squared errors, in people; the sentence compares squares.")
 
 
 def _padding(plan: PaddingPlan, length: int, users: int) -> None:
     st.subheader("To how many items sets are padded or cut")
-    picture, numbers = st.columns([5, 4])
-    with picture:
-        show.chart(
-            padding_figure(plan),
-            "padding",
-            "Expected error against the padding length.",
-        )
-    with numbers:
-        shown = slice(0, 12)
-        show.table(
-            {
-                "length": plan.lengths[shown],
-                "error, people": np.sqrt(users * plan.mse[shown]).round(1),
-                "of which bias": np.sqrt(users * plan.bias2[shown]).round(1),
-            }
-        )
+    shown = slice(0, _MOST_LENGTHS)
+    errors = np.sqrt(users * plan.mse[shown])
+    used = length - int(plan.lengths[0])
+    show_table(
+        {
+            "length": plan.lengths[shown],
+            "shorter is better": Bars(errors, _one_blue(errors.size, used)),
+            "error, people": errors.round(1),
+            "of which bias": np.sqrt(users * plan.bias2[shown]).round(1),
+        },
+        accent=used,
+    )
     st.markdown(
         f"Best length **{plan.length}**; any from {plan.flat_lower} to {plan.flat_upper} is within "
         f"5 % of it. In use: {length}."
     )
+    box = show.drawer("Draw the error against the length", "padding-drawn")
+    if box.open:
+        with box:
+            show.chart(
+                padding_figure(plan), "padding", "Expected error against the padding length."
+            )
 
 
 def _levels(plan: QuestionPlan, users: int) -> None:
     st.subheader("What a report does, level by level")
     table = plan.table
-    picture, budgets = st.columns(2)
-    with picture:
-        show.chart(
-            level_error_figure(table, users),
-            "level-errors",
-            "Standard error of a rare item's count, one bar per level.",
-        )
-    with budgets:
-        show.chart(budget_figure(table), "budgets", "Budget per level and the saturation point.")
-    policy = table.policy
-    saturation = table.saturation_epsilon
+    policy, saturation = table.policy, table.saturation_epsilon
     unused = np.zeros(policy.size, dtype=bool)
     if saturation is not None:
         unused = policy.epsilons > saturation * (1 + 1e-9)
     errors = table.standard_errors(users)
-    show.table(
+    shown = slice(0, _MOST_ROWS)
+    budgets = "budget" if saturation is None else "budget; dashed: saturation"
+    show_table(
         {
-            "level": policy.names[:_MOST_ROWS],
-            "items": policy.item_counts[:_MOST_ROWS],
-            "epsilon": policy.epsilons[:_MOST_ROWS].round(6),
-            "a: 1 if true": table.a[:_MOST_ROWS].round(6),
-            "b: 1 if not": table.b[:_MOST_ROWS].round(6),
-            "std. error, people": errors[:_MOST_ROWS].round(1),
-            "std. error, %": (100 * errors / users)[:_MOST_ROWS].round(3),
-            "more budget": np.where(unused, "buys nothing", "helps")[:_MOST_ROWS],
+            "level": policy.names[shown],
+            "items": policy.item_counts[shown],
+            "epsilon": policy.epsilons[shown].round(6),
+            budgets: Bars(policy.epsilons[shown], SKY, saturation),
+            "more budget": np.where(unused, "buys nothing", "helps")[shown],
+        }
+    )
+    show_table(
+        {
+            "level": policy.names[shown],
+            "a: 1 if true": table.a[shown].round(6),
+            "b: 1 if not": table.b[shown].round(6),
+            "shorter is better": Bars(errors[shown]),
+            "std. error, people": errors[shown].round(1),
+            "% of all": (100 * errors / users)[shown].round(3),
         }
     )
     st.caption(
@@ -148,6 +151,17 @@ def _levels(plan: QuestionPlan, users: int) -> None:
         "else with probability b. The standard error is that of one rare item's estimated "
         "count: about two thirds of estimates fall within it."
     )
+    box = show.drawer("Draw the levels", "levels-drawn")
+    if box.open:
+        picture, bars = box.columns(2)
+        with picture:
+            show.chart(
+                level_error_figure(table, users),
+                "level-errors",
+                "Standard error of a rare item's count, one bar per level.",
+            )
+        with bars:
+            show.chart(budget_figure(table), "budgets", "Budget per level and saturation point.")
 
 
 def _prices(plan: QuestionPlan) -> None:
@@ -170,126 +184,27 @@ def _prices(plan: QuestionPlan) -> None:
 
 def _scale(question: Question, users: int) -> None:
     st.subheader("If all budgets were larger or smaller")
-    curve = error_curve(question, users)
-    policy = question.policy
-    picture, numbers = st.columns([5, 4])
-    with picture:
-        show.chart(
-            frontier_figure(curve, policy),
-            "frontier",
-            "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
-        )
-    with numbers:
-        show.table(
-            {
-                "factor": curve.scale,
-                "largest epsilon": (curve.scale * policy.epsilons.max()).round(3),
-                "total error, people": (users * curve.total_error).round(1),
-            }
-        )
-
-
-def _inverse(question: Question, users: int) -> None:
-    st.subheader("The other way round: from an error to budgets")
-    chosen = kept(
-        st.toggle,
-        "Set a target error, get the budgets",
-        "inverse",
-        st.session_state.get("inverse", False),
-    )
-    st.session_state["inverse"] = chosen
-    if chosen:
-        _targets(question, users)
-
-
-def _targets(question: Question, users: int) -> None:
-    names = question.policy.names
-    kind, value, level = st.columns(3, vertical_alignment="bottom")
-    with kind:
-        goal = kept(
-            st.selectbox,
-            "I need",
-            "goal",
-            "total",
-            options=["total", "level", "detect"],
-            format_func={
-                "total": "a total error of at most",
-                "level": "a standard error of a level's rare item of at most",
-                "detect": "to detect items that have at least",
-            }.__getitem__,
-        )
-    with value:
-        typed = kept(
-            st.text_input,
-            "this share of all people",
-            "goal-value",
-            "1 %",
-            help="Such as 1 % or 0.01. Detecting: told apart from an item that nobody has, by a "
-            "test at 95 % with a chance of 80 %.",
-        )
-    with level:
-        options = [None, *names[:1000]] if goal != "level" else list(names[:1000])
-        chosen = kept(
-            st.selectbox,
-            "for the level",
-            f"goal-level-{goal}-{hash(names)}",
-            options[0],
-            options=options,
-            format_func=lambda name: "all levels" if name is None else name,
-            disabled=goal == "total",
-        )
-    fixed = st.toggle(
-        "Only some budgets may change",
-        key="goal-some",
-        help="The other levels keep the budget in the table.",
-        disabled=question.policy.rule_name == "matrix",
-    )
-    adjustable = None
-    if fixed and question.policy.rule_name != "matrix":
-        adjustable = tuple(st.multiselect("Budgets that may change", names, default=names[-1:]))
-    try:
-        share = cells.probability(typed, "share of all people")
-        target = Target(
-            error=None if goal == "detect" else share,
-            detect=share if goal == "detect" else None,
-            level=None if goal == "total" else chosen,
-        )
-        found = target_answer(question, users, target, adjustable)
-    except PlannerError as error:
-        st.warning(show.plain(error))
-        return
-    if not found.possible:
-        st.warning(show.plain(found.reason))
-        return
-    st.markdown(show.plain(found.reason))
-    now, then = question.policy.epsilons, found.table.policy.epsilons
-    show.table(
+    curve, policy = error_curve(question, users), question.policy
+    errors = users * curve.total_error
+    now = curve.scale.tolist().index(1.0)
+    show_table(
         {
-            "level": names,
-            "epsilon now": now.round(6),
-            "epsilon needed": then.round(6),
-            "change": [f"{b / a - 1:+.1%}" for a, b in zip(now, then, strict=True)],
-        }
+            "all budgets times": curve.scale,
+            "largest epsilon": (curve.scale * policy.epsilons.max()).round(3),
+            "shorter is better": Bars(errors, _one_blue(errors.size, now)),
+            "total error, people": errors.round(1),
+        },
+        accent=now,
     )
-    if question.policy.rule_name != "matrix":
-        st.button(
-            "Put these budgets into the table",
-            on_click=_use_budgets,
-            args=(question, then.tolist()),
-        )
+    box = show.drawer("Draw the error against the budgets", "scale-drawn")
+    if box.open:
+        with box:
+            show.chart(
+                frontier_figure(curve),
+                "frontier",
+                "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
+            )
 
 
-def _use_budgets(question: Question, epsilons: list[float]) -> None:
-    import copy
-
-    from planner.ui.draft.categorical import CategoricalDraft
-
-    here = session()
-    changed = copy.deepcopy(here.draft)
-    needed = dict(zip(question.policy.names, epsilons, strict=True))
-    for draft in changed.questions:
-        if isinstance(draft, CategoricalDraft) and draft.name == question.name:
-            for row in draft.rows:
-                if row["level"].strip() in needed:
-                    row["epsilon"] = cells.budget_text(needed[row["level"].strip()])
-    replace_draft(changed, "taking the budgets for a target")
+def _one_blue(size: int, place: int) -> list[str]:
+    return [BLUE if row == place else GREY for row in range(size)]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-from pathlib import PurePath
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from planner.errors import PlannerError
-from planner.ui import show, uploads
+from planner.ui import show
 from planner.ui.budget_results import show_results
 from planner.ui.draft.categorical import (
     MOST_PAIR_LEVELS,
@@ -19,19 +16,10 @@ from planner.ui.draft.categorical import (
     follow_renames,
     names_of,
 )
-from planner.ui.draft.parts import SetsDraft
-from planner.ui.draft.survey import SurveyDraft
-from planner.ui.rows import edit_rows
-from planner.ui.state import (
-    EXAMPLES,
-    chosen_place,
-    example_survey,
-    kept,
-    question_of,
-    replace_draft,
-    session,
-    undo,
-)
+from planner.ui.fields import edit_frame, edit_rows, kept, kept_choice
+from planner.ui.opening import show_opening
+from planner.ui.questions import place_of, question_of
+from planner.ui.state import session
 
 __all__ = ["page"]
 
@@ -45,7 +33,11 @@ _OBJECTIVES = {
     "expected": "the total error I expect from the shares in the table",
     "minimax": "the error of the worst single item",
 }
-_REST = "Everything else is planned below. Export waits until this is mended."
+_POPULARITY = {
+    "zipf": "few popular, many rare",
+    "uniform": "all equally popular",
+    "given": "as in the file",
+}
 
 
 def page() -> None:
@@ -56,7 +48,7 @@ def page() -> None:
         "be. A budget (epsilon) of 0 reveals nothing; with a budget of ln 3, a report shifts "
         "the odds between two answers by a factor of 3 at most.",
     )
-    _open()
+    show_opening()
     draft = question_of(CategoricalDraft, "budgets")
     if draft is None:
         st.info("This survey has no categorical question. Add one on the page Survey.")
@@ -68,174 +60,88 @@ def page() -> None:
     if draft.rule == "pairs":
         _pair_table(draft)
     question, found = draft.build()
-    built = session().build()
+    users, missing = session().draft.build_users()
     with sentences:
-        others = [sentence for sentence in built.problems if sentence not in found]
-        users = [sentence for sentence in others if sentence.startswith("users")]
-        show.problems([*users, *found], _REST)
-    if question is None or built.survey is None:
-        return
-    try:
-        show_results(question, built.survey.users)
-    except PlannerError as error:
-        st.error(show.plain(error))
-
-
-def _open() -> None:
-    here = session()
-    with st.expander("Open a survey, a list of items, or an example"):
-        left, right = st.columns(2)
-        left.selectbox(
-            "Example",
-            [None, *EXAMPLES],
-            format_func=lambda name: EXAMPLES[name] if name else "choose one",
-            key=f"example-{here.revision}",
-            on_change=_take_example,
+        show.problems(
+            [*missing, *found],
+            "Everything else is planned below. Export waits until this is mended.",
         )
-        right.file_uploader(
-            "File",
-            type=["toml", "csv", "json"],
-            key=f"upload-{here.revision}",
-            on_change=_take_upload,
-            help="A survey (TOML), a list of items with level or epsilon (CSV, first line "
-            "item,level,epsilon), or an exported parameter file (JSON). It stays on this machine.",
-        )
-        if here.undo:
-            st.button(f"Undo: {here.undo[-1][0]}", on_click=undo)
-    for problem in st.session_state.pop("upload-problems", []):
-        st.error(show.plain(problem))
-
-
-def _take_example() -> None:
-    name = st.session_state[f"example-{session().revision}"]
-    if name:
-        st.query_params["example"] = name
-        replace_draft(example_survey(name), f"opening the example {EXAMPLES[name]!r}")
-
-
-def _take_upload() -> None:
-    here = session()
-    file = st.session_state[f"upload-{here.revision}"]
-    if file is None:
-        return
-    name = PurePath(file.name).name
-    try:
-        if name.lower().endswith(".csv"):
-            _take_items(here.draft, name, file.getvalue())
-        else:
-            replace_draft(uploads.survey_from_upload(name, file.getvalue()), f"opening {name}")
-    except PlannerError as error:
-        st.session_state["upload-problems"] = [str(error)]
-
-
-def _take_items(draft: SurveyDraft, name: str, data: bytes) -> None:
-    """Put the items of a CSV file in place of the current question's rows."""
-    changed = copy.deepcopy(draft)
-    found = [one for one in changed.questions if isinstance(one, CategoricalDraft)]
-    if not found:
-        found = [CategoricalDraft("question")]
-        changed.questions += found
-    chosen = found[min(chosen_place(CategoricalDraft), len(found) - 1)]
-    chosen.rows = uploads.rows_from_items(name, data, chosen.rows)
-    replace_draft(changed, f"opening {name}")
+    if question is not None and users is not None:
+        with show.complaint():
+            show_results(question, users)
 
 
 def _survey_fields(draft: CategoricalDraft) -> None:
-    survey = session().draft
-    place = survey.questions.index(draft)
+    survey, place = session().draft, place_of(draft)
     name, users, asked = st.columns([2, 1, 2], vertical_alignment="bottom")
-    with name:
-        survey.name = kept(st.text_input, "Survey", "survey-name", survey.name)
-    with users:
-        survey.users = kept(
-            st.text_input,
-            "Number of people asked",
-            "users",
-            survey.users,
-            help="The more people, the smaller the error relative to their number.",
-        )
-    with asked:
-        draft.name = kept(st.text_input, "Question", f"question-name-{place}", draft.name)
+    survey.name = kept(name.text_input, "Survey", "survey-name", survey.name)
+    survey.users = kept(
+        users.text_input,
+        "Number of people asked",
+        "users",
+        survey.users,
+        help="The more people, the smaller the error relative to their number.",
+    )
+    draft.name = kept(asked.text_input, "Question", f"question-name-{place}", draft.name)
     rule, objective = st.columns(2)
-    with rule:
-        draft.rule = kept(
-            st.selectbox,
-            "A pair of answers is protected by",
-            f"rule-{place}",
-            draft.rule,
-            options=list(_RULES),
-            format_func=_RULES.__getitem__,
-            help="Nobody who sees a report may tell two answers apart by more than the budget "
-            "of the pair.",
-        )
-    with objective:
-        draft.objective = kept(
-            st.selectbox,
-            "Make as small as possible",
-            f"objective-{place}",
-            draft.objective,
-            options=list(_OBJECTIVES),
-            format_func=_OBJECTIVES.__getitem__,
-        )
+    draft.rule = kept_choice(
+        rule.selectbox,
+        "A pair of answers is protected by",
+        f"rule-{place}",
+        draft.rule,
+        _RULES,
+        help="Nobody who sees a report may tell two answers apart by more than the budget "
+        "of the pair.",
+    )
+    draft.objective = kept_choice(
+        objective.selectbox,
+        "Make as small as possible",
+        f"objective-{place}",
+        draft.objective,
+        _OBJECTIVES,
+    )
 
 
 def _set_fields(draft: CategoricalDraft) -> None:
-    place = session().draft.questions.index(draft)
-    several = kept(
+    place = place_of(draft)
+    draft.several = kept(
         st.toggle,
         "A person may have several of these answers, or none",
         f"several-{place}",
-        draft.sets is not None,
+        draft.several,
         help="Then everybody's set is padded or cut to one length, and one item of it is reported.",
     )
-    if several and draft.sets is None:
-        draft.sets = st.session_state.pop(f"sets-{place}", None) or SetsDraft()
-    elif not several and draft.sets is not None:
-        st.session_state[f"sets-{place}"], draft.sets = draft.sets, None
-    if draft.sets is None:
+    if not draft.several:
         return
     sizes, popularity, padding = st.columns([3, 2, 1], vertical_alignment="bottom")
-    with sizes:
-        draft.sets.sizes = kept(
-            st.text_input,
-            "Share or number of people with 0, 1, 2, ... answers",
-            f"sizes-{place}",
-            draft.sets.sizes,
-            help="Empty: only the padding length is known.",
-        )
-    with popularity:
-        options = {
-            "zipf": "few popular, many rare",
-            "uniform": "all equally popular",
-            "given": "as in the file",
-        }
-        if not draft.sets.weights:
-            del options["given"]
-        draft.sets.popularity = kept(
-            st.selectbox,
-            "Answers are",
-            f"popularity-{place}",
-            draft.sets.popularity,
-            options=list(options),
-            format_func=options.__getitem__,
-        )
-    with padding:
-        draft.sets.padding = kept(
-            st.text_input,
-            "Padding length",
-            f"padding-{place}",
-            draft.sets.padding,
-            help="Empty: the best one is found.",
-        )
+    draft.sets.sizes = kept(
+        sizes.text_input,
+        "Share or number of people with 0, 1, 2, ... answers",
+        f"sizes-{place}",
+        draft.sets.sizes,
+        help="Empty: only the padding length is known.",
+    )
+    draft.sets.popularity = kept_choice(
+        popularity.selectbox,
+        "Answers are",
+        f"popularity-{place}",
+        draft.sets.popularity,
+        {key: words for key, words in _POPULARITY.items() if key != "given" or draft.sets.weights},
+    )
+    draft.sets.padding = kept(
+        padding.text_input,
+        "Padding length",
+        f"padding-{place}",
+        draft.sets.padding,
+        help="Empty: the best one is found.",
+    )
 
 
 def _level_table(draft: CategoricalDraft) -> None:
-    place = session().draft.questions.index(draft)
     hidden = () if draft.objective == "expected" else ("share",)
-    typed = edit_rows(f"levels-{place}", draft.rows, _level_columns(), hidden)
-    before = names_of(draft.rows)
+    typed = edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), hidden)
+    draft.pairs = follow_renames(draft.pairs, names_of(draft.rows), names_of(typed))
     draft.rows = typed
-    draft.pairs = follow_renames(draft.pairs, before, names_of(draft.rows))
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "
         "press Delete to remove it. Larger epsilon: less private, more exact."
@@ -282,18 +188,10 @@ def _pair_table(draft: CategoricalDraft) -> None:
             "question rule = [[...], ...] in TOML and open it here."
         )
         return
-    here = session()
-    place = here.draft.questions.index(draft)
-    key = f"pairs-{here.revision}-{place}-{'|'.join(sorted(levels))}-{len(rows)}"
-    if key not in st.session_state:
-        st.session_state[f"{key}-seed"] = pd.DataFrame(
-            rows, columns=["first", "second", "protected", "budget"]
-        )
     st.markdown("**Which pairs must not be told apart?** Untick a pair that needs no protection.")
-    edited = st.data_editor(
-        st.session_state[f"{key}-seed"],
-        key=key,
-        hide_index=True,
+    edited = edit_frame(
+        f"pairs-{place_of(draft)}-{'|'.join(sorted(levels))}-{len(rows)}",
+        lambda: pd.DataFrame(rows, columns=["first", "second", "protected", "budget"]),
         disabled=["first", "second"],
         column_config={
             "first": "Level",

@@ -33,10 +33,13 @@ def app(
     """Open the app: budgets, errors, guarantees and export, in the browser."""
     from streamlit.web.cli import main
 
+    from planner.ui import warming
+
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = ["streamlit", "run", str(entry), *_flags({"server.port": port, **SETTINGS})]
     if not browser:
         sys.argv += ["--server.headless", "true"]
+    warming.start()
     main()
 
 

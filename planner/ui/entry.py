@@ -7,18 +7,11 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-__all__ = ["PAGES", "main"]
+from planner.ui import warming
+from planner.ui.tables import STYLE
+from planner.ui.warming import PAGES
 
-PAGES = (
-    ("budgets", "Budgets"),
-    ("meaning", "What a report says"),
-    ("answer_rates", "Answer rates"),
-    ("sampling", "Sampling Privacy"),
-    ("trial", "Try it on data"),
-    ("whole_survey", "Survey"),
-    ("export", "Export"),
-)
-
+__all__ = ["main"]
 
 # In a narrow window columns wrap instead of squeezing figures and charts.
 _NARROW = """
@@ -26,7 +19,8 @@ _NARROW = """
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
   [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
   [data-testid="stColumn"] { min-width: min(100%, 14rem); }
-  [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame)
+  [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame),
+  [data-testid="stColumn"]:has(.numbers)
     { min-width: 100%; }
   .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
   .st-key-questions [data-testid="stColumn"] { min-width: 0; }
@@ -37,8 +31,9 @@ _NARROW = """
 def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
-    st.html(f"<style>{_NARROW}</style>")
+    st.html(f"<style>{STYLE}{_NARROW}</style>")
     st.navigation([_page(*entry) for entry in PAGES]).run()
+    warming.start()
 
 
 def _page(module: str, title: str) -> StreamlitPage:

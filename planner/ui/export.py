@@ -6,6 +6,7 @@ import datetime
 import re
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -18,15 +19,17 @@ from planner.deployment.survey_plans import (
     mechanism_choices,
     plan_survey_with,
 )
-from planner.errors import PlannerError
 from planner.planning.ledger import Ledger
-from planner.survey.questions import Survey
+from planner.planning.whole_survey.plan import WholePlan
+from planner.report import report_html
+from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui import show
 from planner.ui.promises import costs, promises
 from planner.ui.scenarios import show_scenarios
 from planner.ui.snippet import python_snippet
 from planner.ui.state import session
+from planner.ui.tables import show_table
 from planner.ui.uploads import bytes_of
 
 __all__ = ["page"]
@@ -50,10 +53,8 @@ def page() -> None:
     built = session().build()
     show.problems(built.problems, "Mend this first: a plan is exported whole or not at all.")
     if built.complete and built.survey is not None:
-        try:
-            _export(built.survey, st.session_state.get("ledger"))
-        except PlannerError as error:
-            st.error(show.plain(error))
+        with show.complaint():
+            _export(built.survey, session().ledger)
     st.divider()
     show_scenarios(built)
 
@@ -112,26 +113,23 @@ def _verified(files: dict[str, Parameters]) -> None:
             f"file, without rounding. Content hash {parameters.hash[:16]}..."
         )
         for question in parameters.questions:
-            pairs = question.pairs[:_MOST_PAIRS]
-            label = _labels(question)
             with st.expander(f"{question.name}: every pair, {len(question.pairs):,} in all"):
-                show.table(
-                    {
-                        "answer": [label(pair.first) for pair in pairs],
-                        "against": [label(pair.second) for pair in pairs],
-                        "realised epsilon": [show.rounded_up(pair.realised, 12) for pair in pairs],
-                        "promised epsilon": [
-                            "none" if pair.demanded is None else f"{pair.demanded:.12f}"
-                            for pair in pairs
-                        ],
-                        "kept": [
-                            "yes"
-                            if pair.demanded is None or pair.realised <= pair.demanded
-                            else "in round two"
-                            for pair in pairs
-                        ],
-                    }
-                )
+                _pairs(question)
+
+
+def _pairs(question: QuestionParameters) -> None:
+    pairs = question.pairs[:_MOST_PAIRS]
+    label = _labels(question)
+    kept = [pair.demanded is None or pair.realised <= pair.demanded for pair in pairs]
+    show_table(
+        {
+            "answer": [label(pair.first) for pair in pairs],
+            "against": [label(pair.second) for pair in pairs],
+            "realised epsilon": [show.rounded_up(pair.realised, 12) for pair in pairs],
+            "promised epsilon": [show.allowed(pair.demanded) for pair in pairs],
+            "kept": ["yes" if yes else "in round two" for yes in kept],
+        }
+    )
 
 
 def _labels(question: QuestionParameters) -> Callable[[int], str]:
@@ -145,54 +143,75 @@ def _labels(question: QuestionParameters) -> Callable[[int], str]:
 
 def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | None) -> None:
     st.subheader("Take it away")
+    exported = " ".join(parameters.hash for parameters in files.values())
     agreed = st.checkbox(
-        "I have read what is promised, what it costs and what it relies on", key="agreed"
+        "I have read what is promised, what it costs and what it relies on",
+        key=f"agreed {exported}",  # to these files, and to no others
     )
     if not agreed:
         st.caption("Tick this to download.")
         return
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+    survey = survey_to_text(plan.survey)
     columns = st.columns(3)
-    place = 0
-    for name, parameters in files.items():
-        label = "Parameters (JSON)" if len(files) == 1 else f"{parameters.questions[0].name} (JSON)"
-        columns[place % 3].download_button(
-            label,
-            partial(bytes_of, write_parameters, parameters),
-            f"{stem}-{name}.json",
-            "application/json",
-            key=f"download-{name}",
+    offers = [*_parameter_files(plan, files), *_other_files(plan, survey, ledger)]
+    for place, offer in enumerate(offers):
+        columns[place % len(columns)].download_button(
+            offer.label,
+            offer.data,
+            offer.name,
+            offer.mime,
+            key=f"download {offer.name}",
             on_click="ignore",
-            help="For clients and collector; check it with: ldp-planner verify FILE",
+            help=offer.meaning,
         )
-        place += 1
-    text = survey_to_text(plan.survey)
-    others: list[tuple[str, str | Callable[[], str], str, str]] = [
-        ("Survey (TOML)", text, f"{stem}.toml", "application/toml"),
-        ("Python snippet", python_snippet(text), f"{stem}.py", "text/x-python"),
-    ]
-    whole = plan.whole
-    if whole is not None:
-        from planner.report import report_html
-
-        others.append(("Report (HTML)", lambda: report_html(whole), f"{stem}.html", "text/html"))
-        others.append(
-            ("Ledger (JSON)", lambda: _ledger(plan, ledger), "ledger.json", "application/json")
-        )
-    for label, data, name, mime in others:
-        columns[place % 3].download_button(
-            label, data, name, mime, key=f"download {label}", on_click="ignore"
-        )
-        place += 1
     with st.expander("The Python snippet"):
-        st.code(python_snippet(text), language="python")
+        st.code(python_snippet(survey), language="python")
 
 
-def _ledger(plan: SurveyPlan, earlier: str | None) -> str:
+class _Offer(NamedTuple):
+    """A file to download; its data may be a function that makes it on demand."""
+
+    label: str
+    name: str
+    mime: str
+    data: str | Callable[[], str | bytes]
+    meaning: str | None = None
+
+
+def _parameter_files(plan: SurveyPlan, files: dict[str, Parameters]) -> list[_Offer]:
+    return [
+        _Offer(
+            f"{parameters.questions[0].name if len(files) > 1 else 'Parameters'} (JSON)",
+            f"{_stem(plan)}-{name}.json",
+            "application/json",
+            partial(bytes_of, write_parameters, parameters),
+            "For clients and collector; check it with: ldp-planner verify FILE",
+        )
+        for name, parameters in files.items()
+    ]
+
+
+def _other_files(plan: SurveyPlan, survey: str, ledger: str | None) -> list[_Offer]:
+    stem, whole = _stem(plan), plan.whole
+    offers = [
+        _Offer("Survey (TOML)", f"{stem}.toml", "application/toml", survey),
+        _Offer("Python snippet", f"{stem}.py", "text/x-python", python_snippet(survey)),
+    ]
+    if whole is not None:
+        report = partial(report_html, whole)
+        offers.append(_Offer("Report (HTML)", f"{stem}.html", "text/html", report))
+        with show.complaint():
+            after = _ledger_after(whole, ledger)
+            offers.append(_Offer("Ledger (JSON)", "ledger.json", "application/json", after))
+    return offers
+
+
+def _stem(plan: SurveyPlan) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+
+
+def _ledger_after(whole: WholePlan, earlier: str | None) -> str:
     """The ledger with this survey in it, for planning the next one."""
-    whole = plan.whole
-    if whole is None:
-        return Ledger().model_dump_json(indent=2)
     before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
     today = datetime.datetime.now(datetime.UTC).date()
     return before.after(whole.collection(today)).model_dump_json(indent=2)

@@ -9,16 +9,17 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from planner.charts import reports as charts
-from planner.errors import PlannerError
 from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective
 from planner.planning.explain import belief_bounds, explain_level
 from planner.policy import PrivacyPolicy
 from planner.table import UnaryTable
-from planner.ui import cells, show
-from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui import show
+from planner.ui.fields import kept
+from planner.ui.questions import categorical_question
 from planner.ui.results import answer
-from planner.ui.state import kept, question_of, session
+from planner.ui.state import session
+from planner.ui.tables import show_table
 
 __all__ = ["page"]
 
@@ -34,20 +35,14 @@ def page() -> None:
         "What can somebody who sees one report conclude about the person who sent it? Odds first, "
         "then beliefs, then every pair of levels.",
     )
-    draft = question_of(CategoricalDraft, "meaning")
-    question, found = draft.build() if draft else (None, [])
-    show.problems(found, "The rest is explained below; mend it on the page Budgets.")
+    question = categorical_question("meaning")
     if question is None:
-        st.info("Describe a categorical question on the page Budgets first.")
         return
-    try:
-        users = cells.whole_number(session().draft.users, "users")
-        table = answer(question, users).plan.table
+    with show.complaint():
+        table = answer(question, session().draft.read_users()).plan.table
         _odds(table, question.name)
         _beliefs(table)
         _pairs(table)
-    except PlannerError as error:
-        st.warning(show.plain(error))
 
 
 def _odds(table: UnaryTable, question: str) -> None:
@@ -74,7 +69,7 @@ def _odds(table: UnaryTable, question: str) -> None:
             said.odds,
         )
     shown = [names.index(name) for name in chosen]
-    show.table(
+    show_table(
         {
             "level": chosen,
             "of 100 with the answer, report 1": (100 * table.a[shown]).round(1),
@@ -111,7 +106,7 @@ def _beliefs(table: UnaryTable) -> None:
     )
     prior_column = np.array([share])
     rows = range(min(policy.size, _MOST_PAIRS))
-    show.table(
+    show_table(
         {
             "level": [policy.names[i] for i in rows],
             "before": [f"{share:.0%}" for _ in rows],
@@ -138,23 +133,24 @@ def _pairs(table: UnaryTable) -> None:
             f"Pairs are drawn for up to {_MOST_PAIRS} levels; export lists and checks them all."
         )
         return
-    realised = _pair_losses(table)
+    realised, bounds = _pair_losses(table), policy.bounds()
     show.chart(
-        charts.pair_figure(policy.names, realised, policy.bounds()),
+        charts.pair_figure(policy.names, realised, bounds),
         "pairs",
         "Realised against demanded budget of every pair of levels.",
     )
-    first, second = np.triu_indices(policy.size)
-    keep = ~np.isnan(realised[first, second])
-    first, second = first[keep], second[keep]
-    show.table(
+    pairs = [
+        (i, j)
+        for i in range(policy.size)
+        for j in range(i, policy.size)
+        if not np.isnan(realised[i, j])
+    ]
+    show_table(
         {
-            "level": [policy.names[i] for i in first],
-            "against": [policy.names[j] for j in second],
-            "realised epsilon": [
-                show.rounded_up(realised[i, j], 12) for i, j in _zip(first, second)
-            ],
-            "allowed epsilon": [_demand(policy.bounds()[i, j]) for i, j in _zip(first, second)],
+            "level": [policy.names[i] for i, _ in pairs],
+            "against": [policy.names[j] for _, j in pairs],
+            "realised epsilon": [show.rounded_up(realised[pair], 12) for pair in pairs],
+            "allowed epsilon": [show.allowed(bounds[pair]) for pair in pairs],
         }
     )
     st.caption(
@@ -178,11 +174,3 @@ def _after(prior: NDArray[np.float64], likely: float, otherwise: float) -> NDArr
 
 def _share(belief: NDArray[np.float64]) -> str:
     return f"{100 * float(belief[0]):.2f} %"
-
-
-def _demand(budget: float) -> str:
-    return "none" if np.isinf(budget) else f"{budget:.12f}"
-
-
-def _zip(first: NDArray[np.int64], second: NDArray[np.int64]) -> list[tuple[int, int]]:
-    return list(zip(first.tolist(), second.tolist(), strict=True))

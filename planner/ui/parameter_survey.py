@@ -13,7 +13,7 @@ from planner.deployment.document.questions import (
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
-from planner.survey.questions import Level, Numeric, Question, Rule, Survey
+from planner.survey import Level, Numeric, Question, Rule, Survey
 
 __all__ = ["survey_from_parameters"]
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.survey_plans import SurveyPlan
-from planner.planning.whole_survey import PlannedQuestion, Spending
+from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.spending import Spending
 from planner.policy import PrivacyPolicy
-from planner.ui.show import rounded_up
+from planner.ui.show import magnitude_up, rounded_up
 
 __all__ = ["costs", "largest_pair_budgets", "promises"]
 
@@ -21,9 +22,11 @@ _MOST_LEVELS = 12
 def promises(plan: SurveyPlan) -> list[str]:
     """One sentence per level, question by question; numbers are rounded up."""
     sentences = []
-    for planned in plan.whole.questions if plan.whole else ():
-        spending = [row for row in plan.whole.spending if row.question == planned.question.name]  # type: ignore[union-attr]
-        sentences += _of_question(planned, spending)
+    if plan.whole is not None:
+        for planned in plan.whole.questions:
+            name = planned.question.name
+            spending = [row for row in plan.whole.spending if row.question == name]
+            sentences += _of_question(planned, spending)
     for name, sampled in plan.sampled.items():
         sentences += [f"{name}: {said}" for said in sampled.views.sentences(sampled.delta)]
     return sentences
@@ -101,4 +104,4 @@ def _promise(planned: PlannedQuestion, level: str, budget: float, policy: Privac
 
 def _factor(epsilon: float) -> str:
     factor = math.exp(epsilon)
-    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)

@@ -10,20 +10,37 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.planning.choice import Choice, choose_for_choices, choose_for_sets
+from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
 from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier
+from planner.planning.mechanism_choice import Choice, choose_for_choices, choose_for_sets
 from planner.planning.padding import PaddingPlan
 from planner.planning.pilot import set_model_of
-from planner.planning.question_blocks import padding_of
-from planner.planning.targets import BudgetAnswer, smallest_budgets
+from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
+from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
+from planner.planning.whole_survey.left_open import padding_of
 from planner.policy import MAX_EPSILON
-from planner.survey.questions import Question
+from planner.survey import Question, Survey
 from planner.target import Target
 from planner.ui.workers import compute
 
-__all__ = ["Answer", "answer", "error_curve", "root", "target_answer"]
+__all__ = [
+    "DELTA_EPSILONS",
+    "Answer",
+    "answer",
+    "answer_rate_plan",
+    "error_curve",
+    "root",
+    "sampling_deltas",
+    "sampling_guarantees",
+    "sampling_plan",
+    "target_answer",
+]
+
+Array = NDArray[np.float64]
+DELTA_EPSILONS = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
 
 _ENTRIES = 64
 _SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
@@ -90,6 +107,31 @@ def target_answer(
 ) -> BudgetAnswer:
     """The smallest budgets that reach a target."""
     return compute(smallest_budgets, question.policy, users, target, "opt0", adjustable)
+
+
+@lru_cache(maxsize=_ENTRIES)
+def answer_rate_plan(question: Question, users: int) -> AnswerRatePlan:
+    """The best budget to offer for a numeric question, asked alone."""
+    return plan_answer_rates(Survey("survey", users, (question,)))[question.name]
+
+
+@lru_cache(maxsize=_ENTRIES)
+def sampling_plan(question: Question, users: int) -> SamplingPlan:
+    """The design and the guarantees of a Sampling Privacy question, asked alone."""
+    return plan_sampling_survey(Survey("survey", users, (question,)))[question.name]
+
+
+@lru_cache(maxsize=_ENTRIES)
+def sampling_guarantees(question: Question, users: int) -> tuple[str, str, str]:
+    """Who is protected from whom: a sentence for each of the three views."""
+    plan = sampling_plan(question, users)
+    return plan.views.sentences(plan.delta)
+
+
+@lru_cache(maxsize=_ENTRIES)
+def sampling_deltas(question: Question, users: int) -> tuple[Array, Array]:
+    """Delta at each of ``DELTA_EPSILONS`` if estimates, or both rounds' totals, are released."""
+    return sampling_plan(question, users).views.aggregates.curve(DELTA_EPSILONS)
 
 
 def root(error_per_user: float, users: int) -> float:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
 import streamlit as st
 
 from planner.charts import sampling as charts
-from planner.errors import PlannerError
 from planner.mechanisms.coins import TwoCoinResponse
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
+from planner.planning.sampling.design import error_grid, smallest_budget
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.search import error_grid, smallest_budget
-from planner.survey.questions import Question, Survey
+from planner.survey import Question
 from planner.ui import cells, show
 from planner.ui.draft.sampled import SampledDraft
-from planner.ui.rows import edit_rows
-from planner.ui.state import (
-    chosen_place,
-    example_survey,
-    kept,
-    part_of_survey,
-    question_or_new,
-    session,
+from planner.ui.fields import edit_rows, kept, kept_choice
+from planner.ui.questions import answer_names, part_of_survey, place_of, question_or_new
+from planner.ui.results import (
+    DELTA_EPSILONS,
+    sampling_deltas,
+    sampling_guarantees,
+    sampling_plan,
 )
+from planner.ui.state import example_survey, session
+from planner.ui.tables import show_table
 
 __all__ = ["page"]
 
@@ -49,33 +48,11 @@ def page() -> None:
     part_of_survey(draft, "sampling")
     _fields(draft)
     question, found = draft.build()
-    try:
-        users = cells.whole_number(session().draft.users, "users")
+    with show.complaint():
+        users = session().draft.read_users()
         show.problems(found, "The rest is planned below.")
         if question is not None:
-            _results(question, users, _plan(question, users))
-    except PlannerError as error:
-        st.warning(show.plain(error))
-
-
-@lru_cache(maxsize=64)
-def _plan(question: Question, users: int) -> SamplingPlan:
-    return plan_sampling_survey(Survey("survey", users, (question,)))[question.name]
-
-
-@lru_cache(maxsize=64)
-def _sentences(question: Question, users: int) -> tuple[str, str, str]:
-    plan = _plan(question, users)
-    return plan.views.sentences(plan.delta)
-
-
-@lru_cache(maxsize=64)
-def _deltas(question: Question, users: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    difference, totals = _plan(question, users).views.aggregates.curve(_CURVE)
-    return tuple(difference.tolist()), tuple(totals.tolist())
-
-
-_CURVE = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
+            _results(draft, question, users)
 
 
 def _start() -> SampledDraft:
@@ -83,15 +60,10 @@ def _start() -> SampledDraft:
 
 
 def _fields(draft: SampledDraft) -> None:
-    here = session()
-    place = here.draft.questions.index(draft)
+    survey, place = session().draft, place_of(draft)
     name, users = st.columns([2, 1])
-    with name:
-        draft.name = kept(st.text_input, "Question", f"s-name-{place}", draft.name)
-    with users:
-        here.draft.users = kept(
-            st.text_input, "Number of people asked", "s-users", here.draft.users
-        )
+    draft.name = kept(name.text_input, "Question", f"s-name-{place}", draft.name)
+    survey.users = kept(users.text_input, "Number of people asked", "s-users", survey.users)
     text = st.column_config.TextColumn
     draft.rows = edit_rows(
         f"s-values-{place}",
@@ -108,38 +80,35 @@ def _fields(draft: SampledDraft) -> None:
         },
     )
     cap, floor, none, everyone = st.columns(4, vertical_alignment="bottom")
-    with cap:
-        draft.cap = kept(
-            st.text_input,
-            "Sampled at most",
-            f"s-cap-{place}",
-            draft.cap,
-            help="Largest probability of being sampled; under one half keeps the sampled in the "
-            "minority.",
-        )
-    with floor:
-        draft.floor = kept(
-            st.text_input,
-            "Staying at none at least",
-            f"s-floor-{place}",
-            draft.floor,
-            help="Smallest probability of answering none in both rounds.",
-        )
-    with none:
-        draft.none_epsilon = kept(
-            st.text_input,
-            "Budget of the answer none",
-            f"s-none-{place}",
-            draft.none_epsilon,
-            help="Empty: the smallest budget in the table.",
-        )
-    with everyone:
-        draft.everyone_has_value = kept(
-            st.toggle, "Everyone has a value", f"s-everyone-{place}", draft.everyone_has_value
-        )
+    draft.cap = kept(
+        cap.text_input,
+        "Sampled at most",
+        f"s-cap-{place}",
+        draft.cap,
+        help="Largest probability of being sampled; under one half keeps the sampled in the "
+        "minority.",
+    )
+    draft.floor = kept(
+        floor.text_input,
+        "Staying at none at least",
+        f"s-floor-{place}",
+        draft.floor,
+        help="Smallest probability of answering none in both rounds.",
+    )
+    draft.none_epsilon = kept(
+        none.text_input,
+        "Budget of the answer none",
+        f"s-none-{place}",
+        draft.none_epsilon,
+        help="Empty: the smallest budget in the table.",
+    )
+    draft.everyone_has_value = kept(
+        everyone.toggle, "Everyone has a value", f"s-everyone-{place}", draft.everyone_has_value
+    )
 
 
-def _results(question: Question, users: int, plan: SamplingPlan) -> None:
+def _results(draft: SampledDraft, question: Question, users: int) -> None:
+    plan = sampling_plan(question, users)
     mechanism = plan.design.mechanism
     errors = plan.design.absolute_errors()
     limit = {"cap": "the largest sampling probability", "budgets": "the budgets"}
@@ -158,14 +127,19 @@ def _results(question: Question, users: int, plan: SamplingPlan) -> None:
         }
     )
     _guarantees(question, users)
+    _acknowledge(draft)
     _values(question, plan)
-    _errors(question, users, plan)
+    left, right = st.columns(2)
+    with left:
+        _errors_by_budget(question, plan.design.question)
+    with right:
+        _errors_by_population(plan.design.question, users, errors.max())
     _target(plan.design.question)
 
 
 def _guarantees(question: Question, users: int) -> None:
     st.subheader("Who is protected from whom")
-    alone, linkable, released = _sentences(question, users)
+    alone, linkable, released = sampling_guarantees(question, users)
     first, second, third = st.columns(3)
     with first:
         st.info("**1. An observer of round two only**\n\n" + show.plain(alone))
@@ -174,36 +148,31 @@ def _guarantees(question: Question, users: int) -> None:
     with third:
         st.info("**3. Readers of released totals**\n\n" + show.plain(released))
     picture, numbers = st.columns([3, 2])
-    difference, totals = (np.array(column) for column in _deltas(question, users))
+    difference, totals = sampling_deltas(question, users)
     with picture:
         show.chart(
-            charts.delta_figure(_CURVE, difference, totals),
+            charts.delta_figure(DELTA_EPSILONS, difference, totals),
             "deltas",
             "Delta falls with epsilon if only totals are released.",
         )
     with numbers:
-        # Two digits round by 5 % at most; raised, no delta looks better than it is.
-        show.table(
+        show_table(
             {
-                "epsilon": _CURVE,
-                "delta, estimates alone": [f"{1.0527 * delta:.1e}" for delta in difference],
-                "delta, both totals": [f"{1.0527 * delta:.1e}" for delta in totals],
+                "epsilon": DELTA_EPSILONS,
+                "delta, estimates alone": list(map(show.magnitude_up, difference)),
+                "delta, both totals": list(map(show.magnitude_up, totals)),
             }
         )
-    _acknowledge()
 
 
-def _acknowledge() -> None:
-    drafts = [one for one in session().draft.questions if isinstance(one, SampledDraft)]
-    draft = drafts[min(chosen_place(SampledDraft), len(drafts) - 1)]
-    place = session().draft.questions.index(draft)
-    draft.relies_on = kept(
+def _acknowledge(draft: SampledDraft) -> None:
+    place = place_of(draft)
+    draft.relies_on = kept_choice(
         st.radio,
         "What the deployment relies on",
         f"s-relies-{place}",
         draft.relies_on,
-        options=list(_RELIES_ON),
-        format_func=_RELIES_ON.__getitem__,
+        _RELIES_ON,
         horizontal=True,
     )
     sentence = ACKNOWLEDGEMENTS[draft.relies_on]
@@ -220,11 +189,11 @@ def _acknowledge() -> None:
 
 def _values(question: Question, plan: SamplingPlan) -> None:
     st.subheader("Value by value")
-    names = _value_names(question)
+    names = answer_names(question)
     design = plan.design
     counts = np.array(design.question.yes_counts)
     errors = design.absolute_errors()
-    show.table(
+    show_table(
         {
             "value": names,
             "budget": [round(epsilon, 4) for epsilon in design.question.budgets[1:]],
@@ -239,75 +208,60 @@ def _values(question: Question, plan: SamplingPlan) -> None:
     )
 
 
-def _errors(question: Question, users: int, plan: SamplingPlan) -> None:
-    left, right = st.columns(2)
-    asked = plan.design.question
+def _errors_by_budget(question: Question, asked: SamplingQuestion) -> None:
+    st.subheader("Error against budget")
     grid = error_grid(asked, _GRID)
-    with left:
-        st.subheader("Error against budget")
-        show.chart(
-            charts.budget_error_figure(grid, _value_names(question)),
-            "s-budget",
-            "The error falls with the budget until the sampling probability is at its cap.",
-        )
-        picked = slice(3, None, 6)
-        show.table(
-            {
-                "epsilon": grid.epsilons[picked].round(3),
-                "sampled": [f"{share:.1%}" for share in grid.sampling[picked]],
-                "largest error, people": grid.errors[picked].max(axis=1).round(1),
-            }
-        )
-    with right:
-        st.subheader("Error against population")
-        count, epsilon = max(asked.yes_counts), float(min(asked.budgets))
-        populations = np.geomspace(max(2 * count, 20), max(100 * count, 10 * users), 9).round()
-        coins = TwoCoinResponse(float(np.tanh(epsilon / 2)), 0.5)
-        deviations = [
-            _NORMAL_95 * float(np.sqrt(coins.variance([int(n) - count, count])[1]))
-            for n in populations
-        ]
-        ours = np.full(populations.size, plan.design.absolute_errors().max())
-        show.chart(
-            charts.population_figure(populations, ours, np.array(deviations)),
-            "s-population",
-            "Sampling Privacy's error is constant; that of two coins grows.",
-        )
-        show.table(
-            {
-                "people asked": populations.astype(int),
-                "Sampling Privacy": ours.round(1),
-                "two coins": np.round(deviations, 1),
-            }
-        )
-        st.caption(
-            f"For {count:,} people with the most frequent value. The two coins have epsilon "
-            f"{epsilon:.3f} towards everybody; Sampling Privacy has its epsilon towards observers "
-            "of round two only."
-        )
+    show.chart(
+        charts.budget_error_figure(grid, answer_names(question)),
+        "s-budget",
+        "The error falls with the budget until the sampling probability is at its cap.",
+    )
+    picked = slice(3, None, 6)
+    show_table(
+        {
+            "epsilon": grid.epsilons[picked].round(3),
+            "sampled": [f"{share:.1%}" for share in grid.sampling[picked]],
+            "largest error, people": grid.errors[picked].max(axis=1).round(1),
+        }
+    )
+
+
+def _errors_by_population(asked: SamplingQuestion, users: int, largest: float) -> None:
+    st.subheader("Error against population")
+    count, epsilon = max(asked.yes_counts), float(min(asked.budgets))
+    populations = np.geomspace(max(2 * count, 20), max(100 * count, 10 * users), 9).round()
+    coins = TwoCoinResponse(float(np.tanh(epsilon / 2)), 0.5)
+    variances = [coins.variance([int(n) - count, count])[1] for n in populations]
+    deviations = _NORMAL_95 * np.sqrt(variances)
+    ours = np.full(populations.size, largest)
+    show.chart(
+        charts.population_figure(populations, ours, deviations),
+        "s-population",
+        "Sampling Privacy's error is constant; that of two coins grows.",
+    )
+    show_table(
+        {
+            "people asked": populations.astype(int),
+            "Sampling Privacy": ours.round(1),
+            "two coins": deviations.round(1),
+        }
+    )
+    st.caption(
+        f"For {count:,} people with the most frequent value. The two coins have epsilon "
+        f"{epsilon:.3f} towards everybody; Sampling Privacy has its epsilon towards observers "
+        "of round two only."
+    )
 
 
 def _target(asked: SamplingQuestion) -> None:
     st.subheader("The other way round: from an error to a budget")
     typed = kept(st.text_input, "Largest error at 95 %, in people", "s-target", "30")
-    try:
+    with show.complaint():
         target = cells.number(typed, "largest error")
         found = smallest_budget(asked, target)
-    except PlannerError as error:
-        st.warning(show.plain(error))
-        return
-    scale = found.question.budgets[0] / asked.budgets[0]
-    st.markdown(
-        f"All budgets times **{scale:.4f}** are the smallest that keep every error within "
-        f"{target:g} people: from {min(found.question.budgets):.4f} to "
-        f"{max(found.question.budgets):.4f}."
-    )
-
-
-def _value_names(question: Question) -> list[str]:
-    """The name of every value, in order."""
-    names = []
-    for level in question.levels:
-        unnamed = [f"{level.name} {k + 1}" for k in range(level.item_count)]
-        names += list(level.items) or unnamed
-    return names
+        scale = found.question.budgets[0] / asked.budgets[0]
+        st.markdown(
+            f"All budgets times **{scale:.4f}** are the smallest that keep every error within "
+            f"{target:g} people: from {min(found.question.budgets):.4f} to "
+            f"{max(found.question.budgets):.4f}."
+        )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from planner.deployment.survey_plans import plan_survey_with
-from planner.errors import PlannerError
-from planner.planning.compare import compare_plans
-from planner.survey.questions import Survey
+from planner.planning.whole_survey.compare import ComparedRow, compare_plans
+from planner.survey import Survey
 from planner.ui import show
 from planner.ui.draft.survey import Built
 from planner.ui.state import replace_draft, session
+from planner.ui.tables import show_table
 
 __all__ = ["show_scenarios"]
 
@@ -68,25 +70,24 @@ def _compare(built: Built) -> None:
     left, right = st.columns(2)
     first = left.selectbox("Compare", options, index=0, key="compare-first")
     second = right.selectbox("with", options, index=len(options) - 1, key="compare-second")
-    try:
-        plans = []
-        for name in (first, second):
-            whole = plan_survey_with(kept[name]).whole
-            if whole is None:
-                st.info("Questions of Sampling Privacy are compared on their own page.")
-                return
-            plans.append(whole)
-        rows = compare_plans(plans[0], plans[1]).rows
-    except PlannerError as error:
-        st.warning(show.plain(error))
-        return
-    show.table(
+    with show.complaint():
+        before, after = (
+            plan_survey_with(kept[name], session().ledger).whole for name in (first, second)
+        )
+        if before is None or after is None:
+            st.info("Questions of Sampling Privacy are compared on their own page.")
+        else:
+            _differences(first, second, compare_plans(before, after).rows)
+
+
+def _differences(first: str, second: str, rows: Sequence[ComparedRow]) -> None:
+    show_table(
         {
             "question": [row.question for row in rows],
             "level": [row.level for row in rows],
             "what": [row.what for row in rows],
-            first: [_number(row.first) for row in rows],
-            f"{second} " if first == second else second: [_number(row.second) for row in rows],
+            f"in {first}": [_number(row.first) for row in rows],
+            f"then in {second}": [_number(row.second) for row in rows],
             "change": ["" if row.change is None else f"{row.change:+.1%}" for row in rows],
         }
     )

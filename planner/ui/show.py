@@ -1,21 +1,41 @@
-"""Pieces that all pages share: charts with their numbers, sentences, problems."""
+"""Pieces that all pages share: headings, headline figures, charts, sentences, problems.
+
+Sentences that come and go have a place of their own, empty or not: a browser would draw all
+that moves down anew, and close what was open.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import ROUND_CEILING, Context, Decimal
+from typing import TYPE_CHECKING
 
 import plotly.io
 import streamlit as st
 
+from planner.errors import PlannerError
 from planner.ui.state import session
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+    from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-__all__ = ["chart", "ends", "figures", "header", "plain", "problems", "rounded_up", "table"]
+__all__ = [
+    "allowed",
+    "chart",
+    "complaint",
+    "drawer",
+    "ends",
+    "figures",
+    "header",
+    "magnitude_up",
+    "plain",
+    "problems",
+    "rounded_up",
+]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:])")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
@@ -34,23 +54,36 @@ def plain(text: object) -> str:
 
 
 def header(title: str, purpose: str) -> None:
-    """The page's title, what it is for, and notices that are due."""
+    """The page's title, what it is for, and what is to be said once."""
     st.title(title)
     st.markdown(purpose)
-    here = session()
+    here, slot = session(), st.container()
     for notice in here.notices:
-        st.info(plain(notice))
-    here.notices = []
+        slot.info(plain(notice))
+    for sentence in here.complaints:
+        slot.error(plain(sentence))
+    here.notices, here.complaints = [], []
 
 
 def problems(sentences: Sequence[str], rest: str) -> None:
     """Say what is wrong, one sentence each; ``rest`` says what that means for the rest."""
+    slot = st.container()
     if not sentences:
         return
     shown = [f"- {plain(sentence)}" for sentence in sentences[:_MOST_PROBLEMS]]
     if len(sentences) > _MOST_PROBLEMS:
         shown.append(f"- ... and {len(sentences) - _MOST_PROBLEMS} more.")
-    st.warning("\n".join([*shown, "", rest]))
+    slot.warning("\n".join([*shown, "", rest]))
+
+
+@contextmanager
+def complaint() -> Iterator[None]:
+    """Show an error of the planner as its sentence; what follows in the block is left out."""
+    slot = st.container()
+    try:
+        yield
+    except PlannerError as error:
+        slot.warning(plain(error))
 
 
 plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each
@@ -61,10 +94,17 @@ def chart(figure: Figure, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, config=_CHART, alt=alt)
 
 
-def table(columns: Mapping[str, Iterable[Any]], height: int | None = None) -> None:
-    """Numbers as a table, without an index."""
-    settings: dict[str, Any] = {} if height is None else {"height": height}
-    st.dataframe(dict(columns), hide_index=True, **settings)
+def drawer(label: str, name: str) -> ExpanderContainer:
+    """A part to be filled only while it is ``open``; it stays so on the next visit of its page.
+
+    Charts take a browser longer to load and to draw than all else on a page.
+    """
+    drawers = session().drawers
+    if name not in st.session_state:
+        st.session_state[name] = name in drawers
+    box = st.expander(label, key=name, on_change="rerun")
+    (drawers.add if box.open else drawers.discard)(name)
+    return box
 
 
 def figures(values: Mapping[str, tuple[str, str]]) -> None:
@@ -93,3 +133,25 @@ def rounded_up(epsilon: float, digits: int = 3) -> str:
     if math.isinf(epsilon):
         return "unlimited"
     return f"{math.ceil(epsilon * 10**digits - 1e-9) / 10**digits:.{digits}f}"
+
+
+def allowed(epsilon: float | None) -> str:
+    """The budget of a pair as text; a pair that is not protected has ``None`` or infinity.
+
+    Examples
+    --------
+    >>> allowed(1.5), allowed(None)
+    ('1.500000000000', 'none')
+    """
+    return "none" if epsilon is None or math.isinf(epsilon) else f"{epsilon:.12f}"
+
+
+def magnitude_up(value: float) -> str:
+    """Two digits of a positive number that spans magnitudes, never shown smaller than it is.
+
+    Examples
+    --------
+    >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
+    ('1.3e-9', '1.3e+6')
+    """
+    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"

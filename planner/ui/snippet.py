@@ -15,7 +15,7 @@ def python_snippet(survey: str) -> str:
     """
     return f'''"""Plan this survey again. Install the package ldp-planner first."""
 
-from planner.planning.whole_survey import plan_whole_survey
+from planner import plan_whole_survey
 from planner.survey.file import survey_from_text
 
 SURVEY = {survey!r}

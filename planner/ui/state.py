@@ -1,36 +1,20 @@
 """What a session holds: its own draft, what it was before, and its named scenarios.
 
-Everything lives in Streamlit's session state, which no other session can see. A widget's
-own state disappears when its page is left; the draft is the lasting copy, and
-:func:`kept` seeds the widget from it once per visit.
+Everything lives in Streamlit's session state, which no other session can see.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, TypeVar
 
 import streamlit as st
 
+from planner.survey import Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Survey
-from planner.ui.draft.survey import Built, QuestionDraft, SurveyDraft
+from planner.ui.draft.survey import Built, SurveyDraft
 
-__all__ = [
-    "EXAMPLES",
-    "Session",
-    "chosen_place",
-    "example_survey",
-    "kept",
-    "part_of_survey",
-    "question_of",
-    "question_or_new",
-    "replace_draft",
-    "session",
-    "undo",
-]
+__all__ = ["EXAMPLES", "Session", "example_survey", "replace_draft", "session", "undo"]
 
 EXAMPLES = {
     "health": "Health survey, five diagnoses",
@@ -39,7 +23,6 @@ EXAMPLES = {
     "sampled-ages": "Registry, age groups of a rare illness",
 }
 _MOST_UNDO = 20
-D = TypeVar("D", bound=QuestionDraft)
 
 
 @dataclass
@@ -56,15 +39,24 @@ class Session:
         Drafts that were replaced, oldest first, with what replaced them.
     notices:
         Sentences to show once, after an upload for example.
+    complaints:
+        Likewise, for what went wrong.
     scenarios:
         Named surveys to compare.
+    ledger:
+        What earlier collections from the same people have spent: a ledger file's JSON.
+    drawers:
+        Names of the parts that were left open.
     """
 
     draft: SurveyDraft
     revision: int = 0
     undo: list[tuple[str, SurveyDraft]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
     scenarios: dict[str, Survey] = field(default_factory=dict)
+    ledger: str | None = None
+    drawers: set[str] = field(default_factory=set)
 
     def build(self) -> Built:
         """The survey of all that is right, and what is not."""
@@ -105,60 +97,3 @@ def undo() -> None:
     if here.undo:
         _, here.draft = here.undo.pop()
         here.revision += 1
-
-
-def kept(widget: Callable[..., Any], label: str, name: str, value: Any, **settings: Any) -> Any:
-    """A widget that shows ``value`` when its page is entered, and then what the user does.
-
-    ``name`` is its key, made new whenever the draft is replaced.
-    """
-    key = f"{name}-{session().revision}"
-    if key not in st.session_state:
-        st.session_state[key] = value
-    return widget(label, key=key, **settings)
-
-
-def question_of(kind: type[D], where: str) -> D | None:
-    """The question of a kind to look at; a choice is offered if there are several."""
-    drafts = [one for one in session().draft.questions if isinstance(one, kind)]
-    if len(drafts) <= 1:
-        return drafts[0] if drafts else None
-    remembered = f"question of {kind.__name__}"
-    before = st.session_state.get(remembered, 0)
-    place = kept(
-        st.selectbox,
-        "Which question",
-        f"question-{where}",
-        before if before < len(drafts) else 0,
-        options=range(len(drafts)),
-        format_func=lambda i: drafts[i].name,
-    )
-    st.session_state[remembered] = place
-    return drafts[place]
-
-
-def chosen_place(kind: type[QuestionDraft]) -> int:
-    """Which question of a kind was looked at last."""
-    place: int = st.session_state.get(f"question of {kind.__name__}", 0)
-    return place
-
-
-def question_or_new(kind: type[D], where: str, make: Callable[[], D]) -> D:
-    """As :func:`question_of`; without one, a new one that is not part of the survey yet."""
-    found = question_of(kind, where)
-    if found is None:
-        found = make()
-        found.included = False
-        session().draft.questions.append(found)
-    return found
-
-
-def part_of_survey(draft: QuestionDraft, where: str) -> None:
-    """A switch that takes a question into the survey or out of it."""
-    draft.included = kept(
-        st.toggle,
-        "Part of the survey",
-        f"included-{where}-{session().draft.questions.index(draft)}",
-        draft.included,
-        help="Only questions that are part of the survey are planned together and exported.",
-    )

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from planner.deployment.parameters import read_parameters
 from planner.errors import FileError, InputError
+from planner.survey import Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Survey
 from planner.ui import cells
-from planner.ui.draft.categorical import Row
+from planner.ui.draft.parts import Row
 
 T = TypeVar("T")
 _INSTEAD = {

@@ -7,20 +7,21 @@ import copy
 import numpy as np
 import streamlit as st
 
-from planner.charts.plans import allocation_figure
+from planner.charts.style import BLUE, ORANGE
 from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.whole_survey import WholePlan
+from planner.planning.whole_survey.plan import WholePlan
 from planner.ui import show, uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
+from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
-from planner.ui.draft.survey import QuestionDraft
-from planner.ui.state import kept, replace_draft, session, undo
+from planner.ui.fields import kept, kept_choice
+from planner.ui.state import replace_draft, session, undo
+from planner.ui.tables import Bars, show_table
 
 __all__ = ["page"]
-
 _DESIGNS = {
     "split": "everybody answers everything (budgets are split)",
     "one-each": "everybody answers one question (drawn at random)",
@@ -29,11 +30,12 @@ _OBJECTIVES = {
     "sum": "the errors, added up by weight",
     "minimax": "the largest error relative to its target",
 }
-_KINDS: dict[type, str] = {
-    CategoricalDraft: "answers",
+_KINDS: dict[type[QuestionDraft], str] = {
+    CategoricalDraft: "a choice",
     NumericDraft: "a number",
-    SampledDraft: "Sampling Privacy",
+    SampledDraft: "a rare answer",
 }
+_HIDDEN = {"label_visibility": "collapsed"}
 
 
 def page() -> None:
@@ -47,17 +49,12 @@ def page() -> None:
         _questions()
     _add()
     _aims()
-    spent = _ledger()
+    _ledger()
     built = session().build()
     show.problems(built.problems, "The rest is planned below; mend it on the question's page.")
-    if built.survey is None:
-        return
-    try:
-        plan = plan_survey_with(built.survey, spent)
-    except PlannerError as error:
-        st.warning(show.plain(error))
-        return
-    _results(plan)
+    if built.survey is not None:
+        with show.complaint():
+            _results(plan_survey_with(built.survey, session().ledger))
 
 
 def _questions() -> None:
@@ -69,49 +66,40 @@ def _questions() -> None:
     for place, draft in enumerate(here.questions):
         columns = st.columns(widths, vertical_alignment="center")
         columns[0].markdown(f"**{show.plain(draft.name)}**")
-        several = isinstance(draft, CategoricalDraft) and draft.sets is not None
-        columns[1].markdown("sets of answers" if several else _KINDS[type(draft)])
-        with columns[2]:
-            draft.included = kept(
-                st.toggle, "Part of the survey", f"v-included-{place}", draft.included, **_HIDDEN
-            )
-        with columns[3]:
-            draft.aim.weight = kept(
-                st.text_input, "Weight", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
-            )
-        with columns[4]:
-            draft.aim.error = kept(
-                st.text_input,
-                "Exact enough at a total error of",
-                f"v-error-{place}",
-                draft.aim.error,
-                placeholder="such as 1 %",
-                **_HIDDEN,
-            )
+        several = isinstance(draft, CategoricalDraft) and draft.several
+        columns[1].markdown("several choices" if several else _KINDS[type(draft)])
+        draft.included = kept(
+            columns[2].toggle,
+            "Part of the survey",
+            f"v-included-{place}",
+            draft.included,
+            **_HIDDEN,
+        )
+        draft.aim.weight = kept(
+            columns[3].text_input, "Weight", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
+        )
+        draft.aim.error = kept(
+            columns[4].text_input,
+            "Exact enough at a total error of",
+            f"v-error-{place}",
+            draft.aim.error,
+            placeholder="1 %",
+            **_HIDDEN,
+        )
         columns[5].button(
             "Remove", key=f"v-remove-{place}-{session().revision}", on_click=_remove, args=(place,)
         )
 
 
-_HIDDEN = {"label_visibility": "collapsed"}
-
-
 def _add() -> None:
     columns = st.columns(4)
-    for column, (kind, label) in zip(columns, _NEW.items(), strict=False):
+    for column, (kind, label) in zip(columns, _KINDS.items(), strict=False):
         column.button(f"Add {label}", on_click=_add_question, args=(kind,), width="stretch")
     if session().undo:
         columns[3].button(f"Undo: {session().undo[-1][0]}", on_click=undo, width="stretch")
 
 
-_NEW: dict[type, str] = {
-    CategoricalDraft: "a choice",
-    NumericDraft: "a number",
-    SampledDraft: "a rare answer",
-}
-
-
-def _add_question(kind: type) -> None:
+def _add_question(kind: type[QuestionDraft]) -> None:
     changed = copy.deepcopy(session().draft)
     taken = {draft.name for draft in changed.questions}
     name = next(f"question {k}" for k in range(1, 10_000) if f"question {k}" not in taken)
@@ -119,7 +107,7 @@ def _add_question(kind: type) -> None:
     replace_draft(changed, "adding a question")
 
 
-def _new(kind: type, name: str) -> QuestionDraft:
+def _new(kind: type[QuestionDraft], name: str) -> QuestionDraft:
     if kind is NumericDraft:
         return NumericDraft(name, epsilon="2")
     blank = {"level": "usual", "epsilon": "1", "items": "", "count": "10"}
@@ -138,53 +126,50 @@ def _remove(place: int) -> None:
 def _aims() -> None:
     here = session().draft
     left, right = st.columns(2)
-    with left:
-        here.design = kept(
-            st.radio,
-            "Who answers what",
-            "v-design",
-            here.design,
-            options=list(_DESIGNS),
-            format_func=_DESIGNS.__getitem__,
-        )
-    with right:
-        here.objective = kept(
-            st.radio,
-            "Make as small as possible",
-            "v-objective",
-            here.objective,
-            options=list(_OBJECTIVES),
-            format_func=_OBJECTIVES.__getitem__,
-        )
+    here.design = kept_choice(left.radio, "Who answers what", "v-design", here.design, _DESIGNS)
+    here.objective = kept_choice(
+        right.radio, "Make as small as possible", "v-objective", here.objective, _OBJECTIVES
+    )
 
 
-def _ledger() -> str | None:
-    """What earlier collections from the same people have spent, as a ledger's JSON."""
+def _ledger() -> None:
+    """What earlier collections from the same people have spent."""
+    here = session()
     with st.expander("Were the same people asked before?"):
-        file = st.file_uploader(
+        st.file_uploader(
             "Ledger of earlier collections",
             type=["json"],
-            key="ledger-upload",
+            key=f"ledger-{here.revision}",
+            on_change=_take_ledger,
             help="A file that was downloaded here after an earlier survey. What was spent is "
             "taken off every level's budget, level by level, by name.",
         )
-        if file is not None:
-            try:
-                with uploads.as_file(file.name, file.getvalue()) as path:
-                    st.session_state["ledger"] = read_ledger(path).model_dump_json()
-            except PlannerError as error:
-                st.error(show.plain(error))
-        kept_ledger: str | None = st.session_state.get("ledger")
-        if kept_ledger is not None:
-            ledger = Ledger.model_validate_json(kept_ledger)
-            levels = {level: None for one in ledger.collections for level in one.spent}
-            show.table(
-                {"level": list(levels), "spent so far": [ledger.spent(level) for level in levels]}
-            )
-            if st.button("Forget the ledger"):
-                del st.session_state["ledger"]
-                st.rerun()
-        return kept_ledger
+        if here.ledger is None:
+            return
+        ledger = Ledger.model_validate_json(here.ledger)
+        levels = {level: None for one in ledger.collections for level in one.spent}
+        show_table(
+            {"level": list(levels), "spent so far": [ledger.spent(level) for level in levels]}
+        )
+        st.button("Forget the ledger", on_click=_forget_ledger)
+
+
+def _take_ledger() -> None:
+    here = session()
+    file = st.session_state[f"ledger-{here.revision}"]
+    if file is None:
+        return
+    try:
+        with uploads.as_file(file.name, file.getvalue()) as path:
+            here.ledger = read_ledger(path).model_dump_json()
+    except PlannerError as error:
+        here.complaints.append(str(error))
+
+
+def _forget_ledger() -> None:
+    here = session()
+    here.ledger = None
+    here.revision += 1  # the upload goes with it
 
 
 def _results(plan: SurveyPlan) -> None:
@@ -208,19 +193,24 @@ def _sharing(whole: WholePlan) -> None:
     st.markdown(f"**Recommended: {recommended}.** {show.plain(found.reason)}")
     if found.better != whole.survey.design:
         st.warning("The survey uses the other design; change it above, or keep it knowingly.")
-    show.chart(
-        allocation_figure(whole),
-        "allocation",
-        "Error of each question when budgets are split and when each person answers one.",
-    )
-    users = whole.survey.users
-    show.table(
+    designs = {
+        "split": (ORANGE, "of the budget", found.shares, found.errors),
+        "one each": (BLUE, "of the people", found.one_each.fractions, found.one_each.errors),
+    }
+    rows = [
+        (name, design, f"{shares[i]:.1%} {what}", colour, errors[i])
+        for i, name in enumerate(found.names)
+        for design, (colour, what, shares, errors) in designs.items()
+    ]
+    names, which, parts, colours, squared = map(list, zip(*rows, strict=True))
+    percent = 100 * np.sqrt(np.maximum(squared, 0.0) / whole.survey.users)
+    show_table(
         {
-            "question": list(found.names),
-            "split: share of the budget": [f"{share:.1%}" for share in found.shares],
-            "split: error, % of people": _percent(found.errors, users),
-            "one each: people asked": [f"{part:.1%}" for part in found.one_each.fractions],
-            "one each: error, % of people": _percent(found.one_each.errors, users),
+            "question": names,
+            "design": which,
+            "gets": parts,
+            "shorter is better": Bars(percent, colours),
+            "error, % of people": [f"{error:.3f}" for error in percent],
         }
     )
     st.caption(
@@ -229,16 +219,12 @@ def _sharing(whole: WholePlan) -> None:
     )
 
 
-def _percent(errors: np.ndarray, users: int) -> list[str]:
-    return [f"{100 * float(np.sqrt(max(error, 0.0) / users)):.3f}" for error in errors]
-
-
 def _targets(whole: WholePlan) -> None:
     rows = [(q.question.name, one) for q in whole.questions for one in q.targets]
     if not rows:
         return
     st.subheader("Exact enough?")
-    show.table(
+    show_table(
         {
             "question": [name for name, _ in rows],
             "wanted": [one.target.text for _, one in rows],
@@ -254,7 +240,7 @@ def _targets(whole: WholePlan) -> None:
 def _spending(whole: WholePlan) -> None:
     st.subheader("What a person spends")
     rows = whole.spending
-    show.table(
+    show_table(
         {
             "question": [row.question for row in rows],
             "level": [row.level for row in rows],

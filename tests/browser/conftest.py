@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,29 +12,19 @@ import pytest
 from playwright.sync_api import Browser, Page, Playwright, Request, Route
 from playwright.sync_api import TimeoutError as NotSeen
 
+from tests.browser.chromium import launch_arguments
 from tests.browser.server import ROOT, running_app
 
 SHOTS = ROOT / "build" / "screenshots"
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
-    system = shutil.which("chromium") or shutil.which("chromium-browser")
-    if system is not None:
-        return {"executable_path": system, "args": ARGUMENTS}
-    own = Path(playwright.chromium.executable_path)
-    if not own.exists() and not os.environ.get("CI"):
+    arguments = launch_arguments()
+    there = "executable_path" in arguments or Path(playwright.chromium.executable_path).exists()
+    if not there and not os.environ.get("CI"):
         pytest.skip("Chromium is not installed; `make test` installs it")
-    return {"args": ARGUMENTS}  # where there is none, the launch fails, and so do the tests
+    return arguments  # where there is none, the launch fails, and so do the tests
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_CHECKOUT = (
-    *(sys.executable, "-m", "streamlit", "run", "app.py"),
-    *("--server.headless", "true", "--server.fileWatcherType", "none", "--server.port"),
+    *(sys.executable, "-c", "from planner.cli import main; main()"),
+    *("app", "--no-browser", "--port"),
 )
+QUIET = {"STREAMLIT_SERVER_FILE_WATCHER_TYPE": "none"}
 
 
 @contextmanager
@@ -30,7 +32,11 @@ def running_app(
     port = _free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program
-            [*command, str(port)], cwd=folder, stdout=output, stderr=subprocess.STDOUT
+            [*command, str(port)],
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | QUIET,
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)

@@ -13,7 +13,7 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.numeric_domain import NumericDomain
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.survey.questions import Numeric, Sampling
+from planner.survey import Numeric, Sampling
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))

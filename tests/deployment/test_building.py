@@ -17,7 +17,7 @@ from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import QuestionPlan, plan_survey
 from planner.planning.sampling import plan as sampling_plan
 from planner.solvers import baseline
-from planner.survey.questions import Numeric
+from planner.survey import Numeric
 from tests.deployment.examples import LEVELS, every_mechanism
 
 

@@ -8,7 +8,7 @@ from planner.deployment.building import parameters_from_plan
 from planner.deployment.document.canonical import content_hash
 from planner.deployment.parameters import read_parameters, write_parameters
 from planner.planning.frequency import plan_survey
-from planner.survey.questions import Survey
+from planner.survey import Survey
 from tests.deployment.examples import FILES, SMALL
 
 

@@ -15,7 +15,7 @@ from planner.deployment.survey_plans import (
 from planner.numeric_domain import NumericDomain
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
-from planner.survey.questions import Numeric, Sampling
+from planner.survey import Numeric, Sampling
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
 CHOICE = Question("illness", LEVELS)

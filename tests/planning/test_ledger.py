@@ -6,8 +6,8 @@ import pytest
 
 from planner import FileError, InputError, PrivacyPolicy
 from planner.planning.ledger import Collection, Ledger, read_ledger, write_ledger
-from planner.planning.whole_survey import plan_whole_survey
-from planner.survey.questions import Level, Question, Survey
+from planner.planning.whole_survey.plan import plan_whole_survey
+from planner.survey import Level, Question, Survey
 
 DAY = datetime.date(2026, 3, 1)
 

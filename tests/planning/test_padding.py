@@ -5,7 +5,8 @@ import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.datasets import read_transactions
-from planner.planning.padding import padding_by_scale, plan_padding
+from planner.planning.budgets import scaled
+from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
 from planner.set_model import AssumedSets
 
@@ -73,7 +74,8 @@ def test_histogram_and_pilot_agree_where_the_assumptions_hold():
 
 def test_length_grows_with_budget_and_with_users():
     sets = AssumedSets([0, 30, 20, 15, 10, 8, 7, 5, 3, 2])
-    lengths = [p.length for p in padding_by_scale(POLICY, 20_000, sets, [0.5, 1, 2, 4])]
+    larger = [scaled(POLICY, scale) for scale in (0.5, 1.0, 2.0, 4.0)]
+    lengths = [plan_padding(solve(policy), 20_000, sets).length for policy in larger]
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
     table = solve(POLICY)
@@ -139,13 +141,7 @@ def test_bad_histograms_are_refused(sizes, popularity, message):
         AssumedSets(sizes, popularity)
 
 
-def test_bad_pilots_are_refused():
-    with pytest.raises(InputError, match="at least 2"):
-        PilotSets(ItemSets.of([[0]], 3))
-    with pytest.raises(InputError, match="empty"):
-        PilotSets(ItemSets.of([[], []], 3))
-    with pytest.raises(InputError, match="level_of"):
-        PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))
+def test_plans_that_do_not_fit_are_refused():
     with pytest.raises(InputError, match="one weight for each of 10 items"):
         plan_padding(solve(POLICY), 10, AssumedSets([0, 1], [1, 1]))
     with pytest.raises(InputError, match="users"):

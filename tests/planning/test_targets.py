@@ -2,36 +2,8 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
-from planner.planning.targets import (
-    achieved,
-    smallest_budgets,
-    smallest_detectable,
-    users_needed,
-)
-from planner.target import Target
-
-POLICIES = [
-    PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]),
-    PrivacyPolicy([0.3, 3.0], [1, 40], rule="avg", names=["A", "B"]),
-    PrivacyPolicy([1.0, 2.0], [3, 3], rule=[[1, 1.5], [1.5, 2]], names=["A", "B"]),
-]
-KINDS = [("error", None), ("error", "A"), ("detect", None), ("detect", "B")]
-
-
-def target(kind, level, value):
-    return Target(**{kind: value, "level": level})
-
-
-@pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
-@pytest.mark.parametrize(("kind", "level"), KINDS)
-def test_budgets_to_error_and_back(policy, kind, level):
-    users = 50_000
-    reached = achieved(solve(policy), users, target(kind, level, 0.5))
-    answer = smallest_budgets(policy, users, target(kind, level, reached))
-    assert answer.possible
-    assert answer.scale == pytest.approx(1, rel=1e-6)
-    assert answer.reached[0] <= reached
-    assert answer.table.policy.epsilons == pytest.approx(policy.epsilons, rel=1e-6)
+from planner.planning.targets import achieved, smallest_detectable, users_needed
+from tests.planning.policies import KINDS, POLICIES, target
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
@@ -64,35 +36,6 @@ def test_the_error_falls_in_the_common_scale(kind_level):
         assert (np.diff(errors) < 0).all()
 
 
-def test_several_targets_are_all_met_and_one_is_tight():
-    policy = POLICIES[0]
-    targets = [Target(error=0.02), Target(detect=0.004, level="A"), Target(error=0.005, level="C")]
-    answer = smallest_budgets(policy, 10**6, targets)
-    ratios = [r / t.value for r, t in zip(answer.reached, targets, strict=True)]
-    assert max(ratios) == pytest.approx(1, rel=1e-9)
-    assert max(ratios) <= 1
-
-
-def test_a_level_that_stays_sets_a_floor_and_is_named():
-    policy, users = POLICIES[0], 10**6
-    answer = smallest_budgets(policy, users, Target(error=0.01), adjustable=["B", "C"])
-    assert not answer.possible
-    assert answer.binding_level == "A"
-    assert "Impossible, because 'A' stays at 1" in answer.reason
-    floor = solve(PrivacyPolicy([1.0, 50.0, 50.0], [5, 5, 90])).worst_case_mse
-    assert answer.reached[0] == pytest.approx(np.sqrt(floor / users), rel=1e-9)
-    loose = smallest_budgets(policy, users, Target(error=0.0152), adjustable=["B", "C"])
-    assert loose.possible
-    assert loose.table.policy.epsilons[0] == 1.0
-
-
-def test_no_budget_is_raised_beyond_the_largest():
-    answer = smallest_budgets(PrivacyPolicy([1.0, 2.0], [1, 1]), 1, Target(detect=0.001))
-    assert not answer.possible
-    assert "even at budgets up to 50" in answer.reason
-    assert smallest_budgets(PrivacyPolicy([1.0], [3]), 10, Target(error=1e-3)).possible
-
-
 def test_what_can_be_detected_is_detected():
     # One-sided test at 95 %, power 80 %, checked by its definition.
     table, users = solve(POLICIES[0]), 40_000
@@ -102,33 +45,10 @@ def test_what_can_be_detected_is_detected():
     assert users * share - 0.8416212335729143 * spread == pytest.approx(null, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"error": 0.1, "detect": 0.1}, "exactly one"),
-        ({}, "exactly one"),
-        ({"error": 0.0}, "above 0 and below 1"),
-        ({"detect": 1.0}, "above 0 and below 1"),
-        ({"error": float("nan")}, "above 0 and below 1"),
-        ({"error": "0.1"}, "above 0 and below 1"),
-    ],
-)
-def test_bad_targets_are_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        Target(**arguments)
-
-
-def test_bad_searches_are_refused():
-    policy = POLICIES[0]
-    with pytest.raises(InputError, match="contradict"):
-        smallest_budgets(policy, 10, [Target(error=0.1), Target(error=0.2)])
-    with pytest.raises(InputError, match="one of the question's levels, A, B, C"):
-        smallest_budgets(policy, 10, Target(error=0.1, level="D"))
-    with pytest.raises(InputError, match="at least one target"):
-        smallest_budgets(policy, 10, [])
+@pytest.mark.parametrize("users", [0, -1, float("nan"), float("inf")])
+def test_bad_numbers_of_users_are_refused(users):
+    table = solve(POLICIES[0])
     with pytest.raises(InputError, match="users"):
-        smallest_budgets(policy, 0, Target(error=0.1))
-    with pytest.raises(InputError, match="adjustable"):
-        smallest_budgets(policy, 10, Target(error=0.1), adjustable=["Z"])
-    with pytest.raises(InputError, match="adjustable"):
-        smallest_budgets(POLICIES[2], 10, Target(error=0.1), adjustable=["A"])
+        achieved(table, users, target("error", None, 0.5))
+    with pytest.raises(InputError, match="users"):
+        smallest_detectable(table, users)

@@ -1,31 +1,10 @@
 import math
-from pathlib import Path
 
 import pytest
 
 from planner import FileError, load_survey
 from planner.survey.file import survey_from_text
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-GOOD = """[survey]
-name = "health"
-users = 100_000
-
-[[question]]
-name = "diagnosis"
-kind = "categorical"
-rule = "min"
-
-[[question.level]]
-name = "severe"
-epsilon = "ln 4"
-items = ["HIV"]
-
-[[question.level]]
-name = "common"
-epsilon = "1.2 * ln 6"
-item_count = 4
-"""
+from tests.surveys import EXAMPLES, GOOD
 
 
 def _with(old, new):
@@ -209,3 +188,42 @@ def test_unreadable_files(tmp_path):
         file.truncate(16 * 2**20 + 1)
     with pytest.raises(FileError, match="larger than 16 MiB"):
         load_survey(large)
+
+
+PILOT = GOOD.replace('"categorical"', '"item-set"').replace(
+    "[[question.level]]", "[question.sets]\n{}\n[[question.level]]", 1
+)
+
+
+@pytest.mark.parametrize("lines", ["", 'sizes = [0, 1]\npilot = "a.dat"'])
+def test_sets_are_known_in_one_of_two_ways(lines):
+    with pytest.raises(FileError, match=r"sets \(sizes, pilot\) is .* must be one of the two"):
+        survey_from_text(PILOT.replace("{}", lines))
+
+
+NUMBER = """[survey]
+name = "bills"
+users = 1000
+[[question]]
+name = "bill"
+kind = "numeric"
+lower = 0
+upper = 9
+[question.preferences]
+model = "sample"
+"""
+
+
+@pytest.mark.parametrize("lines", ["", 'file = "pilot.csv"\nvalues = [1.0]'])
+def test_a_sample_is_given_in_one_of_two_ways(lines):
+    with pytest.raises(FileError, match=r'preferences is .* one of "file" and "values"'):
+        survey_from_text(NUMBER + lines)
+
+
+def test_places_of_mistakes_in_numeric_questions():
+    with pytest.raises(FileError, match=r"question 'bill', preferences, values 2 is 'x'"):
+        survey_from_text(NUMBER + 'values = [1.0, "x"]')
+    with pytest.raises(FileError, match=r"preferences, vals is not .*did you mean 'values'"):
+        survey_from_text(NUMBER + "vals = [1.0]")
+    with pytest.raises(FileError, match=r"question 'bill', target 1, erorr .*did you mean 'error'"):
+        survey_from_text(NUMBER + "values = [1.0]\n[[question.target]]\nerorr = 0.1")

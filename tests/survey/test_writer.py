@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from planner.errors import InputError
 from planner.numeric_domain import NumericDomain
 from planner.preferences import (
     EmpiricalPreferences,
@@ -16,8 +17,8 @@ from planner.preferences import (
     NormalPreferences,
 )
 from planner.set_model import AssumedSets, PilotFile
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.survey.file import survey_from_text
-from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
 from planner.survey.writer import survey_to_text
 from planner.target import Target
 
@@ -115,3 +116,16 @@ def test_bundled_examples(pytestconfig):
         path = pytestconfig.rootpath / "examples" / f"{name}.toml"
         survey = survey_from_text(path.read_text())
         assert survey_from_text(survey_to_text(survey)) == survey
+
+
+def test_a_model_that_files_do_not_know():
+    class Stubborn:
+        """Nobody answers."""
+
+        def answer_rate(self, epsilon):
+            return 0.0 * epsilon
+
+    numeric = Numeric(NumericDomain(0, 1), Stubborn())
+    survey = Survey("s", 1, (Question("q", (), kind="numeric", numeric=numeric),))
+    with pytest.raises(InputError, match=r"preferences is .* Use one of normal, .* or a sample."):
+        survey_to_text(survey)

@@ -8,7 +8,7 @@ import pytest
 from planner.numeric_domain import NumericDomain
 from planner.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
 from planner.set_model import AssumedSets
-from planner.survey.questions import Level, Numeric, Question, Sampling, Survey
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
 from planner.ui.draft.categorical import CategoricalDraft, PairChoice, follow_renames
 from planner.ui.draft.survey import SurveyDraft

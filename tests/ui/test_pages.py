@@ -8,8 +8,10 @@ from streamlit.testing.v1 import AppTest
 from planner.deployment.parameters import parse_parameters
 from planner.deployment.survey_plans import deployable_files, plan_survey_with
 from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.planning.ledger import Collection, Ledger
 from planner.survey.file import survey_from_text
 from planner.survey.writer import survey_to_text
+from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import Session, example_survey
 from tests.ui.pages import (
@@ -21,6 +23,7 @@ from tests.ui.pages import (
     metric,
     open_page,
     session,
+    tables,
     words,
 )
 
@@ -91,7 +94,7 @@ def test_markdown_in_names_is_shown_as_typed(budgets):
 def test_the_policy_graph_is_ticked_pair_by_pair(budgets):
     by_label(budgets.selectbox, "A pair of answers is protected by").set_value("pairs").run()
     assert not budgets.exception
-    table = "pairs-0-0-common|severe-2"
+    table = "pairs-0-common|severe-2-0"
     edit(budgets, table, {0: {"protected": False}, 1: {"budget": "0.5"}})
     question, problems = session(budgets).draft.questions[0].build()
     assert problems == []
@@ -123,6 +126,47 @@ def test_sets_of_answers_and_back_without_losing_what_was_typed(budgets):
     assert session(budgets).build().survey.questions[0].sets.sizes == (0.0, 5.0, 3.0)
 
 
+def test_what_is_known_of_sets_does_not_turn_up_in_another_survey(budgets):
+    switch = "A person may have several of these answers, or none"
+    label = "Share or number of people with 0, 1, 2, ... answers"
+    by_label(budgets.toggle, switch).set_value(True).run()
+    usual = by_label(budgets.text_input, label).value
+    by_label(budgets.text_input, label).set_value("0, 5, 3").run()
+    by_label(budgets.toggle, switch).set_value(False).run()
+    by_label(budgets.selectbox, "Example").set_value("browsing").run()
+    by_label(budgets.toggle, switch).set_value(True).run()
+    assert by_label(budgets.text_input, label).value == usual
+
+
+def test_a_survey_without_a_name_is_planned_and_says_so(budgets):
+    by_label(budgets.text_input, "Survey").set_value(" ").run()
+    assert "The survey has no name yet" in words(budgets)
+    assert metric(budgets, "Total error") == "926 people"
+
+
+def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(budgets):
+    assert len(budgets.get("plotly_chart")) == 0
+    budgets.session_state["levels-drawn"] = True
+    budgets.run()
+    assert len(budgets.get("plotly_chart")) == 2
+    budgets.session_state["scale-drawn"] = True
+    budgets.run()
+    assert len(budgets.get("plotly_chart")) == 3
+    budgets.session_state["levels-drawn"] = False
+    budgets.run()
+    assert len(open_page("budgets", budgets).get("plotly_chart")) == 1
+
+
+def test_bars_and_tables_show_the_plan_at_once(budgets):
+    mechanisms, levels, reports, scale = tables(budgets)
+    assert mechanisms["mechanism"][0] == "GRR, smallest budget"
+    assert mechanisms["against opt0"][mechanisms["mechanism"].index("IDUE opt0")] == "+0.0%"
+    assert levels["more budget"] == ["helps", "buys nothing"]
+    assert reports["a: 1 if true"] == ["0.592049", "0.672999"]
+    assert scale["all budgets times"] == ["0.25", "0.5", "1", "2", "4"]
+    assert f"{float(scale['total error, people'][2]):,.0f} people" == metric(budgets, "Total error")
+
+
 def test_from_a_target_to_budgets_and_into_the_table(budgets):
     by_label(budgets.toggle, "Set a target error, get the budgets").set_value(True).run()
     by_label(budgets.text_input, "this share of all people").set_value("0.8 %").run()
@@ -148,11 +192,11 @@ def test_meaning_shows_people_beliefs_and_pairs(budgets):
     app = open_page("meaning", budgets)
     assert "59 send a 1 for it; of 100 with another answer, 33 do" in words(app)
     app.slider[0].set_value(50).run()
-    beliefs = app.dataframe[1].value
-    assert beliefs["before"].tolist() == ["50%", "50%"]
-    assert beliefs["whole report: at most"].tolist() == ["80.00 %", "85.72 %"]
-    pairs = app.dataframe[2].value
-    assert (pairs["realised epsilon"] <= pairs["allowed epsilon"]).all()
+    _, beliefs, pairs = tables(app)
+    assert beliefs["before"] == ["50%", "50%"]
+    assert beliefs["whole report: at most"] == ["80.00 %", "85.72 %"]
+    used, allowed = (map(float, pairs[f"{what} epsilon"]) for what in ("realised", "allowed"))
+    assert all(map(float.__le__, used, allowed))
 
 
 def test_answer_rates_give_the_known_best_budget():
@@ -210,7 +254,7 @@ def test_a_simulation_measures_what_was_predicted():
     by_label(app.text_input, "Runs per mechanism").set_value("40").run()
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
-    ratios = [float(text) for text in app.dataframe[0].value["measured / predicted"]]
+    ratios = [float(text) for text in tables(app)[0]["measured / predicted"]]
     assert len(ratios) == 8
     assert all(0.5 < ratio < 2 for ratio in ratios)
     by_label(app.text_input, "Seed").set_value("-1").run()
@@ -236,6 +280,67 @@ def test_survey_adds_shares_and_removes_with_undo():
     assert [draft.name for draft in session(app).draft.questions] == names
 
 
+LEDGER = Ledger().after(
+    Collection(survey="spring", day="2026-03-01", rule="min", spent={"severe": 0.4})
+)
+
+
+def test_a_ledger_lowers_the_budgets_until_it_is_forgotten():
+    app = open_page("survey")
+    spent = tables(app)[-1]["spent here"]
+    file = ("ledger.json", LEDGER.model_dump_json().encode(), "application/json")
+    app.file_uploader[0].set_value(file).run()
+    assert tables(app)[0] == {"level": ["severe"], "spent so far": ["0.4"]}
+    assert tables(app)[-1]["spent here"] != spent
+    by_label(app.button, "Forget the ledger").click().run()
+    assert tables(app)[-1]["spent here"] == spent
+    app.run()
+    assert session(app).ledger is None
+
+
+def test_a_file_that_is_no_ledger_gets_a_sentence():
+    app = open_page("survey")
+    app.file_uploader[0].set_value(("ledger.json", b"{}x", "application/json")).run()
+    assert "ledger.json: is not a ledger" in words(app)
+
+
+def test_a_survey_that_no_ledger_can_take_is_exported_without_one():
+    app = open_page("survey")
+    by_label(app.button, "Add a choice").click().run()
+    session(app).draft.questions[1].rule = "avg"
+    exported = open_page("export", app)
+    exported.checkbox[0].set_value(True).run()
+    assert not exported.exception
+    assert "One ledger keeps one pair rule" in words(exported)
+    labels = [button.proto.label for button in exported.get("download_button")]
+    assert "Parameters (JSON)" in labels
+    assert "Report (HTML)" in labels
+    assert "Ledger (JSON)" not in labels
+
+
+def test_an_uploaded_sample_belongs_to_one_question():
+    app = open_page("answer-rates")
+    session(app).draft.questions.append(NumericDraft("another number", model="sample"))
+    choose = "The largest epsilon that people accept is"
+    app.run()
+    by_label(app.selectbox, choose).set_value("sample").run()
+    app.file_uploader[0].set_value(("pilot.csv", b"epsilon\n1\n2\n3\n", "text/csv")).run()
+    first, second = (one for one in session(app).draft.questions if isinstance(one, NumericDraft))
+    assert first.sample == (1.0, 2.0, 3.0)
+    by_label(app.selectbox, "Which question").set_value(1).run()
+    assert second.sample == ()
+
+
+def test_two_questions_that_are_alike_stay_two():
+    app = open_page("answer-rates")
+    session(app).draft.questions += [NumericDraft("twin"), NumericDraft("twin")]
+    app.run()
+    by_label(app.selectbox, "Which question").set_value(2).run()
+    by_label(app.text_input, "Largest answer").set_value("7").run()
+    uppers = [one.upper for one in session(app).draft.questions if isinstance(one, NumericDraft)]
+    assert uppers == ["100", "100", "7"]
+
+
 def test_export_waits_until_everything_is_right(budgets):
     edit(budgets, LEVELS, {0: {"epsilon": "?"}})
     app = open_page("export", budgets)
@@ -256,6 +361,14 @@ def test_export_shows_the_proof_and_its_files_are_right(budgets):
         assert parse_parameters(made.model_dump_json()).hash == made.hash
 
 
+def test_who_agreed_to_one_file_has_not_agreed_to_another(budgets):
+    app = open_page("export", budgets)
+    app.checkbox[0].set_value(True).run()
+    assert app.get("download_button")
+    by_label(app.selectbox, "Mechanism for 'diagnosis'").set_value("grr").run()
+    assert not app.get("download_button")
+
+
 def test_the_snippet_runs_and_prints_the_plan(budgets, capsys):
     app = open_page("export", budgets)
     app.checkbox[0].set_value(True).run()
@@ -270,8 +383,8 @@ def test_scenarios_are_kept_compared_and_edited(budgets):
     edit(budgets, LEVELS, {0: {"epsilon": "3"}})
     after = open_page("export", budgets)
     assert list(session(after).scenarios) == ["cautious"]
-    compared = after.dataframe[-1].value
-    assert compared.columns.tolist()[3:] == ["cautious", "(the current survey)", "change"]
+    compared = tables(after)[-1]
+    assert list(compared)[3:] == ["in cautious", "then in (the current survey)", "change"]
     assert any(change.startswith("-") for change in compared["change"])
     by_label(after.button, "Edit it").click().run()
     assert session(after).draft.questions[0].rows[0]["epsilon"] == "ln 4"

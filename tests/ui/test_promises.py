@@ -1,6 +1,7 @@
 """Promises are never smaller than what a report may really give away."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from planner.deployment.survey_plans import plan_survey_with
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 from planner.solvers import solve
-from planner.survey.questions import Level, Question, Survey
+from planner.survey import Level, Question, Survey
 from planner.ui.promises import costs, largest_pair_budgets, promises
 
 LEVELS = (Level("a", 1.0, item_count=2), Level("b", 3.0, item_count=4))
@@ -49,3 +50,12 @@ def test_costs_are_those_of_the_chosen_mechanism():
         share = math.sqrt(choice.error(name) / 10_000)
         assert f"{share:.3%}" in costs(made, {"q": name})[0]
     assert np.isfinite(choice.error("grr"))
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 13.8, 14.0, 20.0, 30.0])
+def test_no_factor_is_said_to_be_smaller_than_it_is(epsilon):
+    levels = (Level("a", epsilon, item_count=2),)
+    made = plan_survey_with(Survey("s", 10_000, (Question("q", levels),)))
+    said = re.search(r"at most ([\d.,e+]+)-fold", promises(made)[0]).group(1)
+    factor = float(said.replace(",", ""))
+    assert math.exp(epsilon) * (1 - 1e-12) <= factor <= math.exp(epsilon) * 1.1

@@ -9,7 +9,7 @@ from planner.deployment.building import parameters_from_plan
 from planner.deployment.parameters import write_parameters
 from planner.errors import FileError
 from planner.planning.frequency import plan_survey
-from planner.survey.questions import Level, Question, Survey
+from planner.survey import Level, Question, Survey
 from planner.ui import uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.state import EXAMPLES, example_survey

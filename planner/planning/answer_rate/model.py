@@ -11,12 +11,12 @@ to a mechanism that forces one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import FAKE_ANSWERS
@@ -24,61 +24,18 @@ from planner.mechanisms.piecewise import piecewise_variance
 from planner.numeric_domain import NumericDomain
 from planner.planning.answer_rate.answering_people import Moments, answering_moments
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
+from planner.planning.answer_rate.predictions import (
+    AnswerRateCurve,
+    ForcedAnswerCurve,
+    Sensitivity,
+)
 from planner.policy import MAX_EPSILON
 from planner.preferences import Preferences
 
-__all__ = ["AnswerRateCurve", "AnswerRateModel", "ForcedAnswerCurve", "Sensitivity"]
+__all__ = ["AnswerRateModel"]
 
 Array = NDArray[np.float64]
 _RELIABLE = 5.0  # standard errors between the answer rate and 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswerRateCurve:
-    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
-
-    Attributes
-    ----------
-    epsilon:
-        Budgets in nats.
-    answer_rate:
-        Share of people who answer.
-    mean_bias:
-        Mean of those who answer minus the population's, in the question's unit; 0
-        without correlation.
-    mean_rmse:
-        Root mean squared error of the estimated mean against the population's, in the
-        question's unit; ``inf`` where nobody answers.
-    missing_rate_rmse:
-        Root mean squared error of the estimated missing rate.
-    reliable:
-        The answer rate is at least five standard errors above 0, so that a ratio of
-        estimates behaves as its first-order variance says.
-    """
-
-    epsilon: Array
-    answer_rate: Array
-    mean_bias: Array
-    mean_rmse: Array
-    missing_rate_rmse: Array
-    reliable: NDArray[np.bool_]
-
-
-class ForcedAnswerCurve(NamedTuple):
-    """Predictions for a mechanism that forces an answer, in the question's unit, ``(k,)``."""
-
-    epsilon: Array
-    bias: Array
-    rmse: Array
-
-
-class Sensitivity(NamedTuple):
-    """What a correlation between value and preference would do."""
-
-    correlation: float
-    bias: float  # of the mean at the budget that is best without correlation
-    rmse: float  # at that budget
-    best: BestBudget  # if the correlation were known
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,13 +84,11 @@ class AnswerRateModel:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.users, int | np.integer) and not isinstance(self.users, bool)
-        if not whole or self.users < 1:
-            raise InputError("users", self.users, "a whole number of at least 1")
+        whole_number("users", self.users)
         lower, upper = self.domain.lower, self.domain.upper
         if self.mean is not None and not lower <= self.mean <= upper:
             raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}")
-        largest = self.domain.radius * np.sqrt(1 - self._unit_mean**2)
+        largest = self.domain.radius * np.sqrt(1 - self.unit_mean**2)
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed)
@@ -148,11 +103,11 @@ class AnswerRateModel:
         InputError
             A budget outside 0 to 50.
         """
-        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         variance = first_order(np.tanh(epsilon / 2), rate, people.mean, self.users)
-        bias = people.mean - self._unit_mean
+        bias = people.mean - self.unit_mean
         rate_error = np.sqrt(variance.missing_rate)
         return AnswerRateCurve(
             epsilon,
@@ -217,7 +172,7 @@ class AnswerRateModel:
             raise InputError("mechanism", mechanism, '"harmony" or "piecewise"')
         if fake_answer not in FAKE_ANSWERS:
             raise InputError("fake_answer", fake_answer, '"random" or "top"')
-        epsilon = self.usual_budgets() if epsilons is None else _budgets(epsilons)
+        epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)
         fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
@@ -229,7 +184,7 @@ class AnswerRateModel:
             else piecewise_variance(epsilon, square)
         )
         variance = (noise + square - mean * mean) / self.users
-        bias = mean - self._unit_mean
+        bias = mean - self.unit_mean
         radius = self.domain.radius
         return ForcedAnswerCurve(epsilon, radius * bias, radius * np.sqrt(variance + bias * bias))
 
@@ -243,10 +198,10 @@ class AnswerRateModel:
         InputError
             A correlation outside -0.95 to 0.95.
         """
-        chosen = self._with(0.0).best().epsilon
+        chosen = replace(self, correlation=0.0).best().epsilon
         rows = []
         for rho in np.atleast_1d(np.asarray(correlations, dtype=np.float64)).tolist():
-            model = self._with(rho)
+            model = replace(self, correlation=rho)
             at = model.curve([chosen])
             row = Sensitivity(rho, float(at.mean_bias[0]), float(at.mean_rmse[0]), model.best())
             rows.append(row)
@@ -259,31 +214,19 @@ class AnswerRateModel:
         return np.linspace(highest / 200, highest, 200)
 
     @property
-    def _unit_mean(self) -> float:
+    def unit_mean(self) -> float:
+        """Expected mean of all people's answers on ``[-1, 1]``."""
         if self.mean is None:
             return 0.0
         return float(self.domain.to_unit(np.array([self.mean]))[0])
 
+    def _budgets(self, epsilons: ArrayLike | None) -> Array:
+        if epsilons is None:
+            return self.usual_budgets()
+        return positive_numbers("epsilons", epsilons, MAX_EPSILON)
+
     def _people(self, rate: Array) -> Moments:
-        largest = 1 - self._unit_mean**2
-        known = self.sd is not None and not self.domain.yes_no
-        variance = min((self.sd / self.domain.radius) ** 2, largest) if known else largest  # type: ignore[operator]
-        return answering_moments(rate, self._unit_mean, variance, self.correlation)
-
-    def _with(self, correlation: float) -> AnswerRateModel:
-        return AnswerRateModel(
-            self.preferences, self.users, self.domain, self.mean, self.sd, correlation
-        )
-
-
-def _budgets(epsilons: ArrayLike) -> Array:
-    try:
-        column = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
-    except (TypeError, ValueError):
-        raise InputError("epsilons", epsilons, "a list of budgets") from None
-    for i in np.flatnonzero(~((column > 0) & (column <= MAX_EPSILON)))[:1]:
-        allowed = f"above 0 and at most {MAX_EPSILON:g}"
-        raise InputError(f"epsilons[{i}]", float(column.ravel()[i]), allowed)
-    if column.ndim != 1 or column.size == 0:
-        raise InputError("epsilons", column.shape, "a list of one or more budgets")
-    return column
+        variance = 1 - self.unit_mean**2
+        if self.sd is not None and not self.domain.yes_no:
+            variance = min(variance, (self.sd / self.domain.radius) ** 2)
+        return answering_moments(rate, self.unit_mean, variance, self.correlation)

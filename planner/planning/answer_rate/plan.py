@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.planning.answer_rate.best_budget import BestBudget
-from planner.planning.answer_rate.model import (
+from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rate.predictions import (
     AnswerRateCurve,
-    AnswerRateModel,
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.survey.questions import Question, Survey
+from planner.policy import MAX_EPSILON
+from planner.preferences import EmpiricalPreferences
+from planner.survey import Numeric, Survey
 
-__all__ = ["AnswerRatePlan", "plan_answer_rate", "plan_answer_rates"]
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["AnswerRatePlan", "model_of", "plan_answer_rate", "plan_answer_rates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRatePlan:
+class AnswerRatePlan(Framed):
     """Predictions over budgets, the best budget, the budget in use, and the alternatives.
 
     Attributes
@@ -43,6 +50,26 @@ class AnswerRatePlan:
     offered: AnswerRateCurve | None
     forced: dict[str, ForcedAnswerCurve]
     sensitivity: tuple[Sensitivity, ...]
+
+    @property
+    def summary(self) -> str:
+        """The best budget and its error."""
+        best = self.best
+        rate = f"{best.answer_rate:.1%} answer"
+        return f"Best budget {best.epsilon:.4g} nats: {rate}, RMSE of the mean {best.rmse:.4g}."
+
+    def to_frame(self) -> DataFrame:
+        """The curve, one row a budget."""
+        frame: DataFrame = self.curve.to_frame()
+        return frame
+
+
+def model_of(about: Numeric, users: int) -> AnswerRateModel:
+    """What a survey's numeric question is predicted from; without preferences all answer."""
+    everybody = EmpiricalPreferences([MAX_EPSILON])
+    return AnswerRateModel(
+        about.preferences or everybody, users, about.domain, about.mean, about.sd, about.correlation
+    )
 
 
 def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
@@ -80,22 +107,12 @@ def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
         There is no such question, or one of its numbers is out of range.
     """
     plans = {
-        question.name: _plan(question, survey.users)
+        question.name: plan_answer_rate(model_of(about, survey.users), about.epsilon)
         for question in survey.questions
-        if question.numeric is not None and question.numeric.preferences is not None
+        if (about := question.numeric) is not None and about.preferences is not None
     }
     if not plans:
         kinds = ", ".join(sorted({question.kind for question in survey.questions}))
         allowed = "'numeric', with [question.preferences], for one question at least"
         raise InputError("kind", kinds, allowed)
     return plans
-
-
-def _plan(question: Question, users: int) -> AnswerRatePlan:
-    about = question.numeric
-    if about is None or about.preferences is None:
-        raise InputError(f"question {question.name!r}", about, "numeric, with preferences")
-    model = AnswerRateModel(
-        about.preferences, users, about.domain, about.mean, about.sd, about.correlation
-    )
-    return plan_answer_rate(model, about.epsilon)

@@ -25,6 +25,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.planning.sampling.binomial_window import binomial_window, raised, upper_tail
 from planner.policy import MAX_EPSILON
@@ -112,10 +113,8 @@ def check_arguments(sampling: float, epsilon: float, *counts: int) -> None:
     if not 0 <= epsilon <= MAX_EPSILON:
         raise InputError("epsilon", epsilon, f"from 0 to {MAX_EPSILON:g}")
     for count in counts:
-        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
-        if not whole or not 0 <= count <= MAX_COUNT:
-            remedy = "The guarantee of a smaller count holds for every larger one: give 10^7."
-            raise InputError("others", count, f"a whole number from 0 to {MAX_COUNT}", remedy)
+        remedy = "The guarantee of a smaller count holds for every larger one: give 10^7."
+        whole_number("others", count, 0, MAX_COUNT, remedy)
 
 
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:

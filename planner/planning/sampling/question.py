@@ -10,12 +10,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms import inputs
 
-__all__ = ["SamplingQuestion", "whole_number"]
-
-_MAX_PEOPLE = 10**10
+__all__ = ["SamplingQuestion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class SamplingQuestion:
 
     def __post_init__(self) -> None:
         counts = _counts(self.yes_counts)
-        population = whole_number("population", self.population, least=1)
+        population = whole_number("population", self.population)
         if sum(counts) > population:
             allowed = f"at most the population, {population}"
             raise InputError("yes_counts", sum(counts), f"{allowed}, in total")
@@ -98,21 +97,6 @@ class SamplingQuestion:
         """The same question with all budgets times ``scale``."""
         none, *values = (scale * epsilon for epsilon in self.budgets)
         return replace(self, epsilons=tuple(values), none_epsilon=none)
-
-
-def whole_number(argument: str, value: object, least: int) -> int:
-    """Return a number of people, whole, from ``least`` to 10^10.
-
-    Raises
-    ------
-    InputError
-        It is not.
-    """
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        number = int(value)
-        if least <= number <= _MAX_PEOPLE:
-            return number
-    raise InputError(argument, value, f"a whole number from {least} to {_MAX_PEOPLE}")
 
 
 def _counts(yes_counts: Sequence[int]) -> tuple[int, ...]:

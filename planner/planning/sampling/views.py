@@ -9,10 +9,10 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling import curves, totals
-from planner.planning.sampling.question import whole_number
 
 __all__ = ["AggregateView", "GuaranteeViews", "guarantee_views"]
 
@@ -165,7 +165,7 @@ def guarantee_views(
     if len(yes_counts) != values:
         raise InputError("yes_counts", yes_counts, f"a list of {values} counts, one per value")
     counts = [whole_number(f"yes_counts[{v}]", count, 0) for v, count in enumerate(yes_counts)]
-    if sum(counts) > whole_number("population", population, 1):
+    if sum(counts) > whole_number("population", population):
         raise InputError("yes_counts", sum(counts), f"at most the population, {population}")
     # Either neighbour may be the one with these counts: the person in question is taken out
     # of every group. Counts above the limit keep the (larger) delta of the limit.

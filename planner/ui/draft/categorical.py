@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError
-from planner.survey.questions import Level, Question
+from planner.survey import Level, Question
 from planner.ui import cells
-from planner.ui.draft.parts import Aim, SetsDraft
+from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, read
 
 __all__ = [
     "COLUMNS",
@@ -18,13 +18,10 @@ __all__ = [
     "CategoricalDraft",
     "Pair",
     "PairChoice",
-    "Row",
     "follow_renames",
     "names_of",
-    "read",
 ]
 
-Row = dict[str, str]
 Pair = frozenset[str]
 T = TypeVar("T")
 
@@ -39,8 +36,8 @@ class PairChoice(NamedTuple):
     budget: str
 
 
-@dataclass(slots=True)
-class CategoricalDraft:
+@dataclass
+class CategoricalDraft(QuestionDraft):
     """A categorical question as typed.
 
     Attributes
@@ -54,22 +51,18 @@ class CategoricalDraft:
         items of that level). A pair that is missing has the smaller of its levels' budgets.
     objective:
         A kind of :class:`~planner.objective.Objective`.
-    included:
-        Whether the question is part of the survey.
+    several:
+        Whether a person may have several of the answers, or none.
     sets:
-        If a person may have several answers, what is known of their number.
-    aim:
-        How much the question matters, and what is exact enough.
+        What is known of their number; kept while it is of no use.
     """
 
-    name: str
     rows: list[Row] = field(default_factory=list)
     rule: str = "min"
     pairs: dict[Pair, PairChoice] = field(default_factory=dict)
     objective: str = "worst-case"
-    included: bool = True
-    sets: SetsDraft | None = None
-    aim: Aim = field(default_factory=Aim)
+    several: bool = False
+    sets: SetsDraft = field(default_factory=SetsDraft)
 
     @classmethod
     def of(cls, question: Question) -> CategoricalDraft:
@@ -95,7 +88,7 @@ class CategoricalDraft:
             aim=Aim.of(question),
         )
         if question.kind == "item-set":
-            draft.sets = SetsDraft.of(question)
+            draft.several, draft.sets = True, SetsDraft.of(question)
         return draft
 
     def build(self) -> tuple[Question | None, list[str]]:
@@ -108,13 +101,13 @@ class CategoricalDraft:
             return None, problems
         rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
         try:
-            sets, length = (None, None) if self.sets is None else self.sets.build()
+            sets, length = self.sets.build() if self.several else (None, None)
             weight, targets = self.aim.build()
             question = Question(
                 self.name,
                 typed,
                 rule,
-                "categorical" if self.sets is None else "item-set",
+                "item-set" if self.several else "categorical",
                 padding_length=length,
                 sets=sets,
                 weight=weight,
@@ -194,7 +187,7 @@ class CategoricalDraft:
             return None
         if not share:
             return 0.0
-        if self.sets is None:
+        if not self.several:
             return read(lambda: cells.probability(share, "expected share"), found)
         return read(lambda: _not_negative(share, "expected answers"), found)
 
@@ -233,15 +226,6 @@ def follow_renames(
         return pairs
     new = dict(zip(before, after, strict=True))
     return {frozenset(new.get(name, name) for name in pair): own for pair, own in pairs.items()}
-
-
-def read(reader: Callable[[], T], problems: list[str]) -> T | None:
-    """What ``reader`` returns; or ``None``, with its complaint added to ``problems``."""
-    try:
-        return reader()
-    except InputError as error:
-        problems.append(str(error))
-        return None
 
 
 def _pairs_of(question: Question) -> dict[Pair, PairChoice]:

@@ -15,9 +15,9 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey.questions import Numeric, Question
+from planner.survey import Numeric, Question
 from planner.ui import cells
-from planner.ui.draft.parts import Aim, columns_of
+from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
 
 __all__ = ["MODELS", "NumericDraft"]
 
@@ -45,15 +45,14 @@ _FORMS: dict[str, Callable[..., Preferences]] = {
 }
 
 
-@dataclass(slots=True)
-class NumericDraft:
-    """A numeric question as typed; see :class:`planner.survey.questions.Numeric` for the fields.
+@dataclass
+class NumericDraft(QuestionDraft):
+    """A numeric question as typed; see :class:`planner.survey.Numeric` for the fields.
 
     ``parameters`` has the text of every parameter of every model, so that trying another
     model loses nothing; ``sample`` is what was uploaded.
     """
 
-    name: str
     lower: str = "0"
     upper: str = "100"
     yes_no: bool = False
@@ -64,8 +63,6 @@ class NumericDraft:
     model: str = "normal"
     parameters: dict[str, str] = field(default_factory=dict)
     sample: tuple[float, ...] = ()
-    included: bool = True
-    aim: Aim = field(default_factory=Aim)
 
     @classmethod
     def of(cls, question: Question) -> NumericDraft:

@@ -1,16 +1,22 @@
-"""Parts that questions share while they are typed: what matters, and how many answers."""
+"""What questions of all kinds share while they are typed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 from planner.errors import InputError
 from planner.set_model import AssumedSets, PilotFile
-from planner.survey.questions import Question
+from planner.survey import Question
 from planner.target import Target
 from planner.ui import cells
 
-__all__ = ["Aim", "SetsDraft", "columns_of"]
+__all__ = ["Aim", "QuestionDraft", "Row", "SetsDraft", "columns_of", "read"]
+
+Row = dict[str, str]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -54,6 +60,29 @@ class Aim:
             return weight, self.others
         target = Target(error=cells.probability(self.error, "target error"))
         return weight, (target, *self.others)
+
+
+@dataclass
+class QuestionDraft(ABC):
+    """A question as typed, whatever its kind.
+
+    Attributes
+    ----------
+    name:
+        As typed.
+    included:
+        Whether the question is part of the survey.
+    aim:
+        How much the question matters, and what is exact enough.
+    """
+
+    name: str
+    included: bool = field(default=True, kw_only=True)
+    aim: Aim = field(default_factory=Aim, kw_only=True)
+
+    @abstractmethod
+    def build(self) -> tuple[Question | None, list[str]]:
+        """The question of all that is right, and a sentence for each thing that is not."""
 
 
 @dataclass(slots=True)
@@ -112,3 +141,12 @@ def columns_of(text: str, argument: str) -> list[float]:
     [0.0, 1.5, 3.0]
     """
     return [cells.number(part, argument) for part in text.replace(";", ",").split(",")]
+
+
+def read(reader: Callable[[], T], problems: list[str]) -> T | None:
+    """What ``reader`` returns; or ``None``, with its complaint added to ``problems``."""
+    try:
+        return reader()
+    except InputError as error:
+        problems.append(str(error))
+        return None

@@ -5,24 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from planner.errors import InputError
-from planner.survey.questions import Level, Question, Sampling
+from planner.survey import Level, Question, Sampling
 from planner.ui import cells
-from planner.ui.draft.categorical import Row
-from planner.ui.draft.parts import Aim
+from planner.ui.draft.parts import Aim, QuestionDraft, Row
 
 __all__ = ["VALUE_COLUMNS", "SampledDraft"]
 
 VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
 
 
-@dataclass(slots=True)
-class SampledDraft:
+@dataclass
+class SampledDraft(QuestionDraft):
     """A ``"sampled-choice"`` question as typed; one row per value.
 
-    See :class:`planner.survey.questions.Sampling` for the other fields.
+    See :class:`planner.survey.Sampling` for the other fields.
     """
 
-    name: str
     rows: list[Row] = field(default_factory=list)
     relies_on: str = "aggregates-only"
     acknowledged: str | None = None
@@ -30,8 +28,6 @@ class SampledDraft:
     floor: str = "0.1"
     none_epsilon: str = ""
     everyone_has_value: bool = False
-    included: bool = True
-    aim: Aim = field(default_factory=Aim)
 
     @classmethod
     def of(cls, question: Question) -> SampledDraft:

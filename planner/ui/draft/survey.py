@@ -1,35 +1,23 @@
 """A survey as it is being typed: text that may be wrong, and what is right about it.
 
 A draft keeps exactly what was typed. :meth:`SurveyDraft.build` turns it into a frozen
-:class:`~planner.survey.questions.Survey` of everything that is right, and one sentence for every
+:class:`~planner.survey.Survey` of everything that is right, and one sentence for every
 cell that is not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 from planner.errors import InputError
-from planner.survey.questions import Question, Survey
+from planner.survey import Question, Survey
 from planner.ui import cells
-from planner.ui.draft.categorical import CategoricalDraft, read
+from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
-from planner.ui.draft.parts import Aim
+from planner.ui.draft.parts import QuestionDraft, read
 from planner.ui.draft.sampled import SampledDraft
 
-__all__ = ["Built", "QuestionDraft", "SurveyDraft"]
-
-
-class QuestionDraft(Protocol):
-    """A question as typed, whatever its kind."""
-
-    name: str
-    included: bool
-    aim: Aim
-
-    def build(self) -> tuple[Question | None, list[str]]:
-        """The question of all that is right, and a sentence for each thing that is not."""
+__all__ = ["Built", "SurveyDraft"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +59,8 @@ class SurveyDraft:
 
     def build(self) -> Built:
         """All that is right, and one sentence for each thing that is not."""
-        problems: list[str] = []
+        users, problems = self.build_users()
         name = self.name.strip()
-        if not name:
-            problems.append("The survey has no name yet.")
-        users = read(lambda: cells.whole_number(self.users, "users"), problems)
         included = [question for question in self.questions if question.included]
         questions = []
         for draft in included:
@@ -91,6 +76,21 @@ class SurveyDraft:
             return Built(survey, tuple(problems))
         except InputError as error:
             return Built(None, (*problems, str(error)))
+
+    def build_users(self) -> tuple[int | None, list[str]]:
+        """The number of users, and a sentence for what is wrong outside the questions."""
+        problems = [] if self.name.strip() else ["The survey has no name yet."]
+        return read(self.read_users, problems), problems
+
+    def read_users(self) -> int:
+        """The number of users.
+
+        Raises
+        ------
+        InputError
+            What was typed is no such number.
+        """
+        return cells.whole_number(self.users, "users")
 
 
 def _draft_of(question: Question) -> QuestionDraft:

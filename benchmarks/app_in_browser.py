@@ -1,0 +1,128 @@
+"""What a visitor waits for in Chromium: until the first figures, and after an edit."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from measure import Figure, show
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.chromium import launch_arguments
+from tests.browser.conftest import Visit
+from tests.browser.server import running_app
+
+VISITS, EDITS = 7, 12
+OPEN_WITHIN, REDRAW_WITHIN = 3.0, 0.5
+# Seen: on the page and not empty. Of everything that shall be seen, the last counts.
+WATCH_OPENING = """
+window.seen = {};
+const wanted = {
+  figures: '[data-testid=stMetricValue]',
+  table: '[data-testid=stDataFrame] canvas',
+  picture: '.numbers .bars b',
+};
+const look = () => {
+  for (const [name, selector] of Object.entries(wanted)) {
+    const box = document.querySelector(selector)?.getBoundingClientRect();
+    if (!(name in window.seen) && box?.width && box?.height) window.seen[name] = performance.now();
+  }
+  requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+# From the key that ends the edit to the last change of a figure, a sentence, a table or a chart.
+WATCH_EDIT = """
+() => {
+  window.edited = 0;
+  const results = '.numbers, .js-plotly-plot, [data-testid=stMetric], [data-testid=stMarkdown]';
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Enter') { window.edited = performance.now(); window.drawn = 0; }
+  }, true);
+  new MutationObserver(changes => {
+    for (const change of changes) {
+      const place = change.target.nodeType === 1 ? change.target : change.target.parentElement;
+      if (window.edited && (place?.closest(results) || place?.querySelector?.('.numbers')))
+        window.drawn = performance.now() - window.edited;
+    }
+  }).observe(document.body, {
+    subtree: true, childList: true, attributes: true, characterData: true
+  });
+}
+"""
+
+
+@contextmanager
+def opened(browser: Browser, address: str) -> Iterator[tuple[Page, float]]:
+    """A visitor with nothing cached, and the seconds until all of the first figures were seen."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.add_init_script(WATCH_OPENING)
+    page.goto(address)
+    page.wait_for_function("Object.keys(window.seen).length === 3", timeout=60_000)
+    seen: dict[str, float] = page.evaluate("window.seen")
+    page.wait_for_timeout(1000)
+    yield page, max(seen.values()) / 1000
+    context.close()
+
+
+def openings(browser: Browser, address: str) -> list[float]:
+    """Seconds until the first figures; the first is the first visitor of the server."""
+    times = []
+    for _ in range(1 + VISITS):
+        with opened(browser, address) as (_, seconds):
+            times.append(seconds)
+    return times
+
+
+def redraws(browser: Browser, address: str, drawers: Sequence[str]) -> list[float]:
+    """Seconds from the end of an edit until the page stands still, with these drawers open."""
+    times = []
+    with opened(browser, address) as (page, _):
+        visit = Visit(page, address)
+        for label in drawers:
+            page.get_by_text(label).click()
+            visit.settle()
+        page.evaluate("window.scrollTo(0, 0)")
+        page.evaluate(WATCH_EDIT)
+        for k in range(1 + EDITS):
+            visit.type_cell(2, 0, f"{1 + 0.037 * k:.3f}")
+            page.wait_for_timeout(2000)
+            times.append(page.evaluate("window.drawn") / 1000)
+    return times[1:]
+
+
+def figures() -> list[Figure]:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_app(Path(folder) / "log") as address,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(**launch_arguments())
+        first, *times = openings(browser, address)
+        plain = redraws(browser, address, [])
+        drawn = redraws(browser, address, ["Draw the levels", "Draw the error against the budgets"])
+        browser.close()
+    load = f"load {os.getloadavg()[0]:.1f}"
+    return [
+        figure("first figures after opening", times, OPEN_WITHIN, load),
+        Figure("the same, first visitor of a fresh server", f"{first:.2f} s, {load}"),
+        figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
+        figure("the same with three charts open", drawn, None, load),
+    ]
+
+
+def figure(what: str, times: Sequence[float], within: float | None, load: str) -> Figure:
+    middle = statistics.median(times)
+    value = f"{middle:.2f} s (from {min(times):.2f} to {max(times):.2f}, {load})"
+    if within is None:
+        return Figure(what, value)
+    return Figure(what, value, f"within {within:g} s", middle <= within)
+
+
+if __name__ == "__main__":
+    show(figures(), "The app in a browser")

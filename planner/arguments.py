@@ -1,0 +1,107 @@
+"""Checks of numbers that several descriptions ask for."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+
+__all__ = ["finite", "number_column", "positive", "positive_numbers", "whole_number"]
+
+_MOST_PEOPLE = 10**12
+
+
+def finite(argument: str, value: object) -> float:
+    """Return a finite number; a boolean is none.
+
+    Raises
+    ------
+    InputError
+        It is anything else.
+    """
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not isfinite(value):  # type: ignore[arg-type]
+        raise InputError(argument, value, "a finite number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def positive(argument: str, value: object) -> float:
+    """Return a finite number above 0.
+
+    Raises
+    ------
+    InputError
+        It is anything else.
+    """
+    number = finite(argument, value)
+    if number <= 0:
+        raise InputError(argument, value, "above 0")
+    return number
+
+
+def whole_number(
+    argument: str, value: object, least: int = 1, most: int = _MOST_PEOPLE, remedy: str = ""
+) -> int:
+    """Return a whole number, of people if nothing else is said: ``least`` to ``most``.
+
+    Raises
+    ------
+    InputError
+        It is anything else; a boolean is no number.
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number <= most:
+            return number
+    raise InputError(argument, value, f"a whole number from {least} to {most}", remedy)
+
+
+def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
+    """Return a copy of one or more finite numbers, which cannot be written to, shape ``(k,)``.
+
+    Raises
+    ------
+    InputError
+        They are anything else.
+
+    Examples
+    --------
+    >>> number_column("edges", [0, float("nan")])
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: edges[1] is nan but must be a finite number.
+    """
+    try:
+        column = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(argument, values, "a list of numbers") from None
+    if column.ndim != 1 or column.size == 0:
+        raise InputError(argument, values, "a list of one or more numbers", "Add some.")
+    for i in np.flatnonzero(~np.isfinite(column))[:1]:
+        raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number")
+    column.setflags(write=False)
+    return column
+
+
+def positive_numbers(argument: str, values: ArrayLike, most: float) -> NDArray[np.float64]:
+    """Return one or more numbers above 0 and at most ``most``, shape ``(k,)``.
+
+    Raises
+    ------
+    InputError
+        They are anything else.
+
+    Examples
+    --------
+    >>> positive_numbers("epsilons", [1, 60], most=50)
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: epsilons[1] is 60.0 but must be above 0 and at most 50.
+    """
+    column = number_column(argument, np.atleast_1d(np.asarray(values)))
+    for i in np.flatnonzero((column <= 0) | (column > most))[:1]:
+        raise InputError(f"{argument}[{i}]", float(column[i]), f"above 0 and at most {most:.6g}")
+    return column

@@ -1,0 +1,118 @@
+"""A lower bound on the privacy loss from samples alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.mechanisms import inputs
+
+__all__ = ["EmpiricalAudit", "audit_samples"]
+
+_MAX_REPORT = 2**24
+
+
+@dataclass(frozen=True, slots=True)
+class EmpiricalAudit:
+    """A lower bound on the privacy loss, proven from samples.
+
+    Attributes
+    ----------
+    lower_bound:
+        The loss is at least this many nats, with probability ``confidence``.
+    confidence:
+        Probability that the bound holds, over the samples.
+    samples:
+        Reports drawn per input.
+    """
+
+    lower_bound: float
+    confidence: float
+    samples: int
+
+
+def audit_samples(
+    draw: Callable[[int, int, np.random.Generator], NDArray[np.int64]],
+    rng: np.random.Generator,
+    samples: int = 200_000,
+    confidence: float = 0.999999,
+) -> EmpiricalAudit:
+    """Prove a lower bound on a mechanism's loss from samples of it alone.
+
+    Half of the samples choose the event that tells two inputs apart best; the other half
+    bounds its two probabilities by Clopper and Pearson's exact intervals, so choosing
+    cannot flatter. Both orders of the inputs are tried, at half the error rate each.
+
+    Parameters
+    ----------
+    draw:
+        ``draw(which, count, rng)``: ``count`` reports of input 0 or 1, each summed up as
+        an integer of at least 0, e.g. by ``report_index`` or by a few telling bits.
+    rng:
+        For the samples.
+    samples:
+        Reports per input, at least 100.
+    confidence:
+        Probability that the bound holds, at least 0.5, below 1.
+
+    Examples
+    --------
+    >>> from planner import UnaryMechanism
+    >>> mechanism = UnaryMechanism.rappor(2.0, items=3)
+    >>> def draw(which, count, rng):
+    ...     return mechanism.report_index(mechanism.perturb(np.full(count, which), rng))
+    >>> bound = audit_samples(draw, np.random.default_rng(1)).lower_bound
+    >>> 1.8 < bound < 2.0
+    True
+    """
+    inputs.generator(rng)
+    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 100:
+        raise InputError("samples", samples, "a whole number of at least 100")
+    if not 0.5 <= confidence < 1:
+        raise InputError("confidence", confidence, "a probability of at least 0.5, below 1")
+    half = samples // 2
+    choose = _histograms([draw(which, half, rng) for which in (0, 1)])
+    prove = _histograms([draw(which, samples - half, rng) for which in (0, 1)], choose.shape[1])
+    best = 0.0
+    for one, other in ((0, 1), (1, 0)):
+        event = _best_event(choose[one], choose[other], half)
+        hits = [int(prove[which, event].sum()) for which in (one, other)]
+        best = max(best, _log_ratio_bound(hits[0], hits[1], samples - half, (1 - confidence) / 2))
+    return EmpiricalAudit(best, confidence, samples)
+
+
+def _histograms(reports: Sequence[NDArray[Any]], least: int = 1) -> NDArray[np.int64]:
+    checked = [np.asarray(one) for one in reports]
+    for one in checked:
+        if one.dtype.kind not in "iu" or one.ndim != 1 or one.size == 0 or one.min() < 0:
+            raise InputError("reports", one.dtype, "one whole number of at least 0 per report")
+    size = max(least, *(int(one.max()) + 1 for one in checked))
+    if size > _MAX_REPORT:
+        remedy = "Sum reports up more coarsely."
+        raise InputError("largest report", size - 1, f"below {_MAX_REPORT}", remedy)
+    return np.array([np.bincount(one.astype(np.int64), minlength=size) for one in checked])
+
+
+def _best_event(one: NDArray[np.int64], other: NDArray[np.int64], draws: int) -> NDArray[np.int64]:
+    """Outcomes, from the most telling on, as many as make the provable bound largest."""
+    order = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
+    ones, others = np.cumsum(one[order]), np.cumsum(other[order])
+    steps = np.unique(np.linspace(1, order.size, min(order.size, 200)).astype(int))
+    bounds = [_log_ratio_bound(int(ones[k - 1]), int(others[k - 1]), draws, 1e-3) for k in steps]
+    return order[: steps[int(np.argmax(bounds))]]
+
+
+def _log_ratio_bound(ones: int, others: int, draws: int, error: float) -> float:
+    """Lower bound of ``ln(p/q)``: Clopper-Pearson, ``error / 2`` for each of the two."""
+    from scipy.stats import beta
+
+    if ones == 0:
+        return 0.0
+    low = float(beta.ppf(error / 2, ones, draws - ones + 1))
+    high = 1.0 if others == draws else float(beta.isf(error / 2, others + 1, draws - others))
+    return max(0.0, float(np.log(low / high)))

@@ -1,0 +1,56 @@
+"""What all charts have in common: colours told apart by colour-blind readers, margins, legend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = [
+    "BLUE",
+    "CYCLE",
+    "DASHES",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PURPLE",
+    "RED",
+    "SKY",
+    "curves",
+    "figure",
+]
+
+# Okabe and Ito's palette.
+BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
+RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
+CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
+
+
+def figure(*traces: object, **layout: Any) -> Figure:
+    """A figure of these traces, its legend above; ``layout`` adds to the common layout."""
+    from plotly.graph_objects import Figure
+
+    made = Figure(list(traces))
+    made.update_layout(
+        height=370,
+        margin={"l": 8, "r": 8, "t": 56, "b": 40},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
+    )
+    made.update_xaxes(automargin=True)
+    made.update_yaxes(automargin=True)
+    return made.update_layout(**layout)
+
+
+def curves(x: ArrayLike, lines: Iterable[tuple[str, ArrayLike, str, str]]) -> list[object]:
+    """A trace over ``x`` for each name, values, colour and dash; gaps where a value is NaN."""
+    from plotly.graph_objects import Scatter
+
+    return [
+        Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "dash": dash})
+        for name, y, colour, dash in lines
+    ]

@@ -1,0 +1,79 @@
+"""How commands write: text, JSON, numbers, and progress that leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, ProgressColumn
+from rich.table import Table
+
+__all__ = ["lowered", "more", "number", "print_json", "progress", "raised", "table", "terminal"]
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """A console that prints names as they are: "[b]" and ":smile:" are no commands to it."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def progress(*columns: str | ProgressColumn) -> Progress:
+    """A bar on standard error while it is a terminal; nothing where it is a file or a pipe."""
+    console = terminal(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def table(title: str, texts: Sequence[str], numbers: Sequence[str]) -> Table:
+    """An empty table with columns of text, then columns of numbers."""
+    view = Table(title=title, title_justify="left")
+    for heading in texts:
+        view.add_column(heading)
+    for heading in numbers:
+        view.add_column(heading, justify="right")
+    return view
+
+
+def print_json(document: object) -> None:
+    """Print a document; NaN and infinities are errors, as they are not JSON."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def more(console: Console, size: int, most: int, what: str) -> None:
+    """Say how many lines were left out after the first ``most``, if any."""
+    if size > most:
+        console.print(f"... and {size - most:,} more {what}.")
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many significant digits, whole ones all shown below 10^9.
+
+    Examples
+    --------
+    >>> number(0.0123456), number(12345.6), number(float("nan")), number(None)
+    ('0.01235', '12,346', 'undefined', '')
+    """
+    if value is None:
+        return ""
+    if not math.isfinite(value):
+        return "undefined"
+    if 10**digits <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}"
+
+
+def raised(value: float, digits: int) -> str:
+    """A number rounded up to so many decimals: a budget spent, never shown better than it is.
+
+    Examples
+    --------
+    >>> raised(1.2341, 3), lowered(1.2349, 3)
+    ('1.235', '1.234')
+    """
+    return f"{math.ceil(value * 10**digits) / 10**digits:.{digits}f}"
+
+
+def lowered(value: float, digits: int) -> str:
+    """A number rounded down to so many decimals."""
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"

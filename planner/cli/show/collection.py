@@ -1,0 +1,75 @@
+"""What a collection of report files has given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+
+from planner.cli.output import more, table
+from planner.deployment.collector import Collection
+from planner.deployment.counting.poisoning import ALPHA
+
+__all__ = ["collection_document", "show_estimates", "show_files"]
+
+_MOST_ROWS = 20
+_MOST_FILES = 20
+
+
+def show_files(console: Console, collection: Collection) -> None:
+    """Print what was counted, what was left out, and what looks poisoned."""
+    reports = sum(one.users for one in collection.counted)
+    files = len(collection.counted)
+    console.print(f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted")
+    if collection.resumed:
+        console.print(f"{collection.resumed:,} of the files had been counted before.")
+    for path, reason in collection.quarantined[:_MOST_FILES]:
+        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True)
+    more(console, len(collection.quarantined), _MOST_FILES, "files left out (see --json)")
+    for one in collection.suspicious[:_MOST_FILES]:
+        for sign in one.signs:
+            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True)
+    more(console, len(collection.suspicious), _MOST_FILES, "suspicious files (see --json)")
+    if collection.suspicious:
+        console.print(
+            f"Suspicious files are counted. Honest reports, whatever the answers, look so with "
+            f"probability {ALPHA:g} at most per file and question."
+        )
+
+
+def show_estimates(console: Console, estimates: Any, confidence: float) -> None:
+    """Print the largest estimates of a table as ``estimates_table`` makes it."""
+    headings = ("estimate", "std. error", f"{confidence:.0%} interval", "processed")
+    view = table("Estimates, largest first", ("question", "answer"), headings)
+    rows = estimates.to_pylist()
+    rows.sort(key=lambda row: (row["question"], -(row["estimate"] or 0)))
+    for row in rows[:_MOST_ROWS]:
+        interval = f"{_number(row['lower'])} to {_number(row['upper'])}"
+        cells = [_number(row[key]) for key in ("estimate", "standard_error")]
+        view.add_row(row["question"], row["answer"], *cells, interval, _number(row["processed"]))
+    console.print(view)
+    more(console, len(rows), _MOST_ROWS, "estimates (see --json or --out)")
+    for remark in sorted({row["remark"] for row in rows if row["remark"]}):
+        console.print(remark[0].upper() + remark[1:])
+    console.print("Intervals cover the randomness of the reports, not of who was asked.")
+
+
+def collection_document(collection: Collection, estimates: Any) -> dict[str, Any]:
+    """Everything of a collection, JSON-ready."""
+    return {
+        "files": len(collection.counted),
+        "files_counted_before": collection.resumed,
+        "reports": sum(one.users for one in collection.counted),
+        "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
+        "poisoning_signs": [
+            {"file": str(one.path), "signs": list(one.signs)} for one in collection.suspicious
+        ],
+        "false_alarm_rate_per_file_and_question": ALPHA,
+        "estimates": estimates.to_pylist(),
+    }
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.1f}" if abs(value) >= 100 else f"{value:,.4g}"

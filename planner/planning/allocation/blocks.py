@@ -1,0 +1,207 @@
+"""One question as a block of a joint budget allocation: its error at any share of its budget.
+
+With share ``g`` of its budgets a question's smallest error per user is
+
+    scale * V(g) + offset
+
+with ``V`` convex and decreasing: for choices the optimum of opt0 under
+``s_i + w_j <= g r_ij``; for a mean ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``.
+Every evaluation comes with a tangent ``V(h) >= constant - slope * h`` for all shares
+``h``, proven like a certificate, from which allocations are proven.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner import logodds
+from planner.errors import InputError
+from planner.objective import Objective
+from planner.planning.budgets import scaled
+from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.solvers import solve
+from planner.solvers.certificate import Proof, prove
+from planner.solvers.models import model_named
+from planner.solvers.program import Program
+from planner.solvers.reduced import solve_reduced
+from planner.table import UnaryTable
+
+__all__ = ["AtShare", "Block", "ChoiceBlock", "MeanBlock", "error_of_sample"]
+
+Array = NDArray[np.float64]
+
+
+class AtShare(NamedTuple):
+    """A block's error per user at one share, a proven tangent of it, and its table if any.
+
+    For all shares ``h``: ``error(h) >= constant - slope * h``.
+    """
+
+    error: float
+    constant: float
+    slope: float
+    table: UnaryTable | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceBlock:
+    """A question about one answer out of several, or a set of them.
+
+    Parameters
+    ----------
+    name:
+        The question.
+    policy:
+        Its levels with the budgets that people tolerate for the whole survey.
+    weight:
+        Importance of its error in a sum, above 0.
+    objective:
+        What its error is; the worst-case total by default.
+    scale, offset:
+        The error is ``scale * V + offset``; for item sets with padding length ``l`` the scale
+        is ``l^2``.
+    fixed:
+        The part of the offset that does not grow when only some of the people are asked: the
+        squared bias of truncated sets.
+    sampling_variance:
+        Largest variance per user of the answers themselves, all items together, for when only
+        some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+    """
+
+    name: str
+    policy: PrivacyPolicy
+    weight: float = 1.0
+    objective: Objective = field(default_factory=Objective)
+    scale: float = 1.0
+    offset: float = 0.0
+    fixed: float = 0.0
+    sampling_variance: float | None = None
+
+    def __post_init__(self) -> None:
+        _check_weight(self.name, self.weight)
+        _check_terms(self.scale, self.offset, self.fixed)
+        if self.sampling_variance is None:
+            object.__setattr__(self, "sampling_variance", 1 - 1 / self.policy.item_counts.sum())
+
+    def error_with(self, table: UnaryTable) -> float:
+        """Error per user with this table, made for the objective."""
+        return self.scale * table.objective_value + self.offset
+
+    def at(self, share: float) -> AtShare:
+        """Error, proven tangent and certified table at ``share``, above 0 and at most 1."""
+        table = solve(scaled(self.policy, share), "opt0", objective=self.objective)
+        program = Program.of(table.policy, self.objective, model_named("opt0"))
+        v, proof = _tangent(program, table)
+        total, branches, slope, own = program.pieces(v)
+        plane = slope + proof.weights * own
+        constant = total + float(proof.weights @ branches) - float(np.sum(plane * v))
+        # The smallest value of the plane over share * P is constant - share * (a support
+        # function of P); the proof bounds it from below, hence the slope from above.
+        fall = max(0.0, (constant - proof.lower_bound) / share)
+        return AtShare(
+            self.error_with(table),
+            self.scale * constant + self.offset,
+            self.scale * fall,
+            table,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MeanBlock:
+    """A question about a mean, answered by one bit with budget ``epsilon``.
+
+    The error per user is ``scale / tanh^2(g eps / 2) + offset``: Harmony and BiSample with
+    everybody answering have scale 1 and offset ``-mean^2``, which is at most 0.
+
+    Parameters
+    ----------
+    name:
+        The question.
+    epsilon:
+        Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
+    weight:
+        Importance of its error in a sum, above 0.
+    scale, offset, fixed:
+        See above and :class:`ChoiceBlock`.
+    sampling_variance:
+        What asking only some of the people adds; 0 as ``1 / tanh^2`` is already the variance for
+        people drawn at random.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> round(MeanBlock("income", 2.0).at(0.5).error, 6)
+    4.682694
+    """
+
+    name: str
+    epsilon: float
+    weight: float = 1.0
+    scale: float = 1.0
+    offset: float = 0.0
+    fixed: float = 0.0
+    sampling_variance: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_weight(self.name, self.weight)
+        if not 0 < self.epsilon <= MAX_EPSILON:
+            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
+        _check_terms(self.scale, self.offset, self.fixed)
+
+    def at(self, share: float) -> AtShare:
+        """Error and its tangent at ``share``, above 0 and at most 1."""
+        p = float(logodds.p(np.array(share * self.epsilon)))
+        # In this order the error of a mean at the end of its range does not round to 0.
+        error = self.scale * 4 * p * (1 + p) + (self.scale + self.offset)
+        fall = -self.scale * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
+        return AtShare(error, error + fall * share, fall, None)
+
+
+Block = ChoiceBlock | MeanBlock
+
+
+def error_of_sample(block: Block, error: float, fraction: float) -> float:
+    """Error per person of all if only ``fraction`` of them are asked, from that if all are.
+
+    The perturbation and the sampling grow as ``1 / fraction``; a bias does not. An upper bound.
+    """
+    sampled = float(block.sampling_variance or 0.0)
+    return (error - block.fixed + sampled) / fraction + block.fixed - sampled
+
+
+def _tangent(program: Program, table: UnaryTable) -> tuple[Array, Proof]:
+    """A point next to the optimum and the proof from the tangent planes there.
+
+    The reduction has its own proof, in O(t); its bound is at most that of the linear program
+    over the same planes, so slopes that follow from it err to the safe side.
+    """
+    if program.policy.rule_name != "matrix":
+        return solve_reduced(program)
+    v = np.array(logodds.to_log_odds(table.a, table.b))
+    return v, prove(program, v)
+
+
+def _check_weight(name: str, weight: float) -> None:
+    if not (isfinite(weight) and weight > 0):
+        remedy = "Leave a question that does not matter out of the survey."
+        raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
+
+
+def _check_terms(scale: float, offset: float, fixed: float) -> None:
+    if not (0 < scale < float("inf") and isfinite(offset) and 0 <= fixed < float("inf")):
+        allowed = "finite, the first above 0 and the last not negative"
+        raise InputError("scale, offset, fixed", (scale, offset, fixed), allowed)

@@ -1,0 +1,79 @@
+"""What is predicted of a numeric question: its errors over budgets, and under correlation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.frames import Framed
+from planner.planning.answer_rate.best_budget import BestBudget
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["AnswerRateCurve", "ForcedAnswerCurve", "Sensitivity"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateCurve(Framed):
+    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
+
+    Attributes
+    ----------
+    epsilon:
+        Budgets in nats.
+    answer_rate:
+        Share of people who answer.
+    mean_bias:
+        Mean of those who answer minus the population's, in the question's unit; 0
+        without correlation.
+    mean_rmse:
+        Root mean squared error of the estimated mean against the population's, in the
+        question's unit; ``inf`` where nobody answers.
+    missing_rate_rmse:
+        Root mean squared error of the estimated missing rate.
+    reliable:
+        The answer rate is at least five standard errors above 0, so that a ratio of
+        estimates behaves as its first-order variance says.
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    mean_bias: Array
+    mean_rmse: Array
+    missing_rate_rmse: Array
+    reliable: NDArray[np.bool_]
+
+    @property
+    def summary(self) -> str:
+        """Which budgets the rows are for."""
+        return f"BiSample-MD at {self.epsilon.size} budgets."
+
+    def to_frame(self) -> DataFrame:
+        """One row a budget, a column an attribute."""
+        from pandas import DataFrame
+
+        names = ("epsilon", "answer_rate", "mean_bias", "mean_rmse", "missing_rate_rmse")
+        return DataFrame({name: getattr(self, name) for name in (*names, "reliable")})
+
+
+class ForcedAnswerCurve(NamedTuple):
+    """Predictions for a mechanism that forces an answer, in the question's unit, ``(k,)``."""
+
+    epsilon: Array
+    bias: Array
+    rmse: Array
+
+
+class Sensitivity(NamedTuple):
+    """What a correlation between value and preference would do."""
+
+    correlation: float
+    bias: float  # of the mean at the budget that is best without correlation
+    rmse: float  # at that budget
+    best: BestBudget  # if the correlation were known

@@ -1,0 +1,1 @@
+"""A whole survey: its questions planned together, compared, and put into sentences."""

@@ -1,0 +1,91 @@
+"""Questions of a survey as blocks of a joint allocation."""
+
+from __future__ import annotations
+
+from planner.errors import InputError
+from planner.mechanisms.bisample_variance import first_order
+from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
+from planner.planning.answer_rate.plan import model_of
+from planner.planning.pilot import set_model_of
+from planner.planning.whole_survey.left_open import answer_rate, budget_of, padding_of
+from planner.survey import Numeric, Question
+
+__all__ = ["block_of", "choice_block", "mean_block", "target_error"]
+
+
+def block_of(question: Question, users: int) -> Block:
+    """The question, asked of ``users`` people, as a block.
+
+    A numeric question has a budget, an item-set question a padding length: see
+    :mod:`planner.planning.whole_survey.left_open`.
+
+    Raises
+    ------
+    InputError
+        One of these is missing, or nobody answers at the budget.
+    """
+    if question.numeric is not None:
+        return mean_block(question, question.numeric, users)
+    return choice_block(question, users)
+
+
+def choice_block(question: Question, users: int) -> ChoiceBlock:
+    """The same for a question with levels."""
+    policy, weight, objective = question.policy, question.weight, question.objective
+    largest = max(objective.weights or (1.0,))
+    if question.kind == "categorical":
+        sampled = largest * float(1 - 1 / policy.item_counts.sum())
+        return ChoiceBlock(question.name, policy, weight, objective, sampling_variance=sampled)
+    _, length, objective = padding_of(question, users)
+    sets = set_model_of(question)
+    if sets is None:
+        # Sets of at most l items: noise l^2, and at most l items of signal l (signal + 1) - 1.
+        offset, fixed, mean_size = float(length * (length - 1)), 0.0, float(length)
+    else:
+        at = sets.moments(length, policy.item_counts)
+        fixed = (users - 1) * at.lost2 + at.spread2
+        offset = length**2 * (float(at.once.sum()) - at.twice) + fixed
+        mean_size = sets.mean_size
+    return ChoiceBlock(
+        question.name,
+        policy,
+        weight,
+        objective,
+        scale=length**2,
+        offset=largest * offset,
+        fixed=fixed,
+        sampling_variance=largest * mean_size,  # sum f (1 - f) is at most sum f
+    )
+
+
+def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
+    """The same for a numeric question, ``about`` this.
+
+    With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate.
+    """
+    epsilon, rate = budget_of(question), answer_rate(question)
+    model = model_of(about, users)
+    mean = model.unit_mean
+    if rate is None:
+        return MeanBlock(question.name, epsilon, question.weight, 1.0, -(mean**2))
+    bias = float(model.curve([epsilon]).mean_bias[0]) / model.domain.radius
+    # The variance is affine in 1/theta^2: two values give both terms.
+    full, half = (float(first_order(t, rate, mean + bias, 1).mean) for t in (1.0, 0.5))
+    scale, fixed = (half - full) / 3, users * bias**2
+    return MeanBlock(question.name, epsilon, question.weight, scale, full - scale + fixed, fixed)
+
+
+def target_error(question: Question, users: int) -> float:
+    """The question's total error target as an error per user, for the minimax.
+
+    Choices and sets: ``users * share^2``. Means: the same on [-1, 1].
+
+    Raises
+    ------
+    InputError
+        It has none.
+    """
+    for target in question.targets:
+        if target.kind == "error" and target.level is None:
+            return users * target.value**2
+    raise InputError(f"targets of question {question.name!r}", None, "an error without a level")

@@ -1,0 +1,88 @@
+"""What answers tolerate, have left and spend: the budgets of a survey's questions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from planner.errors import InputError
+from planner.planning.budgets import scaled
+from planner.planning.ledger import Ledger
+from planner.planning.whole_survey.left_open import budget_of
+from planner.policy import PrivacyPolicy
+from planner.survey import Question
+
+__all__ = ["Spending", "at_share", "spending_of", "with_budget_left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What an answer of one level of one question tolerates in all, and spends here, in nats.
+
+    ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
+    budget for all and no level: then ``level`` is the question's name.
+    """
+
+    question: str
+    level: str
+    tolerated: float
+    left: float
+    spent: float
+
+
+def with_budget_left(question: Question, ledger: Ledger) -> Question:
+    """The question with what the ledger has left of its budgets.
+
+    Raises
+    ------
+    InputError
+        It cannot be planned in a whole survey, has no budget, or nothing is left of it.
+    """
+    if question.kind == "sampled-choice":
+        remedy = "Plan it with: ldp-planner sampling SURVEY.toml"
+        allowed = "categorical, item-set or numeric"
+        raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
+    about = question.numeric
+    if about is None:
+        return _with_policy(question, ledger.left(question.policy))
+    one = ledger.left(PrivacyPolicy([budget_of(question)], [1], names=[question.name]))
+    return replace(question, numeric=replace(about, epsilon=float(one.epsilons[0])))
+
+
+def at_share(question: Question, share: float) -> Question:
+    """A choice or set question with ``share`` of its budgets."""
+    return question if share == 1 else _with_policy(question, scaled(question.policy, share))
+
+
+def spending_of(asked: Question, left: Question, share: float) -> list[Spending]:
+    """What a question's answers spend at ``share`` of what is left, level by level.
+
+    ``asked`` has the budgets tolerated in all, ``left`` those that the ledger has left.
+    """
+    names = (asked.name,) if asked.numeric is not None else asked.policy.names
+    return [
+        Spending(asked.name, name, tolerated, rest, share * rest)
+        for name, tolerated, rest in zip(names, _largest(asked), _largest(left), strict=True)
+    ]
+
+
+def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
+    levels = tuple(
+        replace(level, epsilon=float(epsilon))
+        for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
+    )
+    rule = policy.rule
+    matrix = rule if isinstance(rule, str) else tuple(tuple(row) for row in rule.tolist())
+    return replace(question, levels=levels, rule=matrix)
+
+
+def _largest(question: Question) -> list[float]:
+    """The most that any pair of a level's answers may spend."""
+    if question.numeric is not None:
+        return [budget_of(question)]
+    policy = question.policy
+    if isinstance(policy.rule, str):
+        return policy.epsilons.tolist()
+    pairs = np.where(np.isinf(policy.rule), 0.0, policy.rule)
+    return np.max(pairs, axis=1).tolist()

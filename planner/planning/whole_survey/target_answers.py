@@ -1,0 +1,162 @@
+"""What becomes of a question's targets in a plan: met or not, and what would meet them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import atanh, ceil, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.planning.allocation.blocks import MeanBlock, error_of_sample
+from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.targets import achieved, users_needed
+from planner.policy import MAX_EPSILON
+from planner.survey import Question
+from planner.table import UnaryTable
+from planner.target import Target
+
+__all__ = ["TargetAnswer", "answer_choice_targets", "answer_mean_targets", "answer_set_targets"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAnswer:
+    """One target: what the plan reaches, and what would reach it.
+
+    Attributes
+    ----------
+    target:
+        The requirement.
+    reached:
+        What the plan gives, in the target's unit.
+    budgets:
+        The smallest budgets that would be enough for these users, or why there are none.
+    users:
+        How many people the whole survey would have to ask with the budgets as they are; None if
+        no number is enough, because a bias is larger than the target.
+    of_mean:
+        Whether it is about a mean, so that shares are of half the range.
+    """
+
+    target: Target
+    reached: float
+    budgets: str
+    users: int | None
+    of_mean: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether what is reached is enough."""
+        return self.reached <= self.target.value
+
+    @property
+    def wanted(self) -> str:
+        """The requirement in words."""
+        if self.of_mean:
+            return f"error of the mean at most {100 * self.target.value:.4g} % of half the range"
+        return self.target.text
+
+
+def answer_choice_targets(
+    targets: Sequence[Target], table: UnaryTable, users: int, fraction: float
+) -> tuple[TargetAnswer, ...]:
+    """Answers for a choice question that ``fraction`` of the survey's ``users`` are asked."""
+    # What asking only some of the people adds to the total error per user of the survey.
+    unasked = float(1 - 1 / table.policy.item_counts.sum()) * (1 / fraction - 1)
+    found = []
+    for target in targets:
+        aside = unasked if target.kind == "error" and target.level is None else 0.0
+        reached = sqrt(achieved(table, fraction * users, target) ** 2 + aside / users)
+        needed = users_needed(table, target).exact / fraction + aside / target.value**2
+        budgets = _choice_budgets(table, target, fraction * users, aside / users)
+        found.append(TargetAnswer(target, reached, budgets, ceil(needed * (1 - 1e-12))))
+    return tuple(found)
+
+
+def answer_set_targets(
+    targets: Sequence[Target], errors: Array, biases: Array, users: int
+) -> tuple[TargetAnswer, ...]:
+    """Answers for item sets.
+
+    Parameters
+    ----------
+    targets:
+        About the total error.
+    errors, biases:
+        Error per user of the survey, and the part of it that more people do not lower, at each
+        padding length that may be chosen, shape ``(k,)`` each; the plan's comes first.
+    users:
+        Of the survey.
+
+    Raises
+    ------
+    InputError
+        A target is not about the total error.
+    """
+    budgets = "Not searched for item sets: the padding length changes with the budgets."
+    for target in targets:
+        if target.kind != "error" or target.level is not None:
+            remedy = "For item sets give the total error alone."
+            raise InputError("target", target.text, "a total error", remedy)
+    return tuple(
+        TargetAnswer(t, sqrt(errors[0] / users), budgets, _people(t, errors, biases, users))
+        for t in targets
+    )
+
+
+def answer_mean_targets(
+    question: Question, block: MeanBlock, error: float, users: int, fraction: float
+) -> tuple[TargetAnswer, ...]:
+    """Answers for a mean; errors are shares of half the range.
+
+    Raises
+    ------
+    InputError
+        A target is about items.
+    """
+    found = []
+    for target in question.targets:
+        if target.kind != "error":
+            remedy = "A mean has an error and no items to detect."
+            raise InputError(f"target of question {question.name!r}", "detect", "error", remedy)
+        budgets = _mean_budget(block, target, users, fraction)
+        people = _people(target, np.array([error]), np.array([block.fixed]), users)
+        found.append(TargetAnswer(target, sqrt(error / users), budgets, people, of_mean=True))
+    return tuple(found)
+
+
+def _people(target: Target, errors: Array, biases: Array, users: int) -> int | None:
+    """The fewest people for whom ``(error - bias) / people + bias / users`` is small enough."""
+    room = target.value**2 - biases / users
+    enough = room > 0
+    if not enough.any():
+        return None
+    needed = (errors - biases)[enough] / room[enough]
+    return ceil(float(needed.min()) * (1 - 1e-12))
+
+
+def _choice_budgets(table: UnaryTable, target: Target, people: float, aside: float) -> str:
+    """``aside`` is the part of the error, squared, that no budget lowers."""
+    room = target.value**2 - aside
+    if room <= 0:
+        left = f"{100 * sqrt(aside):.4g} %"
+        return f"Impossible, because asking only some of the people leaves an error of {left}."
+    aim = replace(target, error=sqrt(room)) if aside else target
+    return smallest_budgets(table.policy, max(1, round(people)), aim, table.model).reason
+
+
+def _mean_budget(block: MeanBlock, target: Target, users: int, fraction: float) -> str:
+    """``scale / tanh^2(eps/2) + offset``, of the sample, ``= users * target^2``, solved for eps."""
+    noise = block.offset - block.fixed
+    room = fraction * (users * target.value**2 - block.fixed) - noise
+    ratio = block.scale / room if room > 0 else 2.0
+    epsilon = 2 * atanh(sqrt(ratio)) if ratio < 1 else float("inf")
+    if epsilon > MAX_EPSILON:
+        least = error_of_sample(block, max(0.0, block.scale + block.offset), fraction)
+        floor = f"{100 * sqrt(least / users):.4g} %"
+        return f"Impossible, because even without any noise the error is {floor}."
+    return f"The smallest budget that meets the target: {epsilon:.4g}."

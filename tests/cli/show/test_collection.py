@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pyarrow as pa
+
+from planner.cli.show.collection import show_estimates, show_files
+from planner.deployment.collector import Collection
+from planner.deployment.counting.checkpoint import CountedFile
+from tests.cli.running import printed
+
+
+def counted(number, *signs):
+    return CountedFile(Path(f"{number}.parquet"), (1, 1), str(number), 1000, signs)
+
+
+def test_what_was_counted_before_left_out_and_suspicious():
+    files = (counted(1), counted(2, "'HIV' has 900 of 1,000"))
+    page = printed(show_files, Collection({}, files, ((Path("3.parquet"), "is empty"),), 1))
+    assert page.startswith("2,000 reports in 2 files counted\n")
+    assert "1 of the files had been counted before." in page
+    assert "LEFT OUT 3.parquet: is empty\n" in page
+    assert "SUSPICIOUS 2.parquet: 'HIV' has 900 of 1,000\n" in page
+    assert "Suspicious files are counted." in page
+    assert "probability 1e-06 at most" in " ".join(page.split())
+
+
+def test_nothing_to_remark():
+    page = printed(show_files, Collection({}, (counted(1),), (), 0))
+    assert page == "1,000 reports in 1 file counted\n"
+
+
+def test_long_lists_end_where_they_are_cut():
+    refused = tuple((Path(f"{i}.parquet"), "is empty") for i in range(25))
+    files = tuple(counted(i, "odd") for i in range(30))
+    page = printed(show_files, Collection({}, files, refused, 0))
+    assert page.count("LEFT OUT") == page.count("SUSPICIOUS") == 20
+    assert "... and 5 more files left out (see --json)." in page
+    assert "... and 10 more suspicious files (see --json)." in page
+
+
+def estimates(count, **changes):
+    row = {
+        "question": "q", "answer": "a", "estimate": 12.345, "standard_error": 123.45,
+        "lower": -1.5, "upper": 30.0, "processed": 12.0, "remark": "",
+    }  # fmt: skip
+    return pa.Table.from_pylist([row | {"answer": f"a{i}"} | changes for i in range(count)])
+
+
+def test_estimates_the_largest_first_and_how_many_more():
+    rows = estimates(25).to_pylist()
+    rows[7]["estimate"] = 100_000.0
+    page = printed(show_estimates, pa.Table.from_pylist(rows), 0.9)
+    first = next(line for line in page.splitlines() if " q " in line)
+    assert "a7" in first
+    assert "100,000.0" in first
+    assert "12.35" in page  # four digits
+    assert "123.5" in page
+    assert "90% interval" in page
+    assert "... and 5 more estimates (see --json or --out)." in page
+
+
+def test_what_has_no_value_is_left_empty_and_remarked():
+    table = estimates(1, estimate=None, standard_error=None, processed=None, remark="nobody did")
+    page = printed(show_estimates, table, 0.95)
+    assert "None" not in page
+    assert "\nNobody did\n" in page

@@ -1,0 +1,117 @@
+"""The deployment commands on a small collection; real ones are in tests/deployment."""
+
+import json
+import sys
+
+import pytest
+
+from planner.cli import main
+from planner.errors import InputError
+from tests.cli.running import invoke, run, shown
+from tests.surveys import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Parameters, a thousand answers, and their reports."""
+    folder = tmp_path_factory.mktemp("collection")
+    shown("plan", EXAMPLES / "health.toml", "--out", folder / "params.json")
+    (folder / "answers.csv").write_text("diagnosis\n" + "HIV\nanemia\n" * 500)
+    shown(*perturbing(folder))
+    return folder
+
+
+def perturbing(folder, *words):
+    data, out = folder / "answers.csv", folder / "reports.parquet"
+    return "perturb", folder / "params.json", "--data", data, "--out", out, *words
+
+
+def test_perturb_says_what_it_wrote(place):
+    assert shown(*perturbing(place)) == f"1,000 reports written to {place}/reports.parquet\n"
+    document = json.loads(shown(*perturbing(place, "--json")))
+    assert document == {"written": {f"{place}/reports.parquet": 1000}}
+
+
+def test_estimates_on_the_screen_and_for_machines(place):
+    words = ("aggregate", place / "params.json", place / "reports.parquet")
+    page = shown(*words)
+    assert page.startswith("1,000 reports in 1 file counted\n")
+    assert "Estimates, largest first" in page
+    assert "written to" not in page
+    document = json.loads(shown(*words, "--json"))
+    assert document["reports"] == 1000
+    answers = {row["answer"] for row in document["estimates"]}
+    assert answers == {"HIV", "anemia", "headache", "stomachache", "toothache"}
+
+
+def test_every_engine_counts_the_same(place):
+    words = ("aggregate", place / "params.json", place / "reports.parquet", "--json")
+    assert shown(*words, "--engine", "isolated") == shown(*words, "--engine", "local")
+
+
+def test_written_estimates_are_announced(place):
+    out = place / "estimates.csv"
+    page = shown("aggregate", place / "params.json", place / "reports.parquet", "--out", out)
+    assert page.endswith(f"All 5 estimates written to {out}\n")
+    assert out.read_text().count("\n") == 6
+
+
+def test_engines_are_checked_before_anything_is_read(place):
+    words = ("aggregate", place / "params.json", place / "reports.parquet", "--engine")
+    for more, reason in (
+        (["spark"], "engine is 'spark' but must be local, isolated or dask."),
+        (["dask"], "scheduler is '' but must be given with --engine dask. tcp://HOST:8786"),
+    ):
+        with pytest.raises(InputError) as caught:
+            shown(*words, *more)
+        assert str(caught.value) == reason
+
+
+def test_vectors_go_to_the_screen_or_to_a_file(place):
+    printed = shown("vectors", place / "params.json")
+    assert shown("vectors", place / "params.json", "--out", place / "vectors.json") == ""
+    assert (place / "vectors.json").read_text() == printed
+    assert shown("vectors", place / "params.json", "--json") == printed
+
+
+def test_pipes_and_files_get_no_progress(place):
+    done = run("aggregate", place / "params.json", place / "reports.parquet")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("aggregate", place / "params.json", place / "nothing")
+    assert done.stdout == ""
+    assert done.stderr.startswith("ldp-planner: ")  # no empty line before it
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["verify", "none.json"], 1, "ldp-planner: none.json: cannot be read"),
+        (["verify"], 2, "ldp-planner: Missing argument 'params.json'. Try: ldp-planner verify"),
+        (["verify", "--option"], 2, "ldp-planner: No such option: --option"),
+        (["verify", "--help"], 0, ""),
+        ([], 0, ""),
+    ],
+)
+def test_the_entry_point_ends_with_a_code_and_one_sentence(
+    words, code, sentence, monkeypatch, capsys
+):
+    monkeypatch.setattr(sys, "argv", ["ldp-planner", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code or 0) == code
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(sentence)
+    assert complaint.count("\n") == bool(code)
+
+
+def test_files_left_out_have_an_exit_code_of_their_own(place, monkeypatch, capsys):
+    (place / "broken.parquet").write_bytes(b"")
+    words = [str(place / name) for name in ("params.json", "reports.parquet", "broken.parquet")]
+    result = invoke("aggregate", *words)
+    assert result.exit_code == 3
+    assert "LEFT OUT" in result.stdout
+    monkeypatch.setattr(sys, "argv", ["ldp-planner", "aggregate", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 3
+    assert "LEFT OUT" in capsys.readouterr().out

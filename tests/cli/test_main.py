@@ -1,0 +1,226 @@
+import json
+
+import pytest
+import typer
+
+from planner import FileError, VerificationError, load_survey, solve
+from planner.cli import app, main
+from planner.deployment.document.canonical import content_hash
+from planner.deployment.parameters import Parameters, read_parameters
+from tests.cli.running import invoke, run
+from tests.surveys import EXAMPLES, GOOD
+
+COMMANDS = sorted(typer.main.get_command(app).commands)
+
+
+@pytest.fixture
+def survey(tmp_path):
+    path = tmp_path / "survey.toml"
+    path.write_text(GOOD)
+    return path
+
+
+@pytest.fixture
+def params(survey, tmp_path):
+    path = tmp_path / "params.json"
+    assert invoke("plan", survey, "--out", path).exit_code == 0
+    return path
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+def test_help(command):
+    result = invoke(*command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("Usage: ")
+    assert "--help" in result.stdout
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "..." not in result.stdout.partition("Commands:")[2]  # no summary is cut
+
+
+def test_nothing_asked_is_a_request_for_help():
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run("--help").stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.stdout
+
+
+def test_every_command_has_json_and_a_summary():
+    for name, command in typer.main.get_command(app).commands.items():
+        assert command.help, name
+        machine = any("--json" in option.opts for option in command.params)
+        assert machine == (name != "app"), name  # which opens a page
+
+
+def test_plan_says_what_an_analyst_needs(survey):
+    result = invoke("plan", survey)
+    assert result.exit_code == 0
+    text = " ".join(result.stdout.split())
+    for part in (
+        "health: 100,000 users",
+        "severe",
+        "std. error",
+        "RAPPOR, smallest budget",
+        "OUE, smallest budget",
+        "IDUE opt1",
+        "IDUE opt2",
+        "the plan",
+        "Certificate: no opt0 table",
+        "Saturation:",
+        "Relaxing 'severe' by 0.1 lowers the total error by",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("model", ["opt0", "opt1", "opt2"])
+def test_plan_for_machines(model, survey, tmp_path):
+    out = tmp_path / "params.json"
+    result = invoke("plan", survey, "--model", model, "--json", "--out", out)
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    parameters = Parameters.model_validate(document["parameters"])
+    assert parameters == read_parameters(out)
+    parameters.verify()
+    assert parameters.questions[0].model == model
+    (question,) = document["questions"]
+    assert sorted(question["worst_case_mse"]) == ["opt0", "opt1", "opt2", "oue", "rappor"]
+    table = solve(load_survey(survey).questions[0].policy, model)
+    assert question["worst_case_mse"][model] == pytest.approx(table.worst_case_mse)
+    assert question["shadow_prices"] == pytest.approx(table.shadow_prices.tolist())
+    assert question["standard_errors"] == pytest.approx(table.standard_errors(100_000).tolist())
+
+
+def test_relaxations_are_what_planning_again_gives(survey, tmp_path):
+    (question,) = json.loads(invoke("plan", survey, "--json").stdout)["questions"]
+    first = question["relaxations"][0]
+    assert first["level"] == "severe"
+    richer = tmp_path / "richer.toml"
+    richer.write_text(GOOD.replace('"ln 4"', f"{1.3862943611198906 + first['amount']!r}"))
+    (again,) = json.loads(invoke("plan", richer, "--json").stdout)["questions"]
+    saving = 1 - again["worst_case_mse"]["opt0"] / question["worst_case_mse"]["opt0"]
+    assert first["saving"] == pytest.approx(saving, rel=1e-6)
+    assert question["relaxations"] == sorted(
+        question["relaxations"], key=lambda relaxation: -relaxation["saving"]
+    )
+
+
+def test_a_matrix_rule_from_file_to_verified_parameters(survey, tmp_path):
+    survey.write_text(GOOD.replace('"min"', "[[inf, 1.0], [1.0, 2.0]]"))
+    out = tmp_path / "out.json"
+    assert invoke("plan", survey, "--out", out).exit_code == 0
+    result = invoke("verify", out, "--json")
+    pairs = json.loads(result.stdout)["questions"][0]["pairs"]
+    assert [pair["demanded"] for pair in pairs] == [None, 1.0, 2.0]
+    assert "none" in invoke("verify", out).stdout
+
+
+def test_verify_lists_every_pair(params):
+    result = invoke("verify", params)
+    assert result.exit_code == 0
+    assert "Every pair keeps its promised budget, proven in exact integer arithmetic." in " ".join(
+        result.stdout.split()
+    )
+    document = json.loads(invoke("verify", params, "--json").stdout)
+    assert document["verified"] is True
+    pairs = document["questions"][0]["pairs"]
+    names = [(pair["level"], pair["against"]) for pair in pairs]
+    assert names == [("severe", "severe"), ("severe", "common"), ("common", "common")]
+    assert all(pair["realised"] <= pair["demanded"] for pair in pairs)
+
+
+def test_verify_fails_on_the_first_violation(params):
+    text = params.read_text()
+    a = read_parameters(params).questions[0].levels[0].a
+    altered = json.loads(text.replace(str(a), str(a + 1000)))
+    params.write_text(json.dumps(altered | {"hash": content_hash(altered)}))
+    result = invoke("verify", params)
+    assert result.exit_code != 0
+    assert isinstance(result.exception, VerificationError)
+    assert result.stdout == ""
+    assert isinstance(invoke("verify", params, "--json").exception, VerificationError)
+
+
+def test_an_existing_file_is_replaced(survey, params):
+    before = read_parameters(params)
+    params.write_text("old")
+    assert invoke("plan", survey, "--out", params).exit_code == 0
+    assert read_parameters(params).questions == before.questions
+
+
+def test_places_that_cannot_be_written(survey, tmp_path):
+    result = invoke("plan", survey, "--out", tmp_path / "none" / "params.json")
+    assert isinstance(result.exception, FileError)
+    assert "cannot be written" in str(result.exception)
+    assert result.stdout == ""
+
+
+def test_names_are_no_commands_to_the_terminal(survey, tmp_path):
+    out = tmp_path / "params.json"
+    survey.write_text(
+        GOOD.replace('"severe"', '"[/bold]"').replace('"health"', '"[red]x[/red] :smile:"')
+    )
+    result = invoke("plan", survey, "--out", out)
+    assert result.exit_code == 0, result.exception
+    assert "[red]x[/red] :smile:: 100,000 users" in result.stdout
+    assert "[/bold]" in result.stdout
+    assert "[/bold]" in invoke("verify", out).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("plan", "none.toml"),
+            "ldp-planner: none.toml: cannot be read: No such file or directory",
+        ),
+        (("verify", "none.json"), "ldp-planner: none.json: cannot be read"),
+        (("verify", EXAMPLES / "health.toml"), "health.toml: the file: Invalid JSON"),
+        (("plan", EXAMPLES / "health.toml", "--model", "opt9"), "ldp-planner: model is 'opt9'"),
+        (("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"), "cannot be written"),
+    ],
+)
+def test_an_error_is_one_sentence_without_a_traceback(arguments, message):
+    done = run(*arguments)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1  # for people and for grep: never wrapped
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("plan",), "Missing argument 'SURVEY.toml'. Try: ldp-planner plan --help"),
+        (("plan", "x", "--nope"), "No such option: --nope"),
+        (("plan", "x", "--out"), "Option '--out' requires an argument. Try: ldp-planner --help"),
+        (("simulate", "x", "--data", "y", "--seed", "z"), "Invalid value for '--seed'"),
+        (("nope",), "No such command 'nope'. Try: ldp-planner --help"),
+    ],
+)
+def test_wrong_usage_is_one_sentence_too(arguments, sentence):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"ldp-planner: {sentence}")
+    assert " --help\n" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_stopping_is_no_accident(monkeypatch, capsys):
+    def stop(*_, **__):
+        raise typer.Abort
+
+    monkeypatch.setattr("planner.cli.app", stop)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "ldp-planner: stopped.\n"
+
+
+def test_success_from_a_process(tmp_path):
+    done = run("plan", EXAMPLES / "health.toml", "--out", tmp_path / "params.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run("verify", tmp_path / "params.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout

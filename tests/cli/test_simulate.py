@@ -1,0 +1,85 @@
+import json
+
+import pytest
+
+from planner.errors import InputError
+from tests.cli.running import shown
+
+SURVEY = """
+[survey]
+name = "shop"
+users = 3
+[[question]]
+name = "basket"
+[[question.level]]
+name = "few"
+epsilon = 1.0
+item_count = 1
+[[question.level]]
+name = "many"
+epsilon = 2.0
+item_count = 2
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "survey.toml").write_text(SURVEY)
+    (tmp_path / "basket.dat").write_text("1 2\n3\n2 3\n\n1 2 3\n" * 20)
+    return [str(tmp_path / "survey.toml"), "--data", str(tmp_path / "basket.dat"), "--top", "2"]
+
+
+def test_command_prints_predicted_beside_measured(files):
+    page = shown("simulate", *files)
+    assert "padding length 2" in page
+    assert "idue-opt0-ps" in page
+    assert "Smallest predicted error" in page
+    single = shown("simulate", *files, "--first-item")
+    assert "grr" in single
+    assert "padding" not in single
+
+
+def test_command_prints_json_and_repeats_itself(files):
+    first, again = (
+        shown("simulate", *files, "--json", "--repeats", "2", "--seed", "7") for _ in "12"
+    )
+    assert first == again
+    document = json.loads(first)
+    assert document["users"] == 100
+    assert document["items_per_level"] == {"few": 1, "many": 2}
+    assert [one["name"] for one in document["mechanisms"]][:1] == ["idue-opt0-ps"]
+    other = shown("simulate", *files, "--json", "--repeats", "2", "--seed", "8")
+    assert other != first
+    once = json.loads(shown("simulate", *files, "--json", "--repeats", "1"))
+    assert once["mechanisms"][0]["mse_error"] is None
+
+
+def test_command_refuses_bad_options(files):
+    for bad in (["--repeats", "0"], ["--seed", "-1"], ["--top", "9"], ["--question", "x"]):
+        with pytest.raises(InputError, match=bad[0].strip("-")):
+            shown("simulate", *files, *bad)
+
+
+def test_judged_by_ten_items_or_by_all_that_occur(files):
+    (few,) = [w for w in [shown("simulate", *files[:-2])] if "RE@3" in w]  # three items occur
+    assert "P@3" in few
+
+
+def test_several_questions_need_a_choice(files, tmp_path):
+    several = tmp_path / "several.toml"
+    another = SURVEY.partition("[[question]]")[2].replace("basket", "other")
+    several.write_text(SURVEY + "[[question]]" + another)
+    words = ["simulate", several, *files[1:]]
+    with pytest.raises(
+        InputError, match=r"--question; the survey's questions about items: basket, other"
+    ):
+        shown(*words)
+    assert "other: 100 users" in shown(*words, "--question", "other")
+
+
+def test_the_surveys_padding_length_comes_first(files, tmp_path):
+    text = SURVEY.replace(
+        'name = "basket"', 'name = "basket"\nkind = "item-set"\npadding_length = 3'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    assert json.loads(shown("simulate", *files, "--json"))["padding_length"] == 3

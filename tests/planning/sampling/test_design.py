@@ -1,0 +1,169 @@
+from dataclasses import replace
+from math import exp, inf, tanh
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
+from planner.planning.sampling import design
+from planner.planning.sampling.design import error_grid, find_parameters, smallest_budget
+from planner.planning.sampling.question import SamplingQuestion
+
+questions = st.builds(
+    lambda epsilons, cap, floor, everyone: SamplingQuestion(
+        epsilons,
+        [10] * len(epsilons),
+        10 * len(epsilons) + (0 if everyone else 7),
+        cap,
+        floor,
+        everyone_has_value=everyone,
+    ),
+    st.lists(st.floats(0.01, 12), min_size=1, max_size=6),
+    st.floats(0.05, 0.95),
+    st.floats(0, 0.8),
+    st.booleans(),
+)
+
+
+def test_binary_closed_form_of_the_paper():
+    question = SamplingQuestion(1.3, [300], 10_000, cap=0.99)
+    design = find_parameters(question)
+    assert design.limited_by == "budgets"
+    assert design.mechanism.sampling == pytest.approx(tanh(0.65), abs=1e-8)
+    assert design.mechanism.zero == pytest.approx(1 / (1 + exp(1.3)), abs=1e-8)
+    assert 1.3 - 1e-7 < design.mechanism.privacy_loss("round-two") <= 1.3
+
+
+def test_several_values_closed_form():
+    epsilons = np.array([0.5, 1.0, 2.0])
+    question = SamplingQuestion(
+        epsilons, [3, 4, 5], 12, cap=0.99, floor=0.1, everyone_has_value=True
+    )
+    mechanism = find_parameters(question).mechanism
+    best = 0.9 / (1 + (1 / np.expm1(epsilons)).sum())
+    assert mechanism.sampling == pytest.approx(best, abs=1e-8)
+    np.testing.assert_allclose(mechanism.decoys, best / np.expm1(epsilons), atol=1e-8)
+    assert mechanism.zero == pytest.approx(0.1, abs=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(questions)
+def test_optimal_and_within_every_budget(question):
+    """Against scipy's own linear program, written out row by row."""
+    design = find_parameters(question)
+    mechanism, budgets = design.mechanism, question.output_budgets
+    assert (mechanism.output_losses <= budgets).all()
+    assert mechanism.sampling <= question.cap
+    assert mechanism.zero >= question.floor
+    n = budgets.size
+    rows = np.hstack([np.ones((n, 1)), -np.diag(np.expm1(np.minimum(budgets, 50)))])
+    rows = rows[np.isfinite(budgets)]
+    bounds = [(0, question.cap), (question.floor, 1), *[(0, 1)] * (n - 1)]
+    peer = linprog(-np.eye(n + 1)[0], rows, np.zeros(len(rows)), np.ones((1, n + 1)), [1], bounds)
+    assert design.best_sampling == pytest.approx(-peer.fun, rel=1e-6, abs=1e-7)
+    assert mechanism.sampling == pytest.approx(-peer.fun, abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.01, 1.0, 20.0, 50.0])
+@pytest.mark.parametrize("values", [1, 10, 300])
+def test_hard_numbers_are_solved_or_refused_by_name(epsilon, values):
+    question = SamplingQuestion(epsilon, [10] * values, 10**6)
+    mechanism = find_parameters(question).mechanism
+    assert mechanism.output_losses.max() <= epsilon
+
+
+def test_a_cap_lowers_every_loss_alike():
+    capped = find_parameters(SamplingQuestion([2.0, 3.0], [5, 5], 100, cap=0.1))
+    assert capped.limited_by == "cap"
+    assert capped.mechanism.sampling == pytest.approx(0.1, abs=1e-8)
+    odds = np.expm1(capped.mechanism.output_losses) / np.expm1([2.0, 2.0, 3.0])
+    np.testing.assert_allclose(odds, odds[0], rtol=1e-6)
+    assert odds[0] < 0.3
+
+
+def test_program_and_closed_form_must_agree(monkeypatch):
+    monkeypatch.setattr(design, "solve_program", lambda *_: 0.44)
+    with pytest.raises(ConvergenceError, match="closed form"):
+        find_parameters(SamplingQuestion(10.0, [5], 100))
+
+
+def test_an_overdrawn_budget_is_not_returned(monkeypatch):
+    monkeypatch.setattr(design, "_INWARD", 1 + 1e-6)
+    with pytest.raises(VerificationError, match="overdraws"):
+        find_parameters(SamplingQuestion(0.5, [5], 100))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3, 0.7])
+@pytest.mark.parametrize("everyone", [True, False])
+def test_budget_to_error_to_budget(epsilon, everyone):
+    counts = [100, 400, 20]
+    question = SamplingQuestion(
+        epsilon, counts, 520 if everyone else 5000, floor=0.05, everyone_has_value=everyone
+    )
+    error = float(find_parameters(question).absolute_errors().max())
+    again = smallest_budget(replace(question, epsilons=2.0, none_epsilon=2.0), error)
+    assert again.question.epsilons[0] == pytest.approx(epsilon, rel=1e-6)
+    assert again.absolute_errors().max() <= error
+
+
+def test_error_to_budget_to_error_with_unequal_budgets():
+    question = SamplingQuestion([0.5, 1.5], [100, 400], 5000)
+    design = smallest_budget(question, 60)
+    assert 60 * (1 - 1e-6) < design.absolute_errors().max() <= 60
+    ratio = design.question.epsilons[1] / design.question.epsilons[0]
+    assert ratio == pytest.approx(3, rel=1e-12)
+    less = find_parameters(design.question.scaled(0.999))
+    assert less.absolute_errors().max() > 60
+
+
+def test_error_at_95_percent_holds_in_simulation():
+    """The share of misses lies in a two-sided 1e-6 binomial region around 5 %."""
+    from scipy.stats import binom
+
+    design = find_parameters(SamplingQuestion(1.0, [30_000], 10**6))
+    rng, runs = np.random.default_rng(5), 100_000
+    estimates = rng.binomial(30_000, design.mechanism.sampling, runs) / design.mechanism.sampling
+    for factor, agrees in ((1, True), (1.05, False), (0.95, False)):
+        misses = np.sum(np.abs(estimates - 30_000) > design.absolute_errors()[0] * factor)
+        low, high = binom.ppf([5e-7, 1 - 5e-7], runs, 0.05)
+        assert (low <= misses <= high) is np.bool_(agrees)
+
+
+def test_targets_out_of_reach_say_why():
+    question = SamplingQuestion(1.0, [300], 10_000)
+    with pytest.raises(InfeasibleError, match=r"cap and floor allow 0\.45") as raised:
+        smallest_budget(question, 10)
+    assert "37.53" in str(raised.value)  # the smallest error that the cap allows
+    with pytest.raises(InfeasibleError):
+        smallest_budget(replace(question, floor=0.9), 60)
+    with pytest.raises(InputError, match="yes_counts"):
+        smallest_budget(replace(question, yes_counts=[0]), 10)
+
+
+@pytest.mark.parametrize("bad", [0, -1, inf, float("nan")])
+def test_bad_targets(bad):
+    with pytest.raises(InputError, match="absolute_error"):
+        smallest_budget(SamplingQuestion(1.0, [300], 10_000), bad)
+
+
+def test_grid_agrees_with_the_search():
+    question = SamplingQuestion(1.0, [100, 400], 1000, cap=0.4, floor=0.1)
+    grid = error_grid(question, np.linspace(0.1, 4, 5))
+    assert grid.errors.shape == (5, 2)
+    assert (np.diff(grid.errors, axis=0) <= 0).all()
+    for epsilon, errors in zip(grid.epsilons, grid.errors, strict=True):
+        same = find_parameters(replace(question, epsilons=epsilon, none_epsilon=epsilon))
+        np.testing.assert_allclose(errors, same.absolute_errors(), rtol=1e-7)
+    for bad in ([], [0.0], [51.0], [float("nan")]):
+        with pytest.raises(InputError, match="epsilons"):
+            error_grid(question, bad)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, float("nan")])
+def test_bad_confidences(confidence):
+    design = find_parameters(SamplingQuestion(1.0, [300], 10_000))
+    with pytest.raises(InputError, match="confidence"):
+        design.absolute_errors(confidence)

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from planner import FileError, InputError, ItemSets, Level, PilotSets, Question
+from planner.planning.pilot import set_model_of
+from planner.set_model import AssumedSets, PilotFile
+
+
+def question(path, *levels):
+    return Question("q", levels, kind="item-set", sets=PilotFile(str(path)))
+
+
+NUMBERED = (Level("few", 1.0, item_count=2), Level("many", 2.0, item_count=40))
+LISTED = (Level("few", 1.0, ("1", "2")), Level("many", 2.0, ("3",)))
+
+
+def test_assumed_sets_are_taken_as_they_are():
+    sets = AssumedSets([0, 1])
+    assert set_model_of(Question("q", NUMBERED, kind="item-set", sets=sets)) is sets
+
+
+def test_items_of_a_file_are_in_the_levels_that_list_them(tmp_path):
+    path = tmp_path / "p.dat"
+    path.write_text("3 1\n1\n")
+    pilot = set_model_of(question(path, *LISTED))
+    once = pilot.moments(1, np.array([2, 1])).once
+    assert once.tolist() == [0.75, 0.25]  # of two people, one has 1 alone and one has both
+    assert pilot.mean_size == 1.5
+
+
+def test_without_a_list_items_are_spread_like_the_levels(tmp_path):
+    path = tmp_path / "p.dat"
+    path.write_text("3 1\n1\n")
+    pilot = set_model_of(question(path, *NUMBERED))
+    once = pilot.moments(1, np.array([2, 40])).once
+    assert once.sum() == pytest.approx(1)
+    assert once[0] == pytest.approx(2 / 42)
+
+
+def test_a_file_that_changes_is_read_again(tmp_path):
+    import os
+
+    path = tmp_path / "p.dat"
+    path.write_text("1\n2\n")
+    assert set_model_of(question(path, *NUMBERED)).largest == 1
+    path.write_text("1 2\n2\n")
+    os.utime(path, ns=(1, 1))
+    assert set_model_of(question(path, *NUMBERED)).largest == 2
+
+
+def test_files_that_do_not_fit_are_refused(tmp_path):
+    path = tmp_path / "p.dat"
+    with pytest.raises(FileError, match="cannot be read"):
+        set_model_of(question(path, *NUMBERED))
+    path.write_text(" ".join(map(str, range(43))) + "\n1 2\n")
+    with pytest.raises(FileError, match="43 different items, but the levels have 42"):
+        set_model_of(question(path, *NUMBERED))
+    path.write_text("1 2\n4\n")
+    with pytest.raises(FileError, match="item '4' that no level lists"):
+        set_model_of(question(path, *LISTED))
+
+
+def test_bad_pilots_are_refused():
+    with pytest.raises(InputError, match="at least 2"):
+        PilotSets(ItemSets.of([[0]], 3))
+    with pytest.raises(InputError, match="empty"):
+        PilotSets(ItemSets.of([[], []], 3))
+    with pytest.raises(InputError, match="level_of"):
+        PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))

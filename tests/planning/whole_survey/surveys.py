@@ -1,0 +1,37 @@
+"""Surveys to plan: three questions that share a budget, and a question about item sets."""
+
+from dataclasses import replace
+
+from planner import AssumedSets, Level, Question, Survey, Target, load_survey
+from tests.surveys import EXAMPLES
+
+HOUSEHOLD = load_survey(EXAMPLES / "household.toml")
+SETS = AssumedSets([0, 40, 30, 20, 10])
+
+
+def with_question(survey, name, **changes):
+    """The survey with another ``numeric``, ``targets`` ... of one question."""
+    questions = (replace(q, **changes) if q.name == name else q for q in survey.questions)
+    return replace(survey, questions=tuple(questions))
+
+
+def with_numeric(survey, **changes):
+    """The survey with other facts about the household's income."""
+    (income,) = (q for q in survey.questions if q.name == "income")
+    return with_question(survey, "income", numeric=replace(income.numeric, **changes))
+
+
+def articles(sets=SETS, **more):
+    """A question about the articles in a basket, most of which protect little."""
+    levels = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
+    return Question("articles", levels, kind="item-set", sets=sets, **more)
+
+
+def shop(*others, users=50_000, design="split", **more):
+    """A survey about baskets, and whatever other questions are given."""
+    return Survey("shop", users, (articles(**more), *others), design)
+
+
+def total(error):
+    """One target, about the total error."""
+    return (Target(error=error),)

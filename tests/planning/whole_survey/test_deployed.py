@@ -1,0 +1,63 @@
+"""What a plan says is what its parameter files hold."""
+
+from dataclasses import replace
+
+import pytest
+
+from planner import InputError, Level, Question, Survey, plan_whole_survey
+from planner.deployment.building import parameters_from_plan
+from planner.deployment.survey_plans import SurveyPlan, survey_parameters
+from planner.planning.frequency import plan_survey
+from tests.planning.whole_survey.surveys import HOUSEHOLD, shop
+
+
+def exported(plan, question=None):
+    return survey_parameters(SurveyPlan(plan.survey, plan, {}), {}, question)
+
+
+def test_what_is_deployed_spends_what_is_said():
+    plan = plan_whole_survey(HOUSEHOLD)
+    parameters = exported(plan)
+    parameters.verify()
+    spent = {(row.question, row.level): row.spent for row in plan.spending}
+    *choices, income = parameters.questions
+    for question in choices:
+        for level in question.levels:
+            assert level.epsilon == pytest.approx(spent[question.name, level.name])
+    assert [q.name for q in choices] == ["diagnosis", "page"]
+    assert income.epsilon == pytest.approx(spent["income", "income"])
+    # Sequential composition: the largest level of every question, added up.
+    largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
+    assert plan.most_spent == pytest.approx(sum(largest))
+    assert sum(q.share for q in plan.questions) <= 1 + 1e-12
+
+
+def test_one_each_exports_question_by_question():
+    survey = replace(HOUSEHOLD, design="one-each")
+    plan = plan_whole_survey(survey)
+    with pytest.raises(InputError, match="one by one"):
+        exported(plan)
+    page = exported(plan, "page")
+    assert page.users == plan.questions[1].users
+    epsilons = [level.epsilon for level in page.questions[0].levels]
+    assert epsilons == survey.questions[1].policy.epsilons.tolist()
+    assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
+    assert plan.most_spent == 4.0
+    with pytest.raises(InputError, match="one of"):
+        exported(plan, "incme")
+    with pytest.raises(InputError, match="mechanism of question 'page'"):
+        survey_parameters(SurveyPlan(survey, plan, {}), {"page": "best"}, "page")
+
+
+def test_item_sets_are_exported_with_padding():
+    plan = plan_whole_survey(shop())
+    (question,) = exported(plan).questions
+    assert question.mechanism == "idue-ps"
+    assert question.padding_length == plan.questions[0].padding_length
+
+
+def test_a_set_is_never_exported_without_padding():
+    levels = (Level("a", 1.0, item_count=3),)
+    survey = Survey("s", 100, (Question("q", levels, kind="item-set"),))
+    with pytest.raises(InputError, match="padding_length"):
+        parameters_from_plan(plan_survey(survey))
