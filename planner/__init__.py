@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.audit import audit_levels, audit_samples, audit_sets
+    from planner.charts.chart import chart
     from planner.errors import (
         ConvergenceError,
         FileError,
@@ -94,6 +95,7 @@ _HOMES = {
         "audit_samples",
         "audit_sets",
     ),
+    "charts.chart": ("chart",),
     "errors": (
         "ConvergenceError",
         "FileError",

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.frames import Framed
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimates:
+class Estimates(Framed):
     """Unbiased estimates with standard errors.
 
     Attributes
@@ -132,6 +137,26 @@ class Estimates:
         multiplier = shift[active[-1]]
         values = np.maximum(0.0, v - multiplier * weight)
         return ProcessedCounts(values, "weighted projection onto the simplex; no longer unbiased")
+
+    @property
+    def summary(self) -> str:
+        """How many reports are behind them."""
+        return f"Estimates from {self.users:,} reports, with 95 % intervals."
+
+    def to_frame(self) -> DataFrame:
+        """One row an estimate, in their order, with its 95 % interval."""
+        from pandas import DataFrame
+
+        lower, upper = self.intervals()
+        return DataFrame(
+            {
+                "estimate": self.values,
+                "standard_error": self.standard_errors,
+                "lower": lower,
+                "upper": upper,
+                "significant": self.significant(),
+            }
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,13 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from planner.errors import InputError
 from planner.estimates import normal_quantile
+from planner.frames import Framed
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "unlimited"]
 
+_QUANTITIES = ("mean", "total", "missing_rate", "frequency")
 BOUNDED, UNBOUNDED, UNDEFINED = "bounded", "unbounded", "undefined"
 
 
@@ -67,7 +72,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class NumericEstimates:
+class NumericEstimates(Framed):
     """What a collector learns from ``users`` reports about a numeric question.
 
     Attributes
@@ -90,6 +95,21 @@ class NumericEstimates:
     total: Estimate
     missing_rate: Estimate | None = None
     frequency: Estimate | None = None
+
+    @property
+    def summary(self) -> str:
+        """How many reports are behind them."""
+        return f"Estimates from {self.users:,} reports."
+
+    def to_frame(self) -> DataFrame:
+        """One row a quantity that was estimated."""
+        from pandas import DataFrame
+
+        found = {name: getattr(self, name) for name in _QUANTITIES}
+        found = {name: one for name, one in found.items() if one is not None}
+        columns = ("value", "standard_error", "lower", "upper", "confidence", "status", "note")
+        frame = {name: [getattr(one, name) for one in found.values()] for name in columns}
+        return DataFrame({"quantity": list(found), **frame})
 
 
 class Ratio(NamedTuple):

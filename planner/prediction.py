@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates import normal_quantile
+from planner.frames import Framed
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.hashing import OptimizedLocalHashing
@@ -23,6 +24,9 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "Predictable",
@@ -52,7 +56,7 @@ class Predictable(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
+class Prediction(Framed):
     """Expected errors of one mechanism for ``users`` users.
 
     Attributes
@@ -79,6 +83,20 @@ class Prediction:
     relative_errors: NDArray[np.float64]
     interval_widths: NDArray[np.float64]
     smallest_frequencies: NDArray[np.float64]
+
+    @property
+    def summary(self) -> str:
+        """The mechanism, and its total error."""
+        return (
+            f"{self.name}, {self.users:,} reports: total mean squared error {self.total_mse:.6g}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """One row a group of items, a column an attribute."""
+        from pandas import DataFrame
+
+        names = ("standard_errors", "relative_errors", "interval_widths", "smallest_frequencies")
+        return DataFrame({name: getattr(self, name) for name in names})
 
 
 def predict(

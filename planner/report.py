@@ -75,7 +75,7 @@ def _question(question: PlannedQuestion) -> dict[str, Any]:
         table, policy = question.plan.table, question.plan.table.policy
         if question.padding_length is None:
             curve = frontier(policy, question.users, model=table.model)
-            charts.append(("Error against budget", _chart(frontier_figure(curve, policy))))
+            charts.append(("Error against budget", _chart(frontier_figure(curve))))
         charts.append(
             ("What an observer can come to believe", _chart(belief_figure(question.explanations)))
         )

@@ -17,7 +17,6 @@ from planner.planning.frontier import Frontier
 from planner.planning.mechanism_choice import Choice
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.plan import WholePlan
-from planner.policy import PrivacyPolicy
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -69,14 +68,14 @@ def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
     )
 
 
-def frontier_figure(curve: Frontier, policy: PrivacyPolicy) -> Figure:
+def frontier_figure(curve: Frontier) -> Figure:
     """Error against the common scale of the budgets, in total and of at most eight levels.
 
     Both axes are logarithmic.
     """
     from plotly.graph_objects import Scatter
 
-    names = [f"a rare item of {name!r}" for name in policy.names[:_MOST_LEVELS]]
+    names = [f"a rare item of {name!r}" for name in curve.names[:_MOST_LEVELS]]
     lines = zip(names, curve.level_errors.T, cycle(CYCLE), cycle(DASHES), strict=False)
     now = float(np.exp(np.interp(0.0, np.log(curve.scale), np.log(curve.total_error))))
     marker = {"color": RED, "size": 12, "symbol": "diamond"}

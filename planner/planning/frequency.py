@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.objective import Objective
 from planner.planning.relax import Relaxation, relaxations
 from planner.solvers import BASELINES, baseline, solve
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Plan", "QuestionPlan", "Relaxation", "plan_question", "plan_survey"]
 
@@ -17,7 +22,7 @@ MODELS = ("opt0", "opt1", "opt2")
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionPlan:
+class QuestionPlan(Framed):
     """A question with its certified table and the tables it was compared with.
 
     Attributes
@@ -35,13 +40,47 @@ class QuestionPlan:
     alternatives: dict[str, UnaryTable]
     relaxations: tuple[Relaxation, ...]
 
+    @property
+    def summary(self) -> str:
+        """The question, and the table that was chosen."""
+        return f"{self.question.name}: {self.table.summary}"
+
+    def to_frame(self) -> DataFrame:
+        """One row a table: the chosen one and those it was compared with, errors per user."""
+        from pandas import DataFrame
+
+        tables = self.alternatives.values()
+        return DataFrame(
+            {
+                "table": list(self.alternatives),
+                "chosen": [table is self.table for table in tables],
+                "objective": [table.objective_value for table in tables],
+                "worst_case_mse": [table.worst_case_mse for table in tables],
+                "proven_gap": [getattr(t.certificate, "relative_gap", None) for t in tables],
+            }
+        )
+
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Framed):
     """A survey with a plan for each of its questions."""
 
     survey: Survey
     questions: tuple[QuestionPlan, ...]
+
+    @property
+    def summary(self) -> str:
+        """What is collected from how many people."""
+        return f"{self.survey.name}: {self.survey.users:,} people."
+
+    def to_frame(self) -> DataFrame:
+        """One row a level of a question: the columns of its table, after the question."""
+        from pandas import DataFrame, concat
+
+        tables = [plan.table.to_frame() for plan in self.questions]
+        names = [plan.question.name for plan in self.questions]
+        both = concat(tables, keys=names, names=["question", None])
+        return DataFrame(both.reset_index("question"))
 
 
 def plan_survey(survey: Survey, model: str = "opt0", relax_by: float = 0.1) -> Plan:

@@ -6,15 +6,20 @@ Data for a plot; nothing here draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.frames import Framed
 from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.inputs import positive_numbers, whole_number
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Frontier", "frontier", "usual_scales"]
 
@@ -22,11 +27,13 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frontier:
+class Frontier(Framed):
     """Errors over a common scale of all budgets, rising; ``k`` scales, ``t`` levels.
 
     Attributes
     ----------
+    names:
+        The levels.
     scale:
         Common factors, shape ``(k,)``.
     total_error:
@@ -41,11 +48,26 @@ class Frontier:
         Largest proven relative distance of any point from the optimum.
     """
 
+    names: tuple[str, ...]
     scale: Array
     total_error: Array
     level_errors: Array
     saturation_epsilon: Array
     largest_gap: float
+
+    @property
+    def summary(self) -> str:
+        """How far the scales reach, and what is proven of every point."""
+        reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
+        return f"{reach}; every point is proven optimal to within {self.largest_gap:.1g}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a scale; errors as shares of the users."""
+        from pandas import DataFrame
+
+        levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
+        columns = {"scale": self.scale, "total_error": self.total_error, **levels}
+        return DataFrame({**columns, "saturation_epsilon": self.saturation_epsilon})
 
 
 def frontier(
@@ -84,6 +106,7 @@ def frontier(
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
     tables = _solved(policy, chosen, model)
     return Frontier(
+        policy.names,
         chosen,
         np.sqrt([table.worst_case_mse / users for table in tables]),
         np.sqrt([table.noise / users for table in tables]),

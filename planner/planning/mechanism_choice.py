@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
@@ -24,6 +26,9 @@ from planner.prediction import plain_rivals, predict
 from planner.preferences import HistogramPreferences
 from planner.set_model import SetModel
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Candidate", "Choice", "choose_for_choices", "choose_for_mean", "choose_for_sets"]
 
@@ -53,7 +58,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Framed):
     """All candidates, best first, and why the first is recommended."""
 
     candidates: tuple[Candidate, ...]
@@ -70,6 +75,23 @@ class Choice:
             if candidate.name == name:
                 return candidate.error
         raise InputError("candidate", name, f"one of {[c.name for c in self.candidates]}")
+
+    @property
+    def summary(self) -> str:
+        """The reason for the recommended one."""
+        return self.reason
+
+    def to_frame(self) -> DataFrame:
+        """One row a mechanism, best first: its predicted error per user."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "mechanism": [one.label for one in self.candidates],
+                "error": [one.error for one in self.candidates],
+                "note": [one.note for one in self.candidates],
+            }
+        )
 
 
 def choose_for_choices(policy: PrivacyPolicy, tables: Mapping[str, UnaryTable]) -> Choice:

@@ -14,14 +14,19 @@ and with the number of people, and the whole curve is returned.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.planning.inputs import whole_number
 from planner.set_model import SetModel
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["PaddingPlan", "plan_padding"]
 
@@ -29,7 +34,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddingPlan:
+class PaddingPlan(Framed):
     """The best padding length, and the expected error of every other.
 
     Attributes
@@ -67,6 +72,25 @@ class PaddingPlan:
         if not 1 <= length <= self.lengths.size:
             raise InputError("padding_length", length, f"from 1 to {self.lengths.size}")
         return float(self.mse[length - 1])
+
+    @property
+    def summary(self) -> str:
+        """The best length, and those about as good."""
+        flat = f"{self.flat_lower} to {self.flat_upper} are within 5 % of it"
+        return f"Best padding length {self.length}; {flat}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a padding length; expected errors per user."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "length": self.lengths,
+                "squared_bias": self.bias2,
+                "variance": self.variance,
+                "mse": self.mse,
+            }
+        )
 
 
 def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:

@@ -200,7 +200,7 @@ def _scale(question: Question, users: int) -> None:
     if box.open:
         with box:
             show.chart(
-                frontier_figure(curve, policy),
+                frontier_figure(curve),
                 "frontier",
                 "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
             )

@@ -48,7 +48,7 @@ def test_mechanisms_for_a_mean_in_its_unit_the_best_marked():
 def test_the_frontier_in_total_and_by_level(levels):
     policy = PrivacyPolicy(np.linspace(1, 2, levels), [3] * levels)
     curve = frontier(policy, 10_000, [0.5, 1.0, 2.0])
-    figure = frontier_figure(curve, policy)
+    figure = frontier_figure(curve)
     total, *each, now = figure.data
     assert total.name == "all items"
     assert total.y.tolist() == curve.total_error.tolist()

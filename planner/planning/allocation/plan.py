@@ -10,16 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import ConvergenceError, InputError
+from planner.frames import Framed
 from planner.planning.allocation.blocks import AtShare, Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.joint_program import solve_shares
 from planner.planning.allocation.one_each import OneEach, one_each
 from planner.table import UnaryTable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Allocation", "allocate"]
 
@@ -29,7 +34,7 @@ _TIGHT = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Allocation:
+class Allocation(Framed):
     """The best split of everybody's budget, proven, beside asking each person one question.
 
     Attributes
@@ -86,6 +91,26 @@ class Allocation:
             f"Ask everybody everything: the objective is {split:,.6g}, and may be as large as "
             f"{each:,.6g} if each person answers one question. The budgets are so large that "
             "leaving people out costs more than splitting."
+        )
+
+    @property
+    def summary(self) -> str:
+        """The better of the two designs, and what is proven of the split."""
+        proven = f"the split is proven best to within {self.relative_gap:.1g}"
+        return f"Better: {self.better}; {proven}."
+
+    def to_frame(self) -> DataFrame:
+        """One row a question: split, and one question each; errors per user."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "question": list(self.names),
+                "share": self.shares,
+                "error": self.errors,
+                "fraction_one_each": self.one_each.fractions,
+                "error_one_each": self.one_each.errors,
+            }
         )
 
 

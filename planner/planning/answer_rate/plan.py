@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.answer_rate.predictions import (
@@ -16,11 +18,14 @@ from planner.policy import MAX_EPSILON
 from planner.preferences import EmpiricalPreferences
 from planner.survey import Numeric, Survey
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 __all__ = ["AnswerRatePlan", "model_of", "plan_answer_rate", "plan_answer_rates"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRatePlan:
+class AnswerRatePlan(Framed):
     """Predictions over budgets, the best budget, the budget in use, and the alternatives.
 
     Attributes
@@ -45,6 +50,18 @@ class AnswerRatePlan:
     offered: AnswerRateCurve | None
     forced: dict[str, ForcedAnswerCurve]
     sensitivity: tuple[Sensitivity, ...]
+
+    @property
+    def summary(self) -> str:
+        """The best budget and its error."""
+        best = self.best
+        rate = f"{best.answer_rate:.1%} answer"
+        return f"Best budget {best.epsilon:.4g} nats: {rate}, RMSE of the mean {best.rmse:.4g}."
+
+    def to_frame(self) -> DataFrame:
+        """The curve, one row a budget."""
+        frame: DataFrame = self.curve.to_frame()
+        return frame
 
 
 def model_of(about: Numeric, users: int) -> AnswerRateModel:

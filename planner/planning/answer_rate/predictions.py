@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.frames import Framed
 from planner.planning.answer_rate.best_budget import BestBudget
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["AnswerRateCurve", "ForcedAnswerCurve", "Sensitivity"]
 
@@ -16,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerRateCurve:
+class AnswerRateCurve(Framed):
     """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
 
     Attributes
@@ -44,6 +48,18 @@ class AnswerRateCurve:
     mean_rmse: Array
     missing_rate_rmse: Array
     reliable: NDArray[np.bool_]
+
+    @property
+    def summary(self) -> str:
+        """Which budgets the rows are for."""
+        return f"BiSample-MD at {self.epsilon.size} budgets."
+
+    def to_frame(self) -> DataFrame:
+        """One row a budget, a column an attribute."""
+        from pandas import DataFrame
+
+        names = ("epsilon", "answer_rate", "mean_bias", "mean_rmse", "missing_rate_rmse")
+        return DataFrame({name: getattr(self, name) for name in (*names, "reliable")})
 
 
 class ForcedAnswerCurve(NamedTuple):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from planner.errors import InputError, VerificationError
+from planner.frames import Framed
 from planner.planning.sampling.design import SamplingDesign, find_parameters
 from planner.planning.sampling.question import SamplingQuestion
 from planner.planning.sampling.views import GuaranteeViews, guarantee_views
 from planner.survey import Survey
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling", "plan_sampling_survey"]
 
@@ -22,7 +26,7 @@ _NO_LINKABLE = "No deployment can rely on linkable rounds: their privacy loss is
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingPlan:
+class SamplingPlan(Framed):
     """Parameters, their error, and the view of the guarantee that a deployment relies on.
 
     Parameters
@@ -128,6 +132,27 @@ class SamplingPlan:
                 "Until then the parameters are not written."
             )
             raise InputError("acknowledged", self.acknowledged, f'"{needed}"', remedy)
+
+    @property
+    def summary(self) -> str:
+        """What the guarantee relies on, and that it is not local differential privacy."""
+        return f"Sampling Privacy, relies on {self.relies_on}. {ACKNOWLEDGEMENTS[self.relies_on]}"
+
+    def to_frame(self) -> DataFrame:
+        """One row a value: its probabilities, round-two budget, and error at 95 % in people."""
+        from pandas import DataFrame
+
+        question, mechanism = self.design.question, self.design.mechanism
+        return DataFrame(
+            {
+                "value": range(1, len(question.yes_counts) + 1),
+                "expected_count": question.yes_counts,
+                "sampling": mechanism.sampling,
+                "decoy": mechanism.decoys,
+                "round_two_epsilon": mechanism.output_losses[1:],
+                "error_95": self.design.absolute_errors(0.95),
+            }
+        )
 
 
 def plan_sampling(

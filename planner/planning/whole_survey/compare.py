@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from planner.frames import Framed
 from planner.planning.whole_survey.plan import WholePlan
 from planner.planning.whole_survey.planned_question import PlannedQuestion
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["ComparedRow", "Comparison", "compare_plans"]
 
@@ -32,11 +37,31 @@ class ComparedRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class Comparison(Framed):
     """Two plans and the figures that tell them apart."""
 
     plans: tuple[WholePlan, WholePlan]
     rows: tuple[ComparedRow, ...]
+
+    @property
+    def summary(self) -> str:
+        """Which plans are compared."""
+        return " against ".join(plan.survey.name for plan in self.plans) + "."
+
+    def to_frame(self) -> DataFrame:
+        """One row a figure that both plans, or one of them, have."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "question": [row.question for row in self.rows],
+                "level": [row.level for row in self.rows],
+                "what": [row.what for row in self.rows],
+                "first": [row.first for row in self.rows],
+                "second": [row.second for row in self.rows],
+                "change": [row.change for row in self.rows],
+            }
+        )
 
 
 def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:

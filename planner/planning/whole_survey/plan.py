@@ -11,10 +11,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from planner.errors import InputError
+from planner.frames import Framed
 from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.left_open import (
@@ -26,13 +28,16 @@ from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.spending import Spending, spending_of, with_budget_left
 from planner.survey import Question, Survey
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 __all__ = ["WholePlan", "plan_whole_survey"]
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WholePlan:
+class WholePlan(Framed):
     """A survey, planned.
 
     Attributes
@@ -96,6 +101,28 @@ class WholePlan:
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
+            }
+        )
+
+    @property
+    def summary(self) -> str:
+        """What is collected from how many people, and what a person spends at most."""
+        asked = f"{self.survey.name}: {self.survey.users:,} people"
+        return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
+
+    def to_frame(self) -> DataFrame:
+        """One row a question: who answers, its share of the budgets, its error per user."""
+        from pandas import DataFrame
+
+        return DataFrame(
+            {
+                "question": [one.question.name for one in self.questions],
+                "kind": [one.question.kind for one in self.questions],
+                "users": [one.users for one in self.questions],
+                "share": [one.share for one in self.questions],
+                "error": [one.error for one in self.questions],
+                "best_mechanism": [one.choice.best.label for one in self.questions],
+                "padding_length": [one.padding_length for one in self.questions],
             }
         )
 

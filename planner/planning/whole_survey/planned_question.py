@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.frames import Framed
 from planner.planning.allocation.blocks import ChoiceBlock, error_of_sample
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.explain import LevelExplanation, explain
@@ -29,11 +31,14 @@ from planner.planning.whole_survey.target_answers import (
 )
 from planner.survey import Numeric, Question
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 __all__ = ["Part", "PlannedQuestion", "plan_part"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PlannedQuestion:
+class PlannedQuestion(Framed):
     """One question of the survey, with the budgets that it really spends.
 
     Attributes
@@ -72,6 +77,17 @@ class PlannedQuestion:
     padding_length: int | None
     targets: tuple[TargetAnswer, ...]
     explanations: tuple[LevelExplanation, ...]
+
+    @property
+    def summary(self) -> str:
+        """What it gets, and why its best mechanism is the best."""
+        asked = f"{self.question.name}: {self.users:,} people, {self.share:.1%} of the budgets"
+        return f"{asked}. {self.choice.reason}"
+
+    def to_frame(self) -> DataFrame:
+        """One row a mechanism at the budgets spent, best first."""
+        frame: DataFrame = self.choice.to_frame()
+        return frame
 
 
 @dataclass(frozen=True, slots=True)

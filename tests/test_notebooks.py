@@ -1,0 +1,200 @@
+"""Plans and tables in a notebook: data frames, what a cell shows, and charts by one call."""
+
+from dataclasses import fields
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import planner
+from planner import (
+    AnswerRateModel,
+    AssumedSets,
+    ChoiceBlock,
+    Estimates,
+    InputError,
+    NormalPreferences,
+    PrivacyPolicy,
+    SamplingQuestion,
+    Survey,
+    UnaryMechanism,
+    allocate,
+    baseline,
+    chart,
+    compare_plans,
+    frontier,
+    load_survey,
+    plan_answer_rate,
+    plan_padding,
+    plan_sampling,
+    plan_whole_survey,
+    predict,
+    solve,
+)
+from planner.frames import Framed
+from planner.mechanisms.bisample import BiSampleMD
+from planner.numeric_domain import NumericDomain
+from planner.planning.frequency import plan_survey
+from tests.test_readme import ROOT
+
+POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
+
+
+@pytest.fixture(scope="module")
+def survey() -> Survey:
+    return load_survey(ROOT / "examples" / "household.toml")
+
+
+@pytest.fixture(scope="module")
+def shown(survey):
+    """One of everything that a notebook shows."""
+    whole = plan_whole_survey(survey)
+    health = load_survey(ROOT / "examples" / "health.toml")
+    plans = plan_survey(health)
+    rng = np.random.default_rng(1)
+    mean = BiSampleMD(2.0, NumericDomain(0, 10))
+    answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
+    return {
+        "table": solve(POLICY),
+        "baseline": baseline(POLICY, "oue"),
+        "plan": plans,
+        "question": plans.questions[0],
+        "whole": whole,
+        "planned": whole.questions[0],
+        "choice": whole.questions[0].choice,
+        "allocation": allocate([ChoiceBlock("q", POLICY), ChoiceBlock("r", POLICY)]),
+        "comparison": compare_plans(whole, plan_whole_survey(health)),
+        "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),
+        "padding": plan_padding(solve(POLICY), 1000, AssumedSets([0.2, 0.5, 0.3])),
+        "answers": answers,
+        "curve": answers.curve,
+        "sampling": plan_sampling(SamplingQuestion(1.0, [300, 40], population=10_000), "round-two"),
+        "estimates": Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200),
+        "mean": mean.estimate(mean.aggregate(mean.perturb([1.0, 9.0, 5.0] * 500, rng))),
+        "prediction": predict(UnaryMechanism(solve(POLICY)), 1000),
+    }
+
+
+def test_everything_with_a_frame_is_here(shown):
+    # By name: a slotted dataclass is made twice, and the first may still be in memory.
+    assert {type(one).__name__ for one in shown.values()} == {
+        kind.__name__ for kind in Framed.__subclasses__()
+    }
+
+
+class _Cells(HTMLParser):
+    def __init__(self, html):
+        super().__init__()
+        self.cells, self.text, self.tags = [], "", []
+        self.feed(html)
+
+    def handle_starttag(self, tag, _attributes):
+        self.tags.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_data(self, data):
+        self.text += data
+        if self.cells:
+            self.cells[-1] += data.strip()
+
+
+def test_a_cell_shows_the_summary_and_every_column(shown):
+    for name, one in shown.items():
+        frame = one.to_frame()
+        assert isinstance(frame, pd.DataFrame), name
+        assert len(frame) > 0, name
+        assert not frame.columns.duplicated().any(), name
+        seen = _Cells(one._repr_html_())
+        assert seen.tags[0] == "p", name
+        assert one.summary in seen.text, name
+        assert seen.cells[: len(frame.columns)] == [str(c) for c in frame.columns], name
+        assert one.summary.endswith("."), name
+
+
+def test_names_cannot_be_markup(shown):
+    html = shown["table"]._repr_html_()
+    assert "<common>" not in html
+    assert "&lt;common&gt;" in html
+    assert "a &amp; b" in html
+
+
+def test_long_tables_are_cut_in_the_cell_only():
+    table = baseline(PrivacyPolicy(np.linspace(1, 2, 500), np.ones(500)), "oue")
+    assert len(table.to_frame()) == 500
+    assert _Cells(table._repr_html_()).tags.count("tr") < 70
+
+
+def test_frames_hold_what_the_plans_hold(shown):
+    table = shown["table"]
+    frame = table.to_frame()
+    assert frame["level"].tolist() == ["a & b", "<common>"]
+    for name in ("a", "b", "noise", "signal"):
+        assert frame[name].tolist() == getattr(table, name).tolist()
+    assert frame["shadow_price"].tolist() == table.shadow_prices.tolist()
+    assert shown["baseline"].to_frame()["shadow_price"].isna().all()
+    question = shown["question"].to_frame()
+    assert question.loc[question["chosen"], "table"].tolist() == ["opt0"]
+    assert question.set_index("table").loc["oue", "proven_gap"] is None or np.isnan(
+        question.set_index("table").loc["oue", "proven_gap"]
+    )
+    plan = shown["plan"].to_frame()
+    assert plan["question"].tolist() == ["diagnosis"] * len(plan)
+    assert plan["a"].tolist() == shown["question"].table.a.tolist()
+    whole = shown["whole"]
+    assert whole.to_frame()["share"].tolist() == [one.share for one in whole.questions]
+    assert shown["planned"].to_frame()["error"].is_monotonic_increasing
+    allocation = shown["allocation"]
+    assert allocation.to_frame()["error_one_each"].tolist() == allocation.one_each.errors.tolist()
+    curve = shown["frontier"]
+    assert list(curve.to_frame())[2:4] == ["error of a & b", "error of <common>"]
+    assert curve.to_frame()["total_error"].tolist() == curve.total_error.tolist()
+    padding = shown["padding"]
+    best = padding.to_frame().set_index("length")["mse"].idxmin()
+    assert best == padding.length
+    answers = shown["answers"].to_frame()
+    assert answers["mean_rmse"].min() == pytest.approx(shown["answers"].best.rmse, rel=1e-3)
+    sampling = shown["sampling"]
+    assert sampling.to_frame()["decoy"].tolist() == list(sampling.design.mechanism.decoys)
+    estimates = shown["estimates"].to_frame()
+    assert estimates["significant"].tolist() == [True, False]
+    assert estimates["lower"].tolist() == shown["estimates"].intervals()[0].tolist()
+    mean = shown["mean"].to_frame().set_index("quantity")
+    assert mean.index.tolist() == ["mean", "total", "missing_rate"]
+    assert mean.loc["mean", "value"] == shown["mean"].mean.value
+    comparison = shown["comparison"]
+    assert len(comparison.to_frame()) == len(comparison.rows)
+    columns = {field.name for field in fields(shown["prediction"])} & set(
+        shown["prediction"].to_frame()
+    )
+    assert len(columns) == 4
+
+
+HAVE_CHARTS = ("table", "whole", "planned", "frontier", "padding", "answers", "sampling")
+
+
+@pytest.mark.parametrize("name", HAVE_CHARTS)
+def test_charts_by_one_call(name, shown):
+    from plotly.graph_objects import Figure
+
+    figure = chart(shown[name])
+    assert isinstance(figure, Figure)
+    assert all(len(trace.x) > 0 for trace in figure.data)
+    assert figure.layout.xaxis.title.text or figure.layout.yaxis.title.text
+
+
+def test_one_question_shows_its_mechanisms(shown):
+    from planner.charts.plans import mechanism_figure
+
+    whole = shown["comparison"].plans[1]
+    assert not whole.several
+    (question,) = whole.questions
+    expected = mechanism_figure(question.choice, question.users, "opt0")
+    assert chart(whole) == expected == chart(question)
+
+
+def test_what_has_no_chart_says_so():
+    with pytest.raises(InputError, match="plan is 'int' but must be a table or a plan"):
+        chart(7)
+    assert planner.chart is chart
