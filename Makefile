@@ -10,13 +10,14 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends
 DATA ?= ../shared/data
 
-.PHONY: help run test bench reproduce docs format clean
+.PHONY: help run test bench reproduce mutate docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
 	@echo "make bench    measure speed beside its peers and limits"
 	@echo "make reproduce  the papers' tables and figures on one page (DATA=folder of the data sets)"
+	@echo "make mutate   change the solvers and mechanisms in small ways; the tests must notice"
 	@echo "make docs     build the documentation into build/site"
 	@echo "make format   format the code"
 	@echo "make clean    remove the virtual environment and caches"
@@ -37,6 +38,11 @@ bench: $(VENV)/test.stamp
 reproduce: $(VENV)/run.stamp
 	$(BIN)/python examples/reproduce.py --data $(DATA) --out build
 
+mutate: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --editable '.[mutation]'
+	$(BIN)/mutmut run
+	$(BIN)/python -m tests.mutants
+
 docs: $(VENV)/test.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file .ci/mkdocs.yml
 
@@ -45,7 +51,7 @@ format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist mutants *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Debian ships venv apart from Python; as root we can fetch it, others are told.
 $(BIN)/python:

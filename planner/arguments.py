@@ -9,7 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 
-__all__ = ["finite", "number_column", "positive"]
+__all__ = ["finite", "number_column", "positive", "positive_numbers", "whole_number"]
+
+_MOST_PEOPLE = 10**12
 
 
 def finite(argument: str, value: object) -> float:
@@ -40,6 +42,23 @@ def positive(argument: str, value: object) -> float:
     return number
 
 
+def whole_number(
+    argument: str, value: object, least: int = 1, most: int = _MOST_PEOPLE, remedy: str = ""
+) -> int:
+    """Return a whole number, of people if nothing else is said: ``least`` to ``most``.
+
+    Raises
+    ------
+    InputError
+        It is anything else; a boolean is no number.
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        number = int(value)
+        if least <= number <= most:
+            return number
+    raise InputError(argument, value, f"a whole number from {least} to {most}", remedy)
+
+
 def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of one or more finite numbers, which cannot be written to, shape ``(k,)``.
 
@@ -64,4 +83,25 @@ def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
     for i in np.flatnonzero(~np.isfinite(column))[:1]:
         raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number")
     column.setflags(write=False)
+    return column
+
+
+def positive_numbers(argument: str, values: ArrayLike, most: float) -> NDArray[np.float64]:
+    """Return one or more numbers above 0 and at most ``most``, shape ``(k,)``.
+
+    Raises
+    ------
+    InputError
+        They are anything else.
+
+    Examples
+    --------
+    >>> positive_numbers("epsilons", [1, 60], most=50)
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: epsilons[1] is 60.0 but must be above 0 and at most 50.
+    """
+    column = number_column(argument, np.atleast_1d(np.asarray(values)))
+    for i in np.flatnonzero((column <= 0) | (column > most))[:1]:
+        raise InputError(f"{argument}[{i}]", float(column[i]), f"above 0 and at most {most:.6g}")
     return column

@@ -8,4 +8,6 @@ from hypothesis import settings
 
 # The same examples on every run; no test is judged by the clock.
 settings.register_profile("planner", deadline=None, derandomize=True, max_examples=50)
+# Each of thousands of mutants meets these tests: fewer examples, so that more mutants can be tried.
+settings.register_profile("mutation", parent=settings.get_profile("planner"), max_examples=10)
 settings.load_profile("planner")

@@ -111,15 +111,11 @@ class OptimizedLocalHashing(FrequencyMechanism):
         return GeneralizedRandomizedResponse(self.epsilon, self.values)
 
     def _checked(self, reports: NDArray[Any]) -> NDArray[np.uint32]:
-        if not isinstance(reports, np.ndarray) or reports.dtype != np.uint32:
-            dtype = getattr(reports, "dtype", type(reports).__name__)
-            raise InputError("reports", dtype, "pairs of seed and value, an array of uint32")
-        if reports.ndim != 2 or reports.shape[1] != 2 or len(reports) == 0:
-            raise InputError("reports", reports.shape, "of shape (n, 2), n at least 1")
-        for u in np.flatnonzero(reports[:, 1] >= self.values)[:1]:
+        pairs = inputs.report_rows(reports, np.uint32, columns=2)  # seed and value
+        for u in np.flatnonzero(pairs[:, 1] >= self.values)[:1]:
             allowed = f"a hash value from 0 to {self.values - 1}"
-            raise InputError(f"reports[{u}][1]", int(reports[u, 1]), allowed)
-        return reports
+            raise InputError(f"reports[{u}][1]", int(pairs[u, 1]), allowed)
+        return pairs
 
 
 def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.uint32]:

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.policy import MAX_EPSILON
 
-__all__ = ["MAX_ITEMS", "budget", "generator", "item_count", "item_numbers", "true_counts"]
+__all__ = [
+    "MAX_ITEMS",
+    "budget",
+    "generator",
+    "item_count",
+    "item_numbers",
+    "report_rows",
+    "true_counts",
+]
 
 MAX_ITEMS = 2**31 - 1
 
@@ -98,6 +106,24 @@ def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
     if not array.any():
         raise InputError("true_counts", "0 everywhere", "above 0 for at least one item")
     return array.astype(np.int64, copy=False)
+
+
+def report_rows(reports: object, dtype: type[np.generic], columns: int) -> NDArray[Any]:
+    """Reports as they are, if they are an array of ``dtype`` and shape ``(n, columns)``, n >= 1.
+
+    Raises
+    ------
+    InputError
+        They are not.
+    """
+    name = np.dtype(dtype).name
+    if not isinstance(reports, np.ndarray) or reports.dtype != dtype:
+        kind = f"of dtype {reports.dtype}" if isinstance(reports, np.ndarray) else reports
+        raise InputError("reports", kind, f"a NumPy array of {name}")
+    if reports.ndim != 2 or reports.shape[1] != columns or len(reports) == 0:
+        allowed = f"at least one row of {columns} {name}"
+        raise InputError("reports", f"of shape {reports.shape}", allowed)
+    return reports
 
 
 def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.mechanisms import inputs
 from planner.mechanisms.chunks import map_rows
 
 __all__ = ["BitCounter", "bit_counts", "check_reports", "pack", "unpack", "words_for"]
@@ -55,18 +56,13 @@ def check_reports(reports: NDArray[Any], items: int) -> Words:
     InputError
         Wrong dtype, wrong length, none at all, or bits set beyond the domain.
     """
-    words = words_for(items)
-    if not isinstance(reports, np.ndarray) or reports.dtype != np.uint64:
-        dtype = getattr(reports, "dtype", type(reports).__name__)
-        raise InputError("reports", dtype, "packed reports, an array of uint64")
-    if reports.ndim != 2 or reports.shape[1] != words or len(reports) == 0:
-        raise InputError("reports", reports.shape, f"at least one row of {words} words")
+    rows = inputs.report_rows(reports, np.uint64, words_for(items))
     if items % 64:
-        beyond = reports[:, -1] >> np.uint64(items % 64)
+        beyond = rows[:, -1] >> np.uint64(items % 64)
         for u in np.flatnonzero(beyond)[:1]:
             allowed = f"0 in all bits from {items} on, as there are {items} items"
-            raise InputError(f"reports[{u}]", hex(int(reports[u, -1])), allowed)
-    return np.ascontiguousarray(reports)
+            raise InputError(f"reports[{u}]", hex(int(rows[u, -1])), allowed)
+    return np.ascontiguousarray(rows)
 
 
 def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:

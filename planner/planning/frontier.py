@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import positive_numbers, whole_number
 from planner.frames import Framed
 from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.inputs import positive_numbers, whole_number
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
 from planner.table import UnaryTable

@@ -14,12 +14,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
-from planner.files import replace_file
+from planner.files import read_text, replace_file
 from planner.policy import MAX_EPSILON, PrivacyPolicy
 
 __all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
 
-_MAX_BYTES = 16 * 2**20
+_MEBIBYTES = 16
 
 Spent = Annotated[float, Field(gt=0, le=1000 * MAX_EPSILON)]
 
@@ -110,14 +110,9 @@ def read_ledger(path: str | Path) -> Ledger:
     FileError
         The file cannot be read or is not a ledger.
     """
-    path = Path(path)
+    text = read_text(path, _MEBIBYTES)
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            raise FileError(path, "is larger than 16 MiB")
-        ledger = Ledger.model_validate_json(path.read_bytes())
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
+        ledger = Ledger.model_validate_json(text)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.frames import Framed
-from planner.planning.inputs import whole_number
 from planner.set_model import SetModel
 from planner.table import UnaryTable
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.datasets import read_transactions
 from planner.errors import FileError, InputError
+from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.set_model import PilotFile, SetModel, SetMoments
 from planner.survey import Question
@@ -92,8 +93,7 @@ def set_model_of(question: Question) -> SetModel | None:
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise FileError(path, reason, "Check the path.") from error
+        raise unreadable(path, error) from error
     return _read(path, changed, listed, counts)
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.planning.budgets import scaled
-from planner.planning.inputs import whole_number
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
 from planner.policy import MAX_EPSILON, PrivacyPolicy

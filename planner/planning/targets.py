@@ -12,8 +12,8 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.planning.inputs import whole_number
 from planner.prediction import detectable_frequencies, users_to_detect
 from planner.table import UnaryTable
 from planner.target import Target, check_targets

@@ -3,10 +3,14 @@
 No statistical test sees such a step. A generator whose words are written down does.
 """
 
+import re
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, TwoCoinResponse, baseline
+from planner import InputError, PrivacyPolicy, TwoCoinResponse, baseline
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
@@ -15,7 +19,7 @@ from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.packed import BitCounter, pack, unpack
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.unary import UnaryMechanism, unary_law
 
 
 class Scripted(np.random.Generator):
@@ -154,3 +158,131 @@ def test_one_item_tells_nothing():
     assert alone.privacy_loss() == 0.0
     assert np.isnan(alone.pair_losses()).all()
     assert UnaryMechanism.oue(1.0, 2).privacy_loss() == pytest.approx(1.0)
+
+
+def _exp(epsilon):
+    with localcontext() as context:
+        context.prec = 60
+        return Decimal(epsilon).exp()
+
+
+def _budgets_at_the_edge(odds):
+    """Budgets whose best probability is a multiple of 2^-32 but for the budget's own rounding.
+
+    ``odds(share)`` is the ``e^eps`` that allows exactly the probability ``share``.
+    """
+    for k in (1, 12_345, 2**20 + 1, 10**9 + 7, 2**31, 2**32 - 2**20 + 1, 2**32 - 77):
+        epsilon = float(np.log(float(odds(Fraction(k, GRID)))))
+        if 1e-9 < epsilon <= 20:
+            yield from (epsilon, np.nextafter(epsilon, 0), np.nextafter(epsilon, 50))
+
+
+@pytest.mark.parametrize("items", [2, 5, 1000])
+def test_direct_encoding_never_rounds_over_its_budget(items):
+    tried = 0
+    for epsilon in _budgets_at_the_edge(lambda share: 1 + share * items / (1 - share)):
+        try:
+            truth = GeneralizedRandomizedResponse(epsilon, items)._truth
+        except InputError:
+            continue  # too small for the grid
+
+        def spent(truth):
+            return 1 + Fraction(truth, GRID) * items / (1 - Fraction(truth, GRID))
+
+        assert spent(truth) <= _exp(epsilon)
+        assert spent(truth + 2) > _exp(epsilon)  # and no budget is left over
+        tried += 1
+    assert tried >= 12
+
+
+@pytest.mark.parametrize("items", [2, 5, 1000])
+def test_subsets_never_round_over_their_budget(items):
+    for epsilon in _budgets_at_the_edge(lambda held: held / (1 - held) * (items - 1)):
+        try:
+            mechanism = SubsetSelection(epsilon, items)
+        except InputError:
+            continue  # too small for the grid
+        d, held = mechanism.size, Fraction(mechanism._held, GRID)
+        assert held / (1 - held) * (items - d) / d <= _exp(epsilon)
+        more = held + Fraction(2, GRID)
+        assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
+
+
+def test_rows_per_input_never_round_over_their_budget():
+    for epsilon in _budgets_at_the_edge(lambda share: 1 + share * 5 / (1 - share)):
+        policy = PrivacyPolicy([epsilon, min(2 * epsilon, 40)], [2, 3], rule="avg")
+        mechanism = DirectEncoding(policy)
+        d, weights = Fraction(mechanism._truth, GRID), [int(w) for w in mechanism._weights]
+        total = 2 * weights[0] + 3 * weights[1]
+        rooms = policy.room(np.zeros(2)).tolist()
+        spent = [1 + d * total / ((1 - d) * weight) for weight in weights]
+        assert all(s <= _exp(room) for s, room in zip(spent, rooms, strict=True))
+        more = d + Fraction(2, GRID)
+        spent = [1 + more * total / ((1 - more) * weight) for weight in weights]
+        assert any(s > _exp(room) for s, room in zip(spent, rooms, strict=True))
+
+
+def test_signs_never_round_over_their_budget():
+    for epsilon in _budgets_at_the_edge(lambda low: (1 - low) / low):
+        low = SignCoin(epsilon).low if epsilon >= 1e-4 else None
+        if low is not None:
+            assert Fraction(GRID - low, low) <= _exp(epsilon)
+            assert low < 3 or Fraction(GRID - low + 2, low - 2) > _exp(epsilon)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [UnaryMechanism.rappor(40.0, 200), UnaryMechanism.oue(20.0, 200), SubsetSelection(20.0, 200)],
+    ids=["rappor", "oue", "subset"],
+)
+def test_in_a_wide_domain_every_item_has_its_own_bit(mechanism):
+    true = np.tile(np.arange(200), 40)
+    bits = unpack(mechanism.perturb(true, np.random.default_rng(0)), 200)
+    own = bits[np.arange(true.size), true]
+    assert own.mean() > 0.45  # a is 1/2 for OUE, and almost 1 for the others
+    assert bits.sum() - own.sum() <= true.size * 200 * 2e-8 + 3
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        GeneralizedRandomizedResponse(20.0, 3),
+        DirectEncoding(PrivacyPolicy([20.0, 21.0], [1, 2], rule="avg")),
+    ],
+    ids=["direct", "per-input"],
+)
+def test_with_a_large_budget_the_truth_is_told(mechanism):
+    true = np.tile([0, 1, 2], 50)
+    np.testing.assert_array_equal(mechanism.perturb(true, np.random.default_rng(0)), true)
+
+
+def test_laws_are_listed_for_so_many_bits_and_no_more():
+    half = np.full(16, 0.5)
+    assert unary_law(half, half / 2).shape == (16, 2**16)
+    with pytest.raises(InputError, match="items is 17 but must be at most 16"):
+        unary_law(np.full(17, 0.5), np.full(17, 0.25))
+    assert SubsetSelection(5.0, 64)._sets()[:2] == [(0,), (1,)]
+    with pytest.raises(InputError, match="small enough to list all sets"):
+        SubsetSelection(5.0, 65)._sets()
+
+
+def test_hashing_takes_budgets_up_to_twenty():
+    assert OptimizedLocalHashing(20.0, 10).values > 4e8
+    with pytest.raises(InputError, match="above 0 and at most 20"):
+        OptimizedLocalHashing(20.001, 10)
+
+
+@pytest.mark.parametrize("reports", [[[1]], np.ones((1, 1)), np.ones((1, 1), dtype=np.int64)])
+def test_what_is_no_packed_report_is_named(reports):
+    given = f"'of dtype {reports.dtype}'" if isinstance(reports, np.ndarray) else str(reports)
+    for mechanism, kind in ((UnaryMechanism.oue, "uint64"), (OptimizedLocalHashing, "uint32")):
+        message = re.escape(f"reports is {given} but must be a NumPy array of {kind}.")
+        with pytest.raises(InputError, match=message):
+            mechanism(1.0, 3).aggregate(reports)
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (2, 3), (2,), (2, 1, 1)])
+def test_reports_of_the_wrong_shape_are_named(shape):
+    message = re.escape(f"reports is 'of shape {shape}' but must be at least one row of 1 uint64.")
+    with pytest.raises(InputError, match=message):
+        UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))

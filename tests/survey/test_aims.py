@@ -4,7 +4,7 @@ import pytest
 
 from planner import FileError, InputError, Level, Question, Survey
 from planner.survey.file import survey_from_text
-from tests.planning.whole_survey.surveys import EXAMPLES
+from tests.surveys import EXAMPLES
 
 HOUSEHOLD = (EXAMPLES / "household.toml").read_text(encoding="utf-8")
 BASKETS = (EXAMPLES / "baskets.toml").read_text(encoding="utf-8")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import FAKE_ANSWERS
@@ -28,7 +29,6 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.planning.inputs import positive_numbers, whole_number
 from planner.policy import MAX_EPSILON
 from planner.preferences import Preferences
 

@@ -25,8 +25,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.planning.inputs import whole_number
 from planner.planning.sampling.binomial_window import binomial_window, raised, upper_tail
 from planner.policy import MAX_EPSILON
 

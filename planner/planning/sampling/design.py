@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import positive_numbers
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
 from planner.estimates import normal_quantile
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.inputs import positive_numbers
 from planner.planning.sampling.optimum import closed_form, place, solve_program
 from planner.planning.sampling.question import SamplingQuestion
 from planner.policy import MAX_EPSILON

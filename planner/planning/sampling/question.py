@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms import inputs
-from planner.planning.inputs import whole_number
 
 __all__ = ["SamplingQuestion"]
 

@@ -9,9 +9,9 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.inputs import whole_number
 from planner.planning.sampling import curves, totals
 
 __all__ = ["AggregateView", "GuaranteeViews", "guarantee_views"]

@@ -67,6 +67,7 @@ def test_each_law_has_its_encoder(law, kind, size, rounds):
 
 
 def test_reports_have_a_largest_size():
+    assert MAX_BITS == 8 * 2 * 2**20  # 2 MiB
     assert encoder_for(SubsetLaw(levels((1.0,), (MAX_BITS,)), 9, 1)).size == MAX_BITS // 8
     assert encoder_for(ResponseLaw(levels((1.0,), (D,)), 9)).size == 4
     assert encoder_for(HashingLaw(levels((1.0,), (D,)), 9, 3)).size == 8
@@ -242,6 +243,12 @@ def threshold_of(law, answer):
         else:
             high = middle
     return low
+
+
+def test_a_number_that_was_never_checked_keeps_the_promise():
+    """Beyond the range the law is that of the range's end."""
+    assert threshold_of(SIGN, 1e9) == threshold_of(SIGN, 90.0) == D - SIGN.low
+    assert threshold_of(SIGN, -1e9) == threshold_of(SIGN, 17.0) == SIGN.low
 
 
 def test_halves_are_rounded_up():

@@ -3,7 +3,8 @@ import pytest
 from planner import EmpiricalPreferences, InputError, NumericDomain, Survey, load_survey
 from planner.planning.answer_rate.plan import model_of, plan_answer_rates
 from planner.survey import Numeric
-from tests.planning.whole_survey.surveys import EXAMPLES, HOUSEHOLD
+from tests.planning.whole_survey.surveys import HOUSEHOLD
+from tests.surveys import EXAMPLES
 
 
 def test_a_survey_is_planned_question_by_question():

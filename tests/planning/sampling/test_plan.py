@@ -14,7 +14,7 @@ from planner.planning.sampling.plan import (
     plan_sampling_survey,
 )
 from planner.planning.sampling.question import SamplingQuestion
-from tests.planning.whole_survey.surveys import EXAMPLES
+from tests.surveys import EXAMPLES
 
 PLAIN = Question("plain", (Level("a", 1.0, item_count=3),))
 QUESTION = SamplingQuestion(1.0, [300], population=10_000)

@@ -1,11 +1,10 @@
 """Surveys to plan: three questions that share a budget, and a question about item sets."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from planner import AssumedSets, Level, Question, Survey, Target, load_survey
+from tests.surveys import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
 HOUSEHOLD = load_survey(EXAMPLES / "household.toml")
 SETS = AssumedSets([0, 40, 30, 20, 10])
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from planner import InputError
-from planner.planning.inputs import positive_numbers, whole_number
+from planner.arguments import positive_numbers, whole_number
 
 
 @pytest.mark.parametrize("value", [3, np.int64(3), np.uint8(3)])
