@@ -98,7 +98,8 @@ def _drawn(question: Question, users: int, form: str, seed: int) -> Answers:
 def _column(name: str, data: bytes, question: str) -> str:
     if not name.lower().endswith(".csv"):
         return question
-    header = next(csv.reader(uploads.text_of(name, data[:100_000]).splitlines()), [])
+    first = data[: data.find(b"\n") + 1] or data
+    header = next(csv.reader([uploads.text_of(name, first)]), [])
     titles = [title.strip() for title in header]
     if [title.lower() for title in titles] == ["item", "count"]:
         return question

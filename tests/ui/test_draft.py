@@ -6,11 +6,19 @@ from dataclasses import replace
 import pytest
 
 from planner.numeric_domain import NumericDomain
-from planner.preferences import EmpiricalPreferences, HistogramPreferences, NormalPreferences
+from planner.preferences import (
+    EmpiricalPreferences,
+    GammaPreferences,
+    HistogramPreferences,
+    LognormalPreferences,
+    NormalPreferences,
+)
 from planner.set_model import AssumedSets
 from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.target import Target
 from planner.ui.draft.categorical import CategoricalDraft, PairChoice, follow_renames
+from planner.ui.draft.numeric import NumericDraft
+from planner.ui.draft.sampled import SampledDraft
 from planner.ui.draft.survey import SurveyDraft
 from planner.ui.state import EXAMPLES, example_survey
 
@@ -186,3 +194,56 @@ def test_questions_left_out_are_not_planned():
     draft.questions[1].included = False
     built = draft.build()
     assert [question.name for question in built.survey.questions] == ["bins", "sample"]
+
+
+def value(level="rare", epsilon="2", value="x", expected="3"):
+    return {"level": level, "epsilon": epsilon, "value": value, "expected": expected}
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (value(level="", value=""), "Row 2: value is ''"),
+        (value(value="y", epsilon="-1"), "Row 2 (rare): epsilon is '-1'"),
+        (value(value="y", epsilon="1"), "the level's budget, 2"),
+        (value(value="y", expected="many"), "Row 2 (rare): expected people is 'many'"),
+        (value("other"), "Row 2 (other): value is 'x' but must be"),
+    ],
+)
+def test_a_wrong_row_of_values_gets_a_sentence_and_the_rest_is_built(bad, words):
+    question, problems = SampledDraft("q", [value(), bad, dict.fromkeys(value(), "")]).build()
+    assert [level.items for level in question.levels] == [("x",)]
+    assert len(problems) == 1
+    assert words in problems[0]
+
+
+def test_values_without_names_are_counted():
+    question, problems = SampledDraft("q", [value(value=""), value(value="")]).build()
+    assert problems == []
+    assert question.levels[0].item_count == 2
+    named, _ = SampledDraft("q", [value(value=""), value(value="y")]).build()
+    assert named.levels[0].items == ("rare 1", "y")
+
+
+@pytest.mark.parametrize(
+    ("draft", "words"),
+    [
+        (SampledDraft("q", []), "no value yet"),
+        (SampledDraft("q", [value()], cap="2"), "largest sampling probability is '2'"),
+        (NumericDraft("q", lower="x"), "smallest answer is 'x'"),
+        (NumericDraft("q", model="gamma", parameters={"gamma.shape": "x"}), "shape is 'x'"),
+    ],
+)
+def test_a_question_that_cannot_be_built_says_why(draft, words):
+    question, problems = draft.build()
+    assert question is None
+    assert words in problems[0]
+
+
+@pytest.mark.parametrize(
+    "preferences", [LognormalPreferences(4, 0.5), GammaPreferences(4, 1.25)], ids=repr
+)
+def test_preferences_survive_their_draft(preferences):
+    numeric = Numeric(NumericDomain(), preferences)
+    question = Question("q", (), kind="numeric", numeric=numeric)
+    assert NumericDraft.of(question).build() == (question, [])

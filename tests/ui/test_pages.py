@@ -263,6 +263,76 @@ def test_a_simulation_measures_what_was_predicted():
     assert "belong to the settings of the last run" in words(app)
 
 
+ANSWERS = {
+    "counts": ("c.csv", "item,count\nHIV,30\nanemia,50\nheadache,20\n", "100 people, 3 items"),
+    "a column": ("c.csv", "age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 2 items"),
+    "a large file": (
+        "c.csv",
+        # Byte 100,000 is the second of an "é": what reads a part must not cut there.
+        "x,diagnosis\n" + 15_000 * "3,é\n4,ö\n",
+        "30,000 people, 2 items",
+    ),
+    "transactions": ("t.dat", "0 1\n1\n1 2\n", "3 people, 3 items"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "words_"), ANSWERS.values(), ids=ANSWERS)
+def test_uploaded_answers_are_simulated_once_every_item_has_a_level(name, text, words_):
+    app = open_page("try")
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    assert "Upload answers to begin" in words(app)
+    app.file_uploader[0].set_value((name, text.encode(), "text/csv")).run()
+    by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
+    assert words_ in words(app)
+    by_label(app.text_input, "Runs per mechanism").set_value("2").run()
+    by_label(app.button, "Run the simulation").click().run()
+    assert not app.exception
+    assert len(tables(app)[0]["mechanism"]) >= 4
+
+
+def test_only_the_first_item_of_each_person_on_request():
+    app = open_page("try")
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    app.file_uploader[0].set_value(("t.dat", b"0 1\n1\n1 2\n", "text/plain")).run()
+    assert by_label(app.text_input, "Padding length").value == "2"
+    by_label(app.toggle, "One item a person: keep only the first of each").set_value(True).run()
+    assert "Padding length" not in [field.label for field in app.text_input]
+
+
+def test_answers_that_are_too_many_or_not_right_get_a_sentence(budgets):
+    by_label(budgets.text_input, "Number of people asked").set_value("20,000,000").run()
+    app = open_page("try", budgets)
+    assert "Try a smaller survey" in words(app)
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    app.file_uploader[0].set_value(("c.csv", b"item,count\nHIV,many\n", "text/csv")).run()
+    assert "c.csv" in words(app)
+    assert not app.exception
+
+
+def test_opening_files_and_having_back_what_was_there(budgets):
+    toml = survey_to_text(example_survey("browsing")).encode()
+    budgets.file_uploader[0].set_value(("b.toml", toml, "")).run()
+    assert by_label(budgets.text_input, "Survey").value == "browsing"
+    budgets.file_uploader[0].set_value(("broken.toml", b"[survey", "")).run()
+    assert "broken.toml" in words(budgets)
+    assert by_label(budgets.text_input, "Survey").value == "browsing"
+    items = b"item,level,epsilon\nflu,usual,2\n"
+    budgets.file_uploader[0].set_value(("items.csv", items, "text/csv")).run()
+    assert "broken.toml" not in words(budgets)
+    assert [row["items"] for row in session(budgets).draft.questions[0].rows] == ["flu"]
+    by_label(budgets.button, "Undo: opening items.csv").click().run()
+    by_label(budgets.button, "Undo: opening b.toml").click().run()
+    assert by_label(budgets.text_input, "Survey").value == "health survey"
+
+
+def test_a_list_of_items_makes_a_question_where_there_is_none():
+    app = open_page("budgets")
+    by_label(app.selectbox, "Example").set_value("answer-rate").run()
+    assert "no categorical question" in words(app)
+    app.file_uploader[0].set_value(("i.csv", b"item,epsilon\nflu,2\n", "text/csv")).run()
+    assert session(app).draft.questions[-1].rows[0]["items"] == "flu"
+
+
 def test_survey_adds_shares_and_removes_with_undo():
     app = open_page("survey")
     by_label(app.button, "Add a number").click().run()

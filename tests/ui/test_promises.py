@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from planner.deployment.survey_plans import plan_survey_with
 from planner.mechanisms.unary import UnaryMechanism
+from planner.numeric_domain import NumericDomain
 from planner.policy import PrivacyPolicy
+from planner.set_model import AssumedSets
 from planner.solvers import solve
-from planner.survey import Level, Question, Survey
+from planner.survey import Level, Numeric, Question, Sampling, Survey
 from planner.ui.promises import costs, largest_pair_budgets, promises
 
 LEVELS = (Level("a", 1.0, item_count=2), Level("b", 3.0, item_count=4))
@@ -59,3 +61,34 @@ def test_no_factor_is_said_to_be_smaller_than_it_is(epsilon):
     said = re.search(r"at most ([\d.,e+]+)-fold", promises(made)[0]).group(1)
     factor = float(said.replace(",", ""))
     assert math.exp(epsilon) * (1 - 1e-12) <= factor <= math.exp(epsilon) * 1.1
+
+
+def test_promises_and_costs_of_every_kind_of_question():
+    numeric = Question(
+        "bill", (), kind="numeric", numeric=Numeric(NumericDomain(0, 9), epsilon=1.0)
+    )
+    baskets = Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 2]))
+    rare = Question(
+        "rare",
+        (Level("r", 1.0, ("x",), yes_counts=(40,)),),
+        kind="sampled-choice",
+        sampling=Sampling("aggregates-only"),
+    )
+    made = plan_survey_with(Survey("s", 10_000, (numeric, baskets, rare)))
+    said = promises(made)
+    spent = {row.question: row.spent for row in made.whole.spending}
+    assert said[0].startswith("bill: a report changes the odds between any two numbers")
+    assert f"epsilon {math.ceil(spent['bill'] * 1e4) / 1e4:.4f}" in said[0]
+    assert said[1].startswith("basket: whoever has a set of answers")
+    assert any(one.startswith("rare: ") and "INFINITE" in one for one in said)
+    prices = costs(made, {})
+    assert [price.split(":")[0] for price in prices] == ["bill", "basket", "rare"]
+    assert "of half its range" in prices[0]
+    assert "every count within" in prices[2]
+
+
+def test_of_many_levels_the_first_are_promised_and_the_rest_are_counted():
+    levels = tuple(Level(f"l{k}", 1.0 + k / 10, item_count=2) for k in range(15))
+    said = promises(plan_survey_with(Survey("s", 10_000, (Question("q", levels),))))
+    assert len(said) == 13
+    assert said[-1] == "q: ... and 3 more levels."

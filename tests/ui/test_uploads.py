@@ -7,9 +7,12 @@ import pytest
 
 from planner.deployment.building import parameters_from_plan
 from planner.deployment.parameters import write_parameters
-from planner.errors import FileError
+from planner.deployment.survey_plans import deployable_files, plan_survey_with
+from planner.errors import FileError, InputError
+from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import plan_survey
-from planner.survey import Level, Question, Survey
+from planner.survey import Level, Numeric, Question, Survey
+from planner.survey.file import load_survey
 from planner.ui import uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.state import EXAMPLES, example_survey
@@ -24,6 +27,21 @@ def test_an_exported_file_gives_back_its_survey():
     made = parameters_from_plan(plan_survey(survey))
     data = uploads.bytes_of(write_parameters, made)
     assert uploads.survey_from_upload("parameters.json", data) == survey
+
+
+def test_a_parameter_file_that_holds_less_than_its_survey_is_refused(pytestconfig):
+    made = plan_survey_with(load_survey(pytestconfig.rootpath / "examples" / "baskets.toml"))
+    data = uploads.bytes_of(write_parameters, deployable_files(made, {})["parameters"])
+    with pytest.raises(InputError, match="Open the survey file"):
+        uploads.survey_from_upload("parameters.json", data)
+
+
+def test_a_number_comes_back_from_its_parameters():
+    asked = Question("q", (), kind="numeric", numeric=Numeric(NumericDomain(0, 9), epsilon=1.0))
+    made = plan_survey_with(Survey("s", 50, (asked,)))
+    data = uploads.bytes_of(write_parameters, deployable_files(made, {})["parameters"])
+    found = uploads.survey_from_upload("parameters.json", data).questions[0].numeric
+    assert (found.domain, found.epsilon) == (NumericDomain(0, 9), 1.0)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

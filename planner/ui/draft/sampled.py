@@ -92,6 +92,7 @@ class SampledDraft(QuestionDraft):
     def _levels(self, problems: list[str]) -> tuple[Level, ...]:
         """Rows with the same level and budget are values of one level."""
         grouped: dict[str, tuple[float, list[str], list[int]]] = {}
+        values: set[str] = set()
         for place, row in enumerate(self.rows, start=1):
             typed = {column: row.get(column, "").strip() for column in VALUE_COLUMNS}
             if not any(typed.values()):
@@ -100,6 +101,8 @@ class SampledDraft(QuestionDraft):
             try:
                 if not name:
                     raise InputError("value", "", "named")
+                if typed["value"] in values:
+                    raise InputError("value", typed["value"], "in one row only")
                 epsilon = cells.budget(typed["epsilon"])
                 count = cells.whole_number(typed["expected"], "expected people", least=0)
                 known = grouped.setdefault(name, (epsilon, [], []))
@@ -110,6 +113,7 @@ class SampledDraft(QuestionDraft):
             except InputError as error:
                 problems.append(f"Row {place}{f' ({name})' if name else ''}: {error}")
                 continue
+            values |= {typed["value"]} - {""}
             known[1].append(typed["value"])
             known[2].append(count)
         return tuple(
