@@ -23,13 +23,13 @@ help:
 	@echo "make clean    remove the virtual environment and caches"
 
 run: $(VENV)/run.stamp
-	$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+	$(BIN)/ldp-planner app --port $(PORT)
 
 test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
@@ -51,7 +51,7 @@ format: $(VENV)/test.stamp
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) build dist mutants *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist mutants *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 # Debian ships venv apart from Python; as root we can fetch it, others are told.
 $(BIN)/python:
