@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.frequency import ItemReports
 from planner.mechanisms.grid import GRID
 
 __all__ = ["GeneralizedRandomizedResponse"]
 
 
 @dataclass(frozen=True, slots=True)
-class GeneralizedRandomizedResponse(FrequencyMechanism):
+class GeneralizedRandomizedResponse(ItemReports):
     """Generalised (k-ary) randomised response, also called direct encoding.
 
     Output law, with ``m`` items: ``Pr[y = x] = p = e^eps / (e^eps + m - 1)`` and
@@ -86,11 +86,6 @@ class GeneralizedRandomizedResponse(FrequencyMechanism):
         other = rng.integers(self.items, size=true.size)
         return np.where(coin < np.uint64(self._truth), true, other)
 
-    def aggregate(self, reports: ArrayLike) -> Aggregate:
-        """How often each item was reported, shape ``(items,)``."""
-        numbers = inputs.item_numbers(reports, self.items, "reports")
-        return Aggregate(numbers.size, np.bincount(numbers, minlength=self.items))
-
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Exact joint law: truthful users per item, the rest multinomial over all items."""
         counts = inputs.true_counts(true_counts, self.items)
@@ -106,7 +101,3 @@ class GeneralizedRandomizedResponse(FrequencyMechanism):
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[y | x]``, shape ``(items, items)``."""
         return np.full((self.items, self.items), self.q) + (self.p - self.q) * np.eye(self.items)
-
-    def report_index(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """The reported item itself."""
-        return inputs.item_numbers(reports, self.items, "reports")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.frequency import ItemReports
 from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import levels_of_items
 from planner.policy import PrivacyPolicy
@@ -22,7 +22,7 @@ _WEIGHTS = 2.0**50  # total of the integer weights, about: fine enough, and exac
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DirectEncoding(FrequencyMechanism):
+class DirectEncoding(ItemReports):
     """Report the item itself, or one drawn by weights that favour the sensitive items.
 
     Output law: ``Pr[y = x] = q_x + d`` and ``Pr[y = j] = q_j`` for every other item ``j``, with
@@ -109,11 +109,6 @@ class DirectEncoding(FrequencyMechanism):
         other = np.searchsorted(ends, rng.integers(ends[-1], size=true.size), side="right")
         return np.where(coin < np.uint64(self._truth), true, other)
 
-    def aggregate(self, reports: ArrayLike) -> Aggregate:
-        """How often each item was reported, shape ``(items,)``."""
-        numbers = inputs.item_numbers(reports, self.items, "reports")
-        return Aggregate(numbers.size, np.bincount(numbers, minlength=self.items))
-
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Exact joint law: truthful users per item, the rest multinomial by the weights."""
         counts = inputs.true_counts(true_counts, self.items)
@@ -134,7 +129,3 @@ class DirectEncoding(FrequencyMechanism):
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[y | x]``, shape ``(items, items)``."""
         return np.tile(self.b, (self.items, 1)) + self.d * np.eye(self.items)
-
-    def report_index(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """The reported item itself."""
-        return inputs.item_numbers(reports, self.items, "reports")

@@ -24,7 +24,7 @@ from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["FrequencyMechanism", "linear_estimates"]
+__all__ = ["FrequencyMechanism", "ItemReports", "linear_estimates"]
 
 
 class FrequencyMechanism(ABC):
@@ -118,6 +118,21 @@ class FrequencyMechanism(ABC):
     def _variance(self, counts: NDArray[np.float64], users: int) -> NDArray[np.float64]:
         noise, signal = self.variance_terms()
         return users * noise + counts * signal
+
+
+class ItemReports(FrequencyMechanism):
+    """A mechanism whose reports are item numbers, int64, shape ``(n,)``."""
+
+    __slots__ = ()
+
+    def aggregate(self, reports: ArrayLike) -> Aggregate:
+        """How often each item was reported, shape ``(items,)``."""
+        numbers = self.report_index(reports)
+        return Aggregate(numbers.size, np.bincount(numbers, minlength=self.items))
+
+    def report_index(self, reports: ArrayLike) -> NDArray[np.int64]:
+        """The reported item itself."""
+        return inputs.item_numbers(reports, self.items, "reports")
 
 
 def linear_estimates(
