@@ -37,9 +37,9 @@ def binomial_size_limits(
     from scipy.special import betainc
 
     def reaches(size: NDArray[np.int64], least: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``Pr[Binomial(size, chance) >= least]``, for ``0 <= least <= size + 1``."""
+        """``Pr[Binomial(size, chance) >= least]``, for ``0 <= least <= size``."""
         inside = betainc(np.maximum(least, 1), np.maximum(size - least + 1, 1), chance)
-        return np.where(least == 0, 1.0, np.where(least > size, 0.0, inside))
+        return np.where(least == 0, 1.0, inside)
 
     lower, upper = seen.copy(), seen.copy()
     high_lower, high_upper = np.full_like(seen, most), np.full_like(seen, most)

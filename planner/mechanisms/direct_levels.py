@@ -120,12 +120,6 @@ class DirectEncoding(ItemReports):
         """``max_k ln(1 + d / q_k)``, in nats."""
         return float(np.log1p(self.d / self.b).max())
 
-    def pair_losses(self) -> NDArray[np.float64]:
-        """Realised budget of every pair of levels, ``max`` of both reports', ``(t, t)``."""
-        total = int(self._weights @ self.policy.item_counts)
-        loss = np.log1p(self.d / ((1 - self.d) * self._weights / total))
-        return np.maximum(loss[:, None], loss[None, :])
-
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[y | x]``, shape ``(items, items)``."""
         return np.tile(self.b, (self.items, 1)) + self.d * np.eye(self.items)

@@ -138,9 +138,13 @@ def test_set_budgets_are_kept_and_attained():
 
 def test_set_budgets_follow_equation_16():
     mechanism = PaddedUnaryMechanism(UnaryMechanism(TABLE_II), 2)
-    budgets = set_budgets(mechanism, [[], [0], [1], [0, 1], [1, 2], [1, 2, 3]])
-    odds = [4, 4, (6 + 4) / 2, (4 + 6) / 2, 6, 6]
+    budgets = set_budgets(mechanism, [[], [0], [1], [0, 1], [1, 2], [1, 2, 3], []])
+    odds = [4, 4, (6 + 4) / 2, (4 + 6) / 2, 6, 6, 4]
     np.testing.assert_allclose(budgets, np.log(odds), rtol=1e-12)
+
+
+def test_items_that_nobody_has_are_counted_too():
+    assert ItemSets.of([[0, 1], [1]], 4).counts().tolist() == [1, 2, 0, 0]
 
 
 def test_set_budgets_need_the_minimum_rule():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
-from planner import InputError, PrivacyPolicy
+from planner import InputError, PrivacyPolicy, baseline
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program
 from tests.policies import RULES, random_objective, random_policy, seeds
@@ -189,3 +189,18 @@ def test_models_by_name():
     assert math.isclose(
         MODELS["opt2"].start(PrivacyPolicy([1.0], [1]))[0, 0], 0.5 - 1 / (1 + math.e)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b"),
+    [
+        ("rappor", math.exp(0.5) / (math.exp(0.5) + 1), 1 / (math.exp(0.5) + 1)),
+        ("oue", 0.5, 1 / (math.e + 1)),
+    ],
+)
+def test_baselines_are_plain_ldp_at_the_smallest_budget(name, a, b):
+    policy = PrivacyPolicy([3.0, 1.0], [2, 5])
+    table = baseline(policy, name)
+    np.testing.assert_allclose([table.a, table.b], [[a, a], [b, b]], rtol=1e-12)
+    assert (table.model, table.method, table.policy) == (name, "closed form", policy)
+    assert table.certificate is None

@@ -22,6 +22,7 @@ from planner.deployment.drawing.encoders import (
     UnaryEncoder,
     encoder_for,
 )
+from planner.deployment.laws.levels import Levels
 from planner.deployment.laws.output import (
     HashingLaw,
     ResponseLaw,
@@ -93,6 +94,13 @@ def test_codes_are_item_numbers():
     everyone = SamplingLaw(LEVELS, 7, D - 22, (1, 2, 3, 4, 5), 1.0, everyone_has_value=True)
     with pytest.raises(InputError, match="number from 0 to 4"):
         encoder_for(everyone).code(None)
+
+
+def test_codes_of_named_items():
+    named = Levels(("x", "y"), (1.0, 2.0), (1, 2), (("HIV",), ("flu", "cold")), "min")
+    for law in (UnaryLaw(named, A, B), ResponseLaw(named, 10**9)):
+        assert encoder_for(law).code("cold") == 2
+    assert encoder_for(UnaryLaw(named, A, B, padding_length=2)).code(["flu", "HIV"]) == (0, 1)
 
 
 # -- bits ----------------------------------------------------------------------------

@@ -297,3 +297,13 @@ def test_two_bits_are_estimated_by_their_own_noise():
     law = SignLaw(1.0, THREE, 0.0, 1.0, yes_no=False)
     noise = Fraction(THREE, D)
     assert law.estimator() == {"noise": float(noise), "theta": float(1 - 2 * noise)}
+
+
+def test_item_sets_keep_their_budgets_under_the_rule_min_alone():
+    a, b = (D // 2, D // 2), (D // 3, D // 3)
+    for rule in ("min", "avg", MATRIX):
+        UnaryLaw(levels(EPSILONS, COUNTS, rule), a, b).verify()
+    UnaryLaw(levels(EPSILONS, COUNTS), a, b, padding_length=2).verify()
+    for rule in ("avg", MATRIX):
+        with pytest.raises(VerificationError, match='under the rule "min" only'):
+            UnaryLaw(levels(EPSILONS, COUNTS, rule), a, b, padding_length=2).verify()
