@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ __all__ = ["Framed"]
 _MOST_ROWS = 60
 
 
-class Framed:
+class Framed(ABC):
     """Something with a data frame: a notebook shows it as a sentence and a table.
 
     What inherits this says how its rows look in :meth:`to_frame` and, in a sentence,
@@ -23,13 +24,13 @@ class Framed:
     __slots__ = ()
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """One sentence about the whole."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_frame(self) -> DataFrame:
         """The rows as a pandas data frame, one row each, in plain columns."""
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(

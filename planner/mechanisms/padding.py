@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import logodds
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError
 from planner.estimates import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
-from planner.mechanisms.unary import ROUNDING, UnaryMechanism, draw_reports, unary_law
+from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
 
 __all__ = ["PaddedUnaryMechanism", "set_budgets"]
 
@@ -44,7 +44,7 @@ class PaddedUnaryMechanism:
     Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
     log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
     :func:`set_budgets`. This needs the pair rows ``(i, i)`` also in levels of one item,
-    as two sets sample the same level's dummy and item.
+    as two sets sample the same level's dummy and item; every table keeps them.
 
     Parameters
     ----------
@@ -58,8 +58,6 @@ class PaddedUnaryMechanism:
     ------
     InputError
         The padding length is not a whole number of at least 1.
-    VerificationError
-        A level's own pair row does not hold.
 
     Examples
     --------
@@ -79,11 +77,6 @@ class PaddedUnaryMechanism:
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not whole or not 1 <= length <= 2**20:
             raise InputError("padding_length", length, f"a whole number from 1 to {2**20}")
-        s, w = self.unary.log_odds()
-        excess = float(np.max(s + w - np.diag(self.unary.table.policy.bounds())))
-        if excess > ROUNDING:
-            reason = f"a level's items and dummies exceed their own budget by {excess:.3g} nats"
-            raise VerificationError(reason, "Solve with the rows (i, i) for every level.")
 
     @property
     def items(self) -> int:

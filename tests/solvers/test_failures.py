@@ -18,6 +18,7 @@ from planner.solvers import certificate, conic, reduced, slsqp, tables
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program
+from planner.solvers.refine import newton_step
 from tests.policies import random_policy
 
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
@@ -164,3 +165,16 @@ def test_no_such_baseline():
 
     with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
         baseline(THREE, "grr")
+
+
+def test_a_newton_step_that_cannot_be_made():
+    program = Program.of(THREE, Objective(), model_named("opt0"))
+    start = program.model.start(THREE)
+    with pytest.raises(ConvergenceError, match="The Newton step failed"):
+        newton_step(program, start, np.full(3, np.nan))
+
+
+def test_rounding_that_never_ends():
+    far = PrivacyPolicy([0.1], [2])
+    with pytest.raises(ConvergenceError, match="Rounding alone breaks a pair's budget"):
+        tables._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)

@@ -1,0 +1,49 @@
+"""What the mechanisms refuse beside bad answers and bad reports."""
+
+import numpy as np
+import pytest
+
+from planner import InputError, ItemSets, PrivacyPolicy, UnaryMechanism, UnaryTable
+from planner.errors import VerificationError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.bisample import BiSample
+from planner.mechanisms.sampled_attributes import SampledAttributes
+from planner.mechanisms.subset import SubsetSelection
+from planner.numeric_domain import NumericDomain
+
+
+def test_counts_that_no_reports_have():
+    with pytest.raises(InputError, match="users is -1 but must be at least 0"):
+        Aggregate(-1, [0])
+    with pytest.raises(InputError, match=r"counts is .*float64.* but must be whole numbers"):
+        Aggregate(3, [0.5])
+    with pytest.raises(InputError, match=r"counts is -2 but must be from 0 to .* 3"):
+        Aggregate(3, [-2, 1])
+    with pytest.raises(InputError, match=r"counts is 4 but must be from 0 to .* 3"):
+        Aggregate(3, [4, -2])
+    with pytest.raises(InputError, match=r"counts is \(2,\) but must be of the shape \(1,\)"):
+        Aggregate(3, [1]) + Aggregate(3, [1, 1])
+    assert Aggregate(0, [0]).counts.tolist() == [0]
+
+
+def test_item_sets_are_taken_as_they_are():
+    sets = ItemSets.of([[0], [1, 2]], 3)
+    assert ItemSets.of(sets, 3) is sets
+
+
+def test_a_level_of_one_item_keeps_its_own_budget_too():
+    """Two sets may sample the same level's item and dummy."""
+    policy = PrivacyPolicy([1.0, 1.0], [1, 1], [[np.inf, 1.0], [1.0, 0.3]])
+    with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.105 nats"):
+        UnaryMechanism(UnaryTable(policy, [0.5, 0.5], [0.35, 0.4], "opt0", "by hand"))
+
+
+def test_attributes_that_were_counted_otherwise():
+    one = BiSample(1.0, NumericDomain(-1, 1))
+    with pytest.raises(InputError, match=r"counts is \(3,\) but must be a histogram of 8 cells"):
+        SampledAttributes([one, one]).estimate(Aggregate(3, [1, 1, 1]))
+
+
+def test_budgets_below_the_grid():
+    with pytest.raises(InputError, match=r"epsilon is 1e-10 .*grid of 2\^-32.*Raise it or merge"):
+        SubsetSelection(1e-10, 1000)
