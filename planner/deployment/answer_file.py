@@ -15,6 +15,7 @@ from planner.deployment.drawing.encoders import Encoder
 from planner.deployment.laws.levels import Levels
 from planner.deployment.laws.output import Law, SignLaw, UnaryLaw
 from planner.errors import FileError, InputError
+from planner.files import unreadable
 
 __all__ = ["Column", "read_answers"]
 
@@ -48,8 +49,7 @@ def read_answers(data: Path, columns: Sequence[Column]) -> Iterator[list[list[An
             while block := list(islice(coded, _BLOCK)):
                 yield block
     except OSError as error:
-        reason = f"cannot be read: {error.strerror or error}"
-        raise FileError(data, reason, "Check the path.") from error
+        raise unreadable(data, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(data, f"is not CSV in UTF-8: {error}") from error
 

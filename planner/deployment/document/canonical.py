@@ -20,6 +20,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from planner.errors import FileError, InputError
+from planner.files import unreadable
 
 __all__ = [
     "FORMAT",
@@ -55,8 +56,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
             raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
         data = path.read_bytes()
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FileError(path, f"cannot be read: {reason}", "Check the path.") from error
+        raise unreadable(path, error) from error
     return parse_document(data, source=path)
 
 
