@@ -73,6 +73,14 @@ def test_subsets_hold_the_item_below_their_threshold_only():
     assert unpack(rows, 3).tolist() == [[0, 1, 0], [1, 0, 0]]
 
 
+def test_a_set_has_its_size_even_if_all_hold_their_item():
+    mechanism = SubsetSelection(0.5, 8)
+    assert mechanism.size == 3
+    for seed in range(20):  # one person at a time: some sit out the first step
+        report = mechanism.perturb([5], np.random.default_rng(seed))
+        assert unpack(report, 8).sum() == 3
+
+
 def test_coins_come_up_below_their_threshold_only():
     coin = SignCoin(1.0)
     edge = float(coin.low)
@@ -145,7 +153,7 @@ def test_counters_count_as_batches_come(items):
     rng = np.random.default_rng(items)
     counter, truth = BitCounter(items), np.zeros(items, dtype=int)
     assert counter.counts().tolist() == [0] * items
-    for rows in (1, 2, 5, 600, 40_000 // items + 3, 1):
+    for rows in (1, 2, 40, 600, 30, 40_000 // items + 3, 1):
         bits = rng.integers(2, size=(rows, items), dtype=np.uint8)
         counter.add(pack(bits))
         truth += bits.sum(axis=0, dtype=int)

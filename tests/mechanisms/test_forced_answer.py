@@ -14,6 +14,7 @@ from planner.mechanisms.piecewise import (
     hybrid_variance,
     piecewise_variance,
 )
+from planner.numeric_domain import NumericDomain
 from tests.mechanisms.numeric_suite import NumericSuite
 
 
@@ -159,3 +160,14 @@ class TestHybrid(PiecewiseSuite):
 
     def test_harmony_alone_below_the_threshold(self):
         assert Hybrid(0.5).output_law([0.2])[0, :CELLS].max() == 0
+
+
+@pytest.mark.parametrize("kind", [Piecewise, Hybrid])
+def test_a_random_fake_answer_is_uniform(kind):
+    """The law of a fake answer is the average law over all answers."""
+    mechanism = kind(2.0, NumericDomain(-1, 1), "random")
+    steps = 2**15
+    values = (np.arange(steps) + 0.5) * (2 / steps) - 1
+    parts = np.split(values, 16)  # the law is linear between the places of a fine grid
+    average = np.mean([mechanism._answer_law(part).mean(axis=0) for part in parts], axis=0)
+    np.testing.assert_allclose(mechanism._random_law(), average, rtol=3e-5)

@@ -145,6 +145,12 @@ def test_bad_coins_are_refused(bad):
         if arguments[2:] != (True,):
             with pytest.raises(InputError, match="must be"):
                 TwoCoinResponse(*arguments)
+    for certain in ((1.0, 0.5), (0.5, 1.0)):  # a coin that always shows the same side
+        with pytest.raises(
+            InputError, match=r"is 1\.0 but must be a probability above 0 and below"
+        ):
+            TwoCoinResponse(*certain)
+    assert TwoCoinResponse(0.5, 0.5, 1.0).sampling == 1.0
 
 
 def test_probabilities_round_to_the_private_side():
