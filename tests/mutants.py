@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 NOTICED = ("killed", "timeout", "caught by type check")
+UNTRIED = "not checked"
 WIDTH = 100
 
 
@@ -31,17 +32,19 @@ def module_of(mutant: str) -> str:
 
 
 def show(found: list[tuple[str, str]]) -> None:
-    """A row a module, and the sum."""
+    """A row a module, and the sum; the score is the share of those tried that were noticed."""
     table = Table("module")
-    for heading in ("mutants", "noticed", "score"):
+    for heading in ("mutants", "tried", "noticed", "score"):
         table.add_column(heading, justify="right")
-    rows: dict[str, Counter[bool]] = {}
+    rows: dict[str, Counter[str]] = {}
     for mutant, status in found:
-        rows.setdefault(module_of(mutant), Counter())[status in NOTICED] += 1
+        what = "noticed" if status in NOTICED else "untried" if status == UNTRIED else "survived"
+        rows.setdefault(module_of(mutant), Counter())[what] += 1
     total = sum(rows.values(), Counter())
     for name, row in [*sorted(rows.items()), ("all", total)]:
-        score = row[True] / row.total()
-        table.add_row(name, f"{row.total():,}", f"{row[True]:,}", f"{score:.1%}")
+        tried = row.total() - row["untried"]
+        score = f"{row['noticed'] / tried:.1%}" if tried else ""
+        table.add_row(name, f"{row.total():,}", f"{tried:,}", f"{row['noticed']:,}", score)
     Console(width=WIDTH).print(table)
 
 

@@ -146,9 +146,7 @@ def test_bad_coins_are_refused(bad):
             with pytest.raises(InputError, match="must be"):
                 TwoCoinResponse(*arguments)
     for certain in ((1.0, 0.5), (0.5, 1.0)):  # a coin that always shows the same side
-        with pytest.raises(
-            InputError, match=r"is 1\.0 but must be a probability above 0 and below"
-        ):
+        with pytest.raises(InputError, match=r"is 1\.0 but must be .* and below 1"):
             TwoCoinResponse(*certain)
     assert TwoCoinResponse(0.5, 0.5, 1.0).sampling == 1.0
 
