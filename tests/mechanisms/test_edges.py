@@ -10,16 +10,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from planner import InputError, PrivacyPolicy, TwoCoinResponse, baseline
+from planner import InputError, ItemSets, PrivacyPolicy, TwoCoinResponse, baseline
+from planner.mechanisms.bernoulli import BernoulliRows
+from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32
 from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.packed import BitCounter, pack, unpack
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.piecewise import CELLS, Piecewise
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism, unary_law
+from planner.numeric_domain import NumericDomain
 
 
 class Scripted(np.random.Generator):
@@ -294,3 +299,52 @@ def test_reports_of_the_wrong_shape_are_named(shape):
     message = re.escape(f"reports is 'of shape {shape}' but must be at least one row of 1 uint64.")
     with pytest.raises(InputError, match=message):
         UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0, 12.0])
+def test_piecewise_never_rounds_over_its_budget(epsilon):
+    for budget in (epsilon, np.nextafter(epsilon, 0), np.nextafter(epsilon, 50)):
+        mechanism = Piecewise(float(budget), NumericDomain(-1, 1))
+        window, inside = mechanism._window, mechanism._inside
+
+        def ratio(inside, window=window):
+            """Of a cell inside the window to one outside."""
+            return Fraction(inside * (CELLS - window), window * (GRID - inside))
+
+        assert ratio(inside) <= _exp(budget)
+        assert ratio(inside + 2) > _exp(budget)
+
+
+def test_the_last_digits_of_every_threshold_are_kept():
+    thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, GRID - 1])
+    np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
+
+
+def test_the_smallest_share_that_can_be_sampled():
+    mechanism = SamplingPrivacy(2**-32, 0.5, [0.5 - 2**-32])
+    assert mechanism.sampling == 2**-32
+
+
+@pytest.mark.parametrize("mechanism", [BiSample, BiSampleMD], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("answer", [11.0, 29.0])
+def test_estimated_errors_are_those_predicted(mechanism, answer):
+    """At skewed answers, where sums and missing rates are correlated."""
+    made = mechanism(1.0, NumericDomain(10, 30))
+    values = np.full(200_000, answer)
+    if mechanism is BiSampleMD:
+        values[::3] = np.nan
+    estimates = made.estimate(made.aggregate(made.perturb(values, np.random.default_rng(1))))
+    variance = made.variance(values)
+    # Estimates take people as drawn at random, predictions as given: add the drawing.
+    drawn = np.nansum(np.square(np.where(np.isnan(values), 0, values))) / values.size
+    drawn -= (np.nansum(values) / values.size) ** 2
+    predicted = variance.total + (values.size * drawn if mechanism is BiSampleMD else 0.0)
+    assert estimates.total.standard_error**2 == pytest.approx(predicted, rel=0.02)
+
+
+def test_without_truncation_two_terms_are_the_whole_variance():
+    mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(1.0, 5), 3)
+    sets = ItemSets.of([[0, 1, 2], [0], [], [3, 4], [0, 4]], 5)
+    noise, signal = mechanism.variance_terms()
+    whole = sets.users * noise + sets.counts() * signal
+    np.testing.assert_allclose(mechanism.variance(sets), whole, rtol=1e-12)
