@@ -11,7 +11,7 @@ PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
     ("errors",),
-    ("arguments", "files", "frames", "logodds", "policy"),
+    ("arguments", "files", "frames", "logodds", "policy", "rounding"),
     (
         "budget_text",
         "numeric_domain",

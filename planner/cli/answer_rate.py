@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
-from planner.cli.output import lowered, number, print_json, raised, table, terminal
+from planner.cli.output import lowered, number, print_json, table, terminal
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
+from planner.rounding import rounded_up
 from planner.survey.file import load_survey
 
 __all__ = ["answer_rate"]
@@ -97,8 +98,8 @@ def _show_advice(console: Console, plan: AnswerRatePlan) -> None:
         f"answer, and the mean's error is {number(best.rmse)}."
     )
     console.print(
-        f"Any epsilon in {raised(best.flat_lower, 2)} to {lowered(best.flat_upper, 2)} is within "
-        f"{best.tolerance:.0%} of the best; the smallest of them protects people most."
+        f"Any epsilon in {rounded_up(best.flat_lower, 2)} to {lowered(best.flat_upper, 2)} is "
+        f"within {best.tolerance:.0%} of the best; the smallest of them protects people most."
     )
     if not best.reliable:
         console.print(

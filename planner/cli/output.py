@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import Progress, ProgressColumn
 from rich.table import Table
 
-__all__ = ["lowered", "more", "number", "print_json", "progress", "raised", "table", "terminal"]
+__all__ = ["lowered", "more", "number", "print_json", "progress", "table", "terminal"]
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -63,17 +63,12 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:,.{digits}g}"
 
 
-def raised(value: float, digits: int) -> str:
-    """A number rounded up to so many decimals: a budget spent, never shown better than it is.
+def lowered(value: float, digits: int) -> str:
+    """A number rounded down to so many decimals.
 
     Examples
     --------
-    >>> raised(1.2341, 3), lowered(1.2349, 3)
-    ('1.235', '1.234')
+    >>> lowered(1.2349, 3)
+    '1.234'
     """
-    return f"{math.ceil(value * 10**digits) / 10**digits:.{digits}f}"
-
-
-def lowered(value: float, digits: int) -> str:
-    """A number rounded down to so many decimals."""
     return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"

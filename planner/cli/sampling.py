@@ -10,9 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
-from planner.cli.output import print_json, raised, table, terminal
+from planner.cli.output import print_json, table, terminal
 from planner.planning.sampling.design import error_grid
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
+from planner.rounding import rounded_up
 from planner.survey import Question, Survey
 from planner.survey.file import load_survey
 
@@ -85,7 +86,9 @@ def _values(question: Question, plan: SamplingPlan) -> Table:
     none, *losses = plan.views.round_two_losses
     budgets = design.question.budgets
     if not design.mechanism.everyone_has_value:
-        view.add_row("(none)", f"{budgets[0]:.3f}", raised(none, 3), f"{design.mechanism.zero:.4f}")
+        view.add_row(
+            "(none)", f"{budgets[0]:.3f}", rounded_up(none, 3), f"{design.mechanism.zero:.4f}"
+        )
     rows = zip(
         [label for level in question.levels for label in level.labels],
         budgets[1:],
@@ -98,7 +101,7 @@ def _values(question: Question, plan: SamplingPlan) -> Table:
     for name, budget, loss, decoy, count, error in rows:
         share = f"{100 * error / count:.0f}" if count else "-"
         figures = f"{decoy:.4f}", f"{count:,}", f"{error:.1f}", share
-        view.add_row(name, f"{budget:.3f}", raised(loss, 3), *figures)
+        view.add_row(name, f"{budget:.3f}", rounded_up(loss, 3), *figures)
     return view
 
 

@@ -10,6 +10,7 @@ from planner.charts.plans import frontier_figure, padding_figure
 from planner.charts.style import BLUE, GREY, SKY
 from planner.planning.frequency import QuestionPlan
 from planner.planning.padding import PaddingPlan
+from planner.rounding import rounded_up
 from planner.survey import Question
 from planner.ui import show
 from planner.ui.inverse import show_inverse
@@ -55,7 +56,7 @@ def _headline(found: Answer, users: int) -> None:
                 "interval.",
             ),
             "LDP epsilon": (
-                show.rounded_up(table.policy.ldp_epsilon),
+                rounded_up(table.policy.ldp_epsilon),
                 "Plain local differential privacy that follows from the levels: no report "
                 "tells any two answers apart by more than this, rounded up.",
             ),

@@ -22,6 +22,7 @@ from planner.deployment.survey_plans import (
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.plan import WholePlan
 from planner.report import report_html
+from planner.rounding import rounded_up
 from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui import show
@@ -125,7 +126,7 @@ def _pairs(question: QuestionParameters) -> None:
         {
             "answer": [label(pair.first) for pair in pairs],
             "against": [label(pair.second) for pair in pairs],
-            "realised epsilon": [show.rounded_up(pair.realised, 12) for pair in pairs],
+            "realised epsilon": [rounded_up(pair.realised, 12) for pair in pairs],
             "promised epsilon": [show.allowed(pair.demanded) for pair in pairs],
             "kept": ["yes" if yes else "in round two" for yes in kept],
         }

@@ -13,6 +13,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.objective import Objective
 from planner.planning.explain import belief_bounds, explain_level
 from planner.policy import PrivacyPolicy
+from planner.rounding import rounded_up
 from planner.table import UnaryTable
 from planner.ui import show
 from planner.ui.fields import kept
@@ -149,7 +150,7 @@ def _pairs(table: UnaryTable) -> None:
         {
             "level": [policy.names[i] for i, _ in pairs],
             "against": [policy.names[j] for _, j in pairs],
-            "realised epsilon": [show.rounded_up(realised[pair], 12) for pair in pairs],
+            "realised epsilon": [rounded_up(realised[pair], 12) for pair in pairs],
             "allowed epsilon": [show.allowed(bounds[pair]) for pair in pairs],
         }
     )

@@ -12,7 +12,8 @@ from planner.deployment.survey_plans import SurveyPlan
 from planner.planning.whole_survey.planned_question import PlannedQuestion
 from planner.planning.whole_survey.spending import Spending
 from planner.policy import PrivacyPolicy
-from planner.ui.show import magnitude_up, rounded_up
+from planner.rounding import rounded_up
+from planner.ui.show import magnitude_up
 
 __all__ = ["costs", "largest_pair_budgets", "promises"]
 

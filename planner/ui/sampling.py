@@ -12,6 +12,7 @@ from planner.mechanisms.coins import TwoCoinResponse
 from planner.planning.sampling.design import error_grid, smallest_budget
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.sampling.question import SamplingQuestion
+from planner.rounding import rounded_up
 from planner.survey import Question
 from planner.ui import cells, show
 from planner.ui.draft.sampled import SampledDraft
@@ -197,9 +198,7 @@ def _values(question: Question, plan: SamplingPlan) -> None:
         {
             "value": names,
             "budget": [round(epsilon, 4) for epsilon in design.question.budgets[1:]],
-            "loss in round two": [
-                show.rounded_up(loss) for loss in plan.views.round_two_losses[1:]
-            ],
+            "loss in round two": [rounded_up(loss) for loss in plan.views.round_two_losses[1:]],
             "moves there by chance": [round(decoy, 4) for decoy in design.mechanism.decoys],
             "expected people": counts,
             "error at 95 %, people": errors.round(1),

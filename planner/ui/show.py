@@ -34,7 +34,6 @@ __all__ = [
     "magnitude_up",
     "plain",
     "problems",
-    "rounded_up",
 ]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:])")
@@ -120,19 +119,6 @@ def ends(left: str, right: str) -> None:
     first, second = st.columns(2)
     first.caption(left)
     second.caption(right, text_alignment="right")
-
-
-def rounded_up(epsilon: float, digits: int = 3) -> str:
-    """A privacy loss as text, never shown smaller than it is.
-
-    Examples
-    --------
-    >>> rounded_up(1.00001), rounded_up(math.inf)
-    ('1.001', 'unlimited')
-    """
-    if math.isinf(epsilon):
-        return "unlimited"
-    return f"{math.ceil(epsilon * 10**digits - 1e-9) / 10**digits:.{digits}f}"
 
 
 def allowed(epsilon: float | None) -> str:

@@ -12,6 +12,7 @@ from planner.deployment.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
 from planner.planning.whole_survey.plan import WholePlan
+from planner.rounding import rounded_up
 from planner.ui import show, uploads
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
@@ -250,6 +251,6 @@ def _spending(whole: WholePlan) -> None:
         }
     )
     st.markdown(
-        f"A person spends at most epsilon **{show.rounded_up(whole.most_spent)}** in this survey: "
+        f"A person spends at most epsilon **{rounded_up(whole.most_spent)}** in this survey: "
         "what the answered questions spend adds up."
     )

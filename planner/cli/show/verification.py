@@ -7,9 +7,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planner.cli.output import lowered, more, raised, table
+from planner.cli.output import lowered, more, table
 from planner.deployment.document.questions import QuestionParameters
 from planner.deployment.parameters import Parameters
+from planner.rounding import rounded_up
 
 __all__ = ["show_verification", "verification_document"]
 
@@ -26,7 +27,7 @@ def show_verification(console: Console, parameters: Parameters) -> None:
         rows = _pair_rows(question)
         for row in rows[:_MOST_ROWS]:
             promised = "none" if row["demanded"] is None else lowered(row["demanded"], 12)
-            realised = raised(row["realised"], 12)
+            realised = rounded_up(row["realised"], 12)
             view.add_row(row["level"], row["against"], realised, promised)
         console.print()
         console.print(view)

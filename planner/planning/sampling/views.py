@@ -13,6 +13,7 @@ from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling import curves, totals
+from planner.rounding import rounded_up
 
 __all__ = ["AggregateView", "GuaranteeViews", "guarantee_views"]
 
@@ -177,8 +178,5 @@ def guarantee_views(
     return GuaranteeViews(max(losses), losses, inf, likely, view)
 
 
-def _up(value: float, digits: int = 4) -> str:
-    """The number rounded up, so that no guarantee looks better than it is."""
-    if value == inf:
-        return "INFINITE"
-    return f"{np.ceil(value * 10**digits) / 10**digits:.{digits}f}"
+def _up(epsilon: float) -> str:
+    return rounded_up(epsilon, 4, unlimited="INFINITE")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from planner.planning.misplacement import misplaced
 from planner.planning.whole_survey.plan import WholePlan
 from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.rounding import rounded_up
 
 __all__ = ["design_sentence", "misplaced_sentence", "spending_sentence"]
 
@@ -28,7 +27,7 @@ def design_sentence(plan: WholePlan) -> str:
 
 def spending_sentence(plan: WholePlan) -> str:
     """What a person spends who answers everything that is asked of them."""
-    most = f"{math.ceil(plan.most_spent * 1e4 - 1e-6) / 1e4:.4f}"
+    most = rounded_up(plan.most_spent, 4)
     if plan.survey.design == "split":
         return (
             f"A person who answers everything spends the sum over the questions of what their "
