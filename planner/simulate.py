@@ -24,13 +24,12 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy import PrivacyPolicy
 from planner.prediction import padded_rivals, plain_rivals
-from planner.solvers import solve
+from planner.solvers import MODELS, solve
 from planner.survey import Question
 
 __all__ = ["Assignment", "Simulated", "assign_levels", "build_mechanisms", "simulate"]
 
 Mechanism = FrequencyMechanism | PaddedUnaryMechanism
-MODELS = ("opt0", "opt1", "opt2")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,7 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.objective import Objective
 from planner.planning.relax import Relaxation, relaxations
-from planner.solvers import BASELINES, baseline, solve
+from planner.solvers import BASELINES, MODELS, baseline, model_named, solve
 from planner.survey import Question, Survey
 from planner.table import UnaryTable
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Plan", "QuestionPlan", "Relaxation", "plan_question", "plan_survey"]
-
-MODELS = ("opt0", "opt1", "opt2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +126,7 @@ def plan_question(
         raise InputError(
             f"kind of question {question.name!r}", question.kind, "categorical or item-set", remedy
         )
-    if model not in MODELS:
-        raise InputError("model", model, f"one of {', '.join(MODELS)}")
+    model_named(model)  # before anything is solved
     policy = question.policy
     aim = objective or question.objective
     tables = {name: solve(policy, name, objective=aim) for name in MODELS}
