@@ -174,7 +174,7 @@ class NumericMechanism(ABC):
         Attained between the ends of the domain and "no answer": every law is a
         mixture of, or monotone between, the laws at those.
         """
-        law = self.output_law([self.domain.lower, self.domain.upper, np.nan])
+        law = self.output_law()
         law = law[:, law.max(axis=0) > 0]
         return float(np.max(np.log(law.max(axis=0)) - np.log(law.min(axis=0))))
 

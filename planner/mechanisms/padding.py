@@ -107,7 +107,7 @@ class PaddedUnaryMechanism:
         """How many reports set each item's bit, shape ``(items,)``; dummies are dropped."""
         total = self.items + self.padding_length
         checked = check_reports(reports, total)
-        return Aggregate(len(checked), bit_counts(checked, total)[: self.items])
+        return Aggregate(len(checked), bit_counts(checked, self.items))
 
     def estimate(self, aggregate: Aggregate) -> Estimates:
         """Counts with standard errors, shape ``(items,)``, in users.

@@ -132,6 +132,8 @@ class NumericSuite(FiniteLawSuite):
         assert estimates.frequency.value == pytest.approx((1 + estimates.mean.value) / 2)
         with pytest.raises(InputError, match="yes"):
             mechanism.perturb([1.0, 0.5], np.random.default_rng(1))
+        law = mechanism.output_law()  # of no, yes and no answer: nobody is in between
+        np.testing.assert_array_equal(law, mechanism.output_law([-1.0, 1.0, np.nan]))
 
     def test_denominator_is_the_grid(self):
         """What is drawn can be deployed: multiples of 2^-33 for laws of two bits at most."""

@@ -208,6 +208,13 @@ def test_direct_encoding_never_rounds_over_its_budget(items):
     assert tried >= 12
 
 
+def test_the_smallest_truth_is_one_step_of_the_grid():
+    items = 1000
+    assert GeneralizedRandomizedResponse(1.5 * items / GRID, items)._truth == 1
+    with pytest.raises(InputError, match=r"epsilon is .* large enough for 1000 items"):
+        GeneralizedRandomizedResponse(0.9 * items / GRID, items)
+
+
 @pytest.mark.parametrize("items", [2, 5, 1000])
 def test_subsets_never_round_over_their_budget(items):
     for epsilon in _budgets_at_the_edge(lambda held: held / (1 - held) * (items - 1)):
@@ -221,13 +228,18 @@ def test_subsets_never_round_over_their_budget(items):
         assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
 
 
-def test_rows_per_input_never_round_over_their_budget():
+@pytest.mark.parametrize("factors", [[1], [1, 2]])  # the first are at the edge, the second near it
+def test_rows_per_input_never_round_over_their_budget(factors):
+    items = [2, 3] if len(factors) == 2 else [5]
     for epsilon in _budgets_at_the_edge(lambda share: 1 + share * 5 / (1 - share)):
-        policy = PrivacyPolicy([epsilon, min(2 * epsilon, 40)], [2, 3], rule="avg")
-        mechanism = DirectEncoding(policy)
+        policy = PrivacyPolicy([min(epsilon * f, 40) for f in factors], items, rule="avg")
+        try:
+            mechanism = DirectEncoding(policy)
+        except InputError:
+            continue  # too small for the grid
         d, weights = Fraction(mechanism._truth, GRID), [int(w) for w in mechanism._weights]
-        total = 2 * weights[0] + 3 * weights[1]
-        rooms = policy.room(np.zeros(2)).tolist()
+        total = sum(m * weight for m, weight in zip(items, weights, strict=True))
+        rooms = policy.room(np.zeros(policy.size)).tolist()
         spent = [1 + d * total / ((1 - d) * weight) for weight in weights]
         assert all(s <= _exp(room) for s, room in zip(spent, rooms, strict=True))
         more = d + Fraction(2, GRID)

@@ -107,6 +107,11 @@ class CoinSuite(FiniteLawSuite):
     def bad_reports(self):
         return [[3], [-1], [], [0.5]]
 
+    def test_reports_that_no_coin_makes_have_no_place_in_the_law(self):
+        for bad in self.bad_reports():
+            with pytest.raises(InputError, match=r"^reports.* must be"):
+                self.mechanism().report_index(bad)
+
 
 class TestRandomizedResponse(CoinSuite):
     def mechanism(self):
@@ -148,6 +153,10 @@ def test_bad_coins_are_refused(bad):
     for certain in ((1.0, 0.5), (0.5, 1.0)):  # a coin that always shows the same side
         with pytest.raises(InputError, match=r"is 1\.0 but must be .* and below 1"):
             TwoCoinResponse(*certain)
+    with pytest.raises(InputError, match=r"sampling is 0 but .* above 0 and at most 1"):
+        TwoCoinResponse(0.5, 0.5, 0)
+    with pytest.raises(InputError, match=r"first is 0 but .* above 0 and below 1"):
+        TwoCoinResponse(0, 0.5)
     assert TwoCoinResponse(0.5, 0.5, 1.0).sampling == 1.0
 
 

@@ -63,6 +63,11 @@ def test_no_field_may_be_missing(mechanism):
             read_law({k: value for k, value in given.items() if k != key})
 
 
+def test_a_guarantee_says_what_it_relies_on():
+    with pytest.raises(InputError, match=r"^relies_on of the guarantee is 'missing' but must be"):
+        read_law(question("sampling-privacy") | {"guarantee": {}})
+
+
 RANGES = [
     ("idue", ("levels", 0, "a"), 4, D - 1),
     ("idue", ("levels", 0, "b"), 1, 4),
