@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     import pytest
 
 DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
+SIMULATED = (
+    "runs"  # the fixture of a class of the mechanisms' suite, slower than the tests it serves
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort by the seconds measured before; leave the order alone if there are none yet."""
-    if DURATIONS.exists():
-        seconds = json.loads(DURATIONS.read_text())["duration_by_test"]
-        items.sort(key=lambda item: seconds.get(item.nodeid, 0.0))
+    """Sort by the seconds measured before, simulations last; leave the order if none were."""
+    if not DURATIONS.exists():
+        return
+    seconds = json.loads(DURATIONS.read_text())["duration_by_test"]
+
+    def cost(item: pytest.Item) -> tuple[str, float]:
+        """A class that shares a simulation stays together, after all that do not."""
+        shared = SIMULATED in getattr(item, "fixturenames", ())
+        return item.nodeid.rpartition("::")[0] if shared else "", seconds.get(item.nodeid, 0.0)
+
+    items.sort(key=cost)
