@@ -55,6 +55,6 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     sums = 2 / users * (v_pos + v_neg) / theta**2
     spread = 2 / users * ((1 - mean) ** 2 * v_pos + (1 + mean) ** 2 * v_neg)
     answered = np.square(theta * rate)
-    nobody = np.full(np.broadcast_shapes(spread.shape, answered.shape), np.inf)
+    nobody = np.full(spread.shape, np.inf)
     ratio = np.divide(spread, answered, out=nobody, where=answered > 0)
     return FirstOrder(ratio, sums, sums, 2 / users * (v_pos - v_neg) / theta**2)

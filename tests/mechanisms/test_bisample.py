@@ -107,6 +107,27 @@ class TestBiSampleMD(MissingSuite):
         assert estimates.missing_rate.value == pytest.approx(missing, abs=1e-6)
         assert estimates.mean.value == pytest.approx(20 + 10 * mean, abs=1e-5)
 
+    def test_variance_is_the_sum_of_every_persons(self):
+        """The linear part of the estimates, over each person's own four reports."""
+        mechanism = BiSampleMD(1.0, NumericDomain(0, 1))
+        values = np.array([0.0, 0.3, 1.0, 1.0, np.nan, np.nan])
+        law = mechanism.output_law(values)
+        direction, bit = np.arange(4) >> 1, np.arange(4) & 1
+        f_neg, f_pos = (2 * law[:, direction == s][:, 1].mean() for s in (0, 1))
+        off = np.where(direction == 1, bit - f_pos, bit - f_neg) * 2 / values.size
+        theta = float(mechanism._coin.theta)
+
+        def variance(pos, neg):
+            part = off * np.where(direction == 1, pos, neg) / theta
+            return np.sum(law @ part**2 - (law @ part) ** 2)
+
+        found = mechanism.variance(values)
+        assert found.missing_rate == pytest.approx(variance(1, 1), rel=1e-9)
+        assert found.total == pytest.approx(values.size**2 * variance(1, 0), rel=1e-9)
+        mu, rate = 2 * np.nanmean(values) - 1, 4 / 6
+        ratio = variance(1 - mu, -1 - mu) / rate**2 / 4  # of the mean; half the range is 1/2
+        assert found.mean == pytest.approx(ratio, rel=1e-9)
+
     def test_preferences_are_prepare_value(self):
         mechanism, rng = self.mechanism(), np.random.default_rng(4)
         values = rng.uniform(10, 30, 70_000)
@@ -240,6 +261,12 @@ def test_first_order_is_the_law_of_drawn_people():
         assert not mean_square_is((runs - truth)[:, None], variance * 1.05)
     covariance = np.mean((signed - rate * mean) * (answered - rate))
     assert covariance == pytest.approx(float(predicted.covariance), rel=0.05)
+
+
+def test_a_mean_of_nobody_has_no_finite_variance():
+    found = first_order([[0.5], [0.9]], [0.0, 0.5, 1.0], 0.3, 1000)
+    assert np.isinf(found.mean).tolist() == [[True, False, False]] * 2
+    assert np.isfinite(found.signed_sum).all()
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from planner import InputError, ItemSets, PrivacyPolicy, TwoCoinResponse, baseline
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.bisample import BiSample, BiSampleMD
+from planner.mechanisms.chunks import spawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
@@ -330,6 +331,23 @@ def test_piecewise_never_rounds_over_its_budget(epsilon):
 def test_the_last_digits_of_every_threshold_are_kept():
     thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, GRID - 1])
     np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
+
+
+def test_the_last_digits_decide_their_own_lane_only():
+    thresholds = np.arange(1, 131) * (GRID // 131)  # three words a row
+    low = thresholds % 2**14
+    draws, column = BernoulliRows(thresholds, rows=2), np.array([0, 1, 2, 0, 1, 2])
+    flat, undecided = np.full(6, 1 << 40, dtype=np.uint64), np.zeros(6, dtype=np.uint64)
+    undecided[[1, 4, 5]] = (1 << 3) + (1 << 63), 1, 2
+    rng = Scripted([low[67] - 1, low[127], low[64] - 1, low[129]])
+    draws._finish(flat, undecided, column, rng)
+    assert (flat ^ np.uint64(1 << 40)).tolist() == [0, 1 << 3, 0, 0, 1, 0]
+
+
+def test_children_are_seeded_by_all_of_256_bits():
+    words = [2**32 - 1, *range(7)]
+    first, second = (spawn(Scripted(entropy), 1)[0] for entropy in (words, [*words[:7], 7]))
+    assert first.integers(2**62) != second.integers(2**62)
 
 
 def test_the_smallest_share_that_can_be_sampled():

@@ -85,6 +85,13 @@ def test_a_table_that_breaks_its_policy_is_refused():
         UnaryMechanism(table)
 
 
+def test_plain_mechanisms_say_which_they_are():
+    assert [UnaryMechanism.rappor(1.0, 4).table.model, UnaryMechanism.oue(1.0, 4).table.model] == [
+        "rappor",
+        "oue",
+    ]
+
+
 def test_probabilities_finer_than_the_grid_are_refused():
     with pytest.raises(InputError, match="2\\^-32"):
         UnaryMechanism.rappor(1e-10, 4)
