@@ -45,7 +45,7 @@ class Scripted(np.random.Generator):
 
     def random(self, size):
         values = np.asarray(self.script.pop(0), dtype=float)
-        assert values.shape == size
+        assert values.shape == (size if isinstance(size, tuple) else (size,))
         return values
 
 
@@ -348,6 +348,19 @@ def test_children_are_seeded_by_all_of_256_bits():
     words = [2**32 - 1, *range(7)]
     first, second = (spawn(Scripted(entropy), 1)[0] for entropy in (words, [*words[:7], 7]))
     assert first.integers(2**62) != second.integers(2**62)
+
+
+def test_windows_start_and_skip_at_their_edge():
+    """One coin a person rounds the window's start; what lies outside skips the window."""
+    mechanism = Piecewise(1.0)
+    window, inside, width = mechanism._window, mechanism._inside, CELLS - mechanism._window
+    unit = 2 * np.array([10.5, 10.5, 10.5, 10.0, 10.0]) / width - 1
+    part = float(mechanism._place(unit)[0]) - 10
+    rounding = [np.nextafter(part, 0), part, 0.9, 0.9, 0.9]  # up, and the rest down
+    far = [0, 0, 0, 9, 10]
+    toss = [inside - 1, inside - 1, inside, inside, inside]
+    rng = Scripted(rounding, [0, 0, 0, 0, 0], far, toss)
+    assert mechanism._draw_answer(unit, rng).tolist() == [11, 10, 0, 9, 10 + window]
 
 
 def test_the_smallest_share_that_can_be_sampled():

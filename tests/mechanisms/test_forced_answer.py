@@ -48,6 +48,14 @@ class ForcedAnswerSuite(NumericSuite):
         means = mechanism.output_law(values) @ mechanism.output_values
         np.testing.assert_allclose(20 + 10 * means, values, atol=1e-7)
 
+    def test_variance_is_that_of_the_law(self):
+        mechanism = self.mechanism()
+        for value in (*np.linspace(10, 30, 41), np.nan):
+            law = mechanism.output_law([value])[0]
+            unit = law @ mechanism.output_values
+            spread = law @ np.square(mechanism.output_values) - unit**2
+            assert mechanism.variance([value]).mean == pytest.approx(100 * spread, rel=1e-6)
+
     def test_standard_errors_cover(self):
         """Intervals of 99 % cover about 99 times in 100, and not 99.9 times."""
         mechanism, rng = self.mechanism(), np.random.default_rng(13)

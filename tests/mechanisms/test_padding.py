@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError, VerificationError
+from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
@@ -63,6 +64,25 @@ class PaddedSuite(FiniteLawSuite):
 
     def bad_reports(self):
         return wrong_reports(ITEMS + self.length, 1)
+
+    def test_standard_errors_are_those_of_a_count_that_is_possible(self):
+        """Estimated shares of ones outside ``[b, a]`` count as ``b`` and ``a``."""
+        mechanism, n = self.mechanism(), 1000
+        a, b, length = mechanism.unary.a, mechanism.unary.b, self.length
+        none, full = (mechanism.estimate(Aggregate(n, np.full(ITEMS, count))) for count in (0, n))
+        unit = length * np.sqrt(n) / (a - b)
+        np.testing.assert_allclose(none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-12)
+        np.testing.assert_allclose(full.standard_errors, unit * np.sqrt(a * (1 - a)), rtol=1e-12)
+        for estimates in (none, full):
+            np.testing.assert_allclose(
+                estimates.null_standard_errors, none.standard_errors, rtol=1e-12
+            )
+
+    def test_items_that_nobody_has(self):
+        mechanism, sets = self.mechanism(), [[0], [0, 1]] * 50
+        drawn = mechanism.draw_aggregate(sets, np.random.default_rng(1))
+        assert drawn.counts.shape == (ITEMS,)
+        assert mechanism.expectation(sets)[2:].tolist() == [0, 0]
 
     def test_bias_is_truncation(self):
         values = self.values(np.random.default_rng(3))

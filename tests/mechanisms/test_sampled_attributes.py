@@ -130,6 +130,41 @@ def test_error_bound_grows_as_the_theorem_says():
     assert np.isinf(bound(50, 20))
 
 
+@pytest.mark.parametrize(("kind", "groups"), [(BiSample, 6), (Harmony, 3)])
+def test_error_bound_is_the_stated_formula(kind, groups):
+    n, beta, theta = 20_000, 0.1, float(np.tanh(0.5))
+    delta = np.sqrt(2 * groups * np.log(2 * groups / beta) / n)
+    expected = 10 / theta * np.sqrt(6 * np.log(12 / beta) / ((1 - delta) * n))
+    bound = SampledAttributes([kind(1.0, DOMAIN)] * 3).error_bound(n, beta)
+    assert bound == pytest.approx(expected, rel=1e-8)  # theta is drawn on a grid
+    few = int(2 * groups * np.log(2 * groups / beta))
+    several = SampledAttributes([kind(1.0, DOMAIN)] * 3)
+    assert np.isinf(several.error_bound(few, beta)).all()
+    assert np.isfinite(several.error_bound(few + 1, beta)).all()
+    assert np.isinf(several.error_bound(1, beta)).all()
+
+
+def test_many_reports_are_counted_in_chunks():
+    several = SampledAttributes([Harmony(1.0), Harmony(1.0)])
+    reports = np.arange(200_000) % several.outputs
+    assert several.aggregate(reports).counts.tolist() == [50_000] * 4
+
+
+def test_confidence_widens_every_attribute_s_interval():
+    several = SampledAttributes([Harmony(1.0), BiSample(1.0)])
+    aggregate = several.aggregate(np.arange(1200) % several.outputs)
+    for usual, wide in zip(
+        several.estimate(aggregate), several.estimate(aggregate, 0.999), strict=True
+    ):
+        assert wide.mean.lower < usual.mean.lower < usual.mean.upper < wide.mean.upper
+
+
+def test_the_column_with_a_bad_answer_is_named():
+    several = SampledAttributes([Harmony(1.0), Harmony(1.0)])
+    with pytest.raises(InputError, match=r"^values\[:, 1\]"):
+        several.perturb([[0.0, 0.0], [0.0, 1.5]], np.random.default_rng(0))
+
+
 def test_bad_input():
     with pytest.raises(InputError, match="mechanisms"):
         SampledAttributes([])

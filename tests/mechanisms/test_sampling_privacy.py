@@ -206,17 +206,32 @@ def test_when_everyone_has_a_value_none_is_refused_and_zero_is_free():
 
 
 @pytest.mark.parametrize(
-    "totals",
+    ("totals", "message"),
     [
-        [[60, 40], [70, 30]],  # people left the value
-        [[60, 40], [50, 40]],  # some did not answer in round two
-        [[60, 40, 0], [50, 50, 0]],
-        [60, 40],
+        ([[60, 40], [70, 30]], r"round two minus round one at 1 is -10"),  # they left the value
+        ([[60, 30], [50, 50]], r"total of round one is 90"),
+        ([[60, 40], [50, 40]], r"total of round two is 90"),  # some did not answer
+        ([[60, 40, 0], [50, 50, 0]], r"counts is \(2, 3\)"),
+        ([60, 40], r"counts is \(2,\)"),
     ],
 )
-def test_totals_that_two_rounds_cannot_have_are_refused(totals):
-    with pytest.raises(InputError, match="must be"):
+def test_totals_that_two_rounds_cannot_have_are_refused(totals, message):
+    with pytest.raises(InputError, match=f"^{message} but must be"):
         SamplingPrivacy(0.5, 0.25, [0.25]).estimate(Aggregate(100, np.array(totals)))
+
+
+def test_totals_of_one_person_are_an_estimate():
+    estimates = SamplingPrivacy(0.5, 0.25, [0.25]).estimate(
+        Aggregate(1, np.array([[1, 0], [0, 1]]))
+    )
+    assert estimates.values[1] > 0
+
+
+def test_nobody_lacks_a_value_when_everyone_has_one():
+    mechanism = SamplingPrivacy(0.5, 0.25, [0.125, 0.125], everyone_has_value=True)
+    assert mechanism.variance([0, 5, 5]).shape == (3,)
+    with pytest.raises(InputError, match=r"true_counts\[0\] is 1 but must be 0"):
+        mechanism.variance([1, 0, 5])
 
 
 def test_no_reports_have_no_estimate():
