@@ -77,9 +77,9 @@ class UnaryMechanism(FrequencyMechanism):
         set_field = object.__setattr__
         set_field(self, "level_of", levels_of_items(self.level_of, policy))
         a, b = thresholds_below(self.table.a), thresholds_above(self.table.b)
-        for i in np.flatnonzero((b >= a) | (b < 1) | (a >= GRID)):
+        for i in np.flatnonzero(b >= a):  # a below 1 and b above 0 stay so when rounded inward
             pair = (float(self.table.a[i]), float(self.table.b[i]))
-            allowed = "further apart, and further from 0 and 1, than 2^-32"
+            allowed = "further apart than 2^-32"
             raise InputError(f"(a, b) of level {i}", pair, allowed, "Change the level's budget.")
         set_field(self, "_a", a.astype(np.uint32))
         set_field(self, "_b", b.astype(np.uint32))

@@ -255,4 +255,6 @@ def _more(error: float, best: float) -> str:
     ratio = error / best
     if ratio < 1.0005:
         return "the same error"
-    return f"{100 * (ratio - 1):.1f} % more error" if ratio < 2 else f"{ratio:.1f} times the error"
+    if ratio < 2:
+        return f"{100 * (ratio - 1):.1f} % more squared error"
+    return f"{ratio:.1f} times the squared error"

@@ -83,13 +83,12 @@ def _mechanisms(found: Answer, users: int) -> None:
         {
             "mechanism": [one.label for one in ranked],
             "shorter is better": Bars(errors, _one_blue(len(ranked), ours)),
-            "error, people": errors.round(1),
+            "RMSE, people": errors.round(1),
             "against opt0": [f"{error / errors[ours] - 1:+.1%}" for error in errors],
         },
         accent=ours,
     )
     st.markdown(f"**{show.plain(found.choice.best.label)}.** {show.plain(found.choice.reason)}")
-    st.caption("The table has roots of squared errors, in people; the sentence compares squares.")
 
 
 def _padding(plan: PaddingPlan, length: int, users: int) -> None:

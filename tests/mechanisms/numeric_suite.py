@@ -127,6 +127,7 @@ class NumericSuite(FiniteLawSuite):
         values = np.repeat([1.0, -1.0], [60_000, 40_000])
         reports = mechanism.perturb(values, np.random.default_rng(12))
         estimates = mechanism.estimate(mechanism.aggregate(reports), 1 - 1e-6)
+        assert estimates.users == 100_000
         assert estimates.frequency.lower < 0.6 < estimates.frequency.upper
         assert not estimates.frequency.lower < 0.65 < estimates.frequency.upper
         assert estimates.frequency.value == pytest.approx((1 + estimates.mean.value) / 2)

@@ -140,6 +140,12 @@ class TestBiSampleMD(MissingSuite):
 
     def test_equal_preference_answers(self):
         assert prepare_value([1.0], [2.0], 2.0).tolist() == [1.0]
+        values = np.full(1000, 30.0)
+        reports = [
+            self.mechanism().perturb(values, np.random.default_rng(9), *preferences)
+            for preferences in ((), (np.full(1000, self.budget),))
+        ]
+        np.testing.assert_array_equal(*reports)
 
     @pytest.mark.parametrize("bad", [[1.0], [1.0, np.nan], ["1", "2"], [[1.0, 2.0]], None])
     def test_bad_preferences(self, bad):

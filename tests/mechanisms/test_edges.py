@@ -314,9 +314,13 @@ def test_reports_of_the_wrong_shape_are_named(shape):
         UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0, 12.0])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0, 12.0, 20.0])
 def test_piecewise_never_rounds_over_its_budget(epsilon):
-    for budget in (epsilon, np.nextafter(epsilon, 0), np.nextafter(epsilon, 50)):
+    usual = Piecewise(epsilon)
+    share = Fraction(GRID - usual._inside, GRID)  # the budget near it that allows just this
+    edge = float(np.log(float((1 / share - 1) * Fraction(CELLS, usual._window) - (1 / share - 1))))
+    near = [*np.nextafter([epsilon, edge], 0), *np.nextafter([epsilon, edge], 50)]
+    for budget in (epsilon, edge, *near):
         mechanism = Piecewise(float(budget), NumericDomain(-1, 1))
         window, inside = mechanism._window, mechanism._inside
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSample
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.piecewise import (
@@ -48,6 +49,24 @@ class ForcedAnswerSuite(NumericSuite):
         means = mechanism.output_law(values) @ mechanism.output_values
         np.testing.assert_allclose(20 + 10 * means, values, atol=1e-7)
 
+    def test_standard_error_is_that_of_the_reports(self):
+        mechanism = self.mechanism()
+        lot = np.zeros(mechanism.outputs, dtype=np.int64)
+        lot[:2] = 300, 700
+        found = mechanism.estimate(Aggregate(1000, lot))
+        assert found.users == 1000
+        reports = np.repeat(mechanism.output_values[:2], [300, 700])
+        floor = self.least_spread(mechanism)
+        expected = 10 * np.sqrt(max(reports.var(), floor) / 1000)
+        assert found.mean.standard_error == pytest.approx(expected, rel=1e-9)
+        alike = mechanism.estimate(Aggregate(1000, 1000 * (np.arange(mechanism.outputs) == 1)))
+        assert alike.mean.standard_error == pytest.approx(10 * np.sqrt(floor / 1000), rel=1e-9)
+
+    @staticmethod
+    def least_spread(mechanism):
+        """The smallest variance that a report can have, whatever the answer."""
+        return min(mechanism.variance([value]).mean for value in (10.0, 20.0, 30.0)) / 100
+
     def test_variance_is_that_of_the_law(self):
         mechanism = self.mechanism()
         for value in (*np.linspace(10, 30, 41), np.nan):
@@ -88,6 +107,15 @@ class TestBiSample(ForcedAnswerSuite):
         unit = (b[s == 1].mean() - b[s == 0].mean()) / np.tanh(self.budget / 2)
         estimate = mechanism.estimate(mechanism.aggregate(reports)).mean.value
         assert estimate == pytest.approx(20 + 10 * unit, abs=1e-6)
+
+    def test_standard_error_is_that_of_the_reports(self):
+        """The reports of either direction are a sample of their own."""
+        mechanism = self.mechanism()
+        found = mechanism.estimate(Aggregate(1000, np.array([100, 200, 300, 400])))
+        spread = (2 / 3) * (1 / 3) / 300 + (4 / 7) * (3 / 7) / 700
+        expected = 10 * np.sqrt(spread) / np.tanh(self.budget / 2)
+        assert found.users == 1000
+        assert found.mean.standard_error == pytest.approx(expected, rel=1e-6)
 
     def test_one_report_is_not_enough(self):
         mechanism = self.mechanism()

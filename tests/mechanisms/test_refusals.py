@@ -7,7 +7,9 @@ from planner import InputError, ItemSets, PrivacyPolicy, UnaryMechanism, UnaryTa
 from planner.errors import VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSample
+from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.sampled_attributes import SampledAttributes
+from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
 from planner.numeric_domain import NumericDomain
 
@@ -29,6 +31,36 @@ def test_counts_that_no_reports_have():
 def test_item_sets_are_taken_as_they_are():
     sets = ItemSets.of([[0], [1, 2]], 3)
     assert ItemSets.of(sets, 3) is sets
+    assert not sets.members.flags.writeable
+    assert not sets.starts.flags.writeable
+    assert ItemSets.of([[0], []], 1).counts().tolist() == [1]  # one yes/no item
+
+
+def test_what_is_no_item_set_is_named():
+    with pytest.raises(InputError, match="set of user 1 is 'item 2 twice' but must be without"):
+        ItemSets.of([[1], [2, 0, 2], [3, 3]], 4)
+    with pytest.raises(InputError, match=r"^members\[1\] is 4 but must be"):
+        ItemSets.of([[1], [4]], 4)
+
+
+def test_padding_lengths_end_where_stated():
+    unary = UnaryMechanism.oue(1.0, 1 + 1)
+    assert PaddedUnaryMechanism(unary, 2**20).padding_length == 2**20
+    with pytest.raises(InputError, match=r"padding_length is 1048577 but must be .* 1 to 1048576"):
+        PaddedUnaryMechanism(unary, 2**20 + 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ((1.5, 0.1, [0.1]), "sampling"),
+        ((0.5, "x", [0.1]), "zero"),
+        ((0.5, 0.1, [2]), r"decoys\[0\]"),
+    ],
+)
+def test_dice_that_are_no_probabilities_are_named(given, name):
+    with pytest.raises(InputError, match=f"^{name} is .* but must be a probability"):
+        SamplingPrivacy(*given)
 
 
 def test_a_level_of_one_item_keeps_its_own_budget_too():

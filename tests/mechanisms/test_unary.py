@@ -90,6 +90,13 @@ def test_plain_mechanisms_say_which_they_are():
         "rappor",
         "oue",
     ]
+    assert UnaryMechanism.oue(1.0, 4).table.method == "closed form"
+
+
+def test_probabilities_next_to_0_and_1_stay_inside():
+    assert UnaryMechanism.oue(22.2, 4)._b.tolist() == [1]
+    largest = UnaryTable(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5], "opt0", "by hand")
+    assert UnaryMechanism(largest)._a.tolist() == [GRID - 1]
 
 
 def test_probabilities_finer_than_the_grid_are_refused():
