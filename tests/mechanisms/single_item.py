@@ -58,12 +58,27 @@ class SingleItemSuite(FiniteLawSuite):
         assert mean_square_is(runs - truth, variance)
         assert not mean_square_is(runs - truth, variance * 1.05)
 
+    @pytest.mark.parametrize("n", [1, 1000])
+    def test_standard_errors_are_of_the_estimated_counts(self, n):
+        """Estimated counts outside 0 to n count as 0 and n; of the five, two are."""
+        mechanism = self.mechanism()
+        a, b = mechanism.a, mechanism.b
+        counts = np.array([n, 0, *np.round(n * (a + b) / 2).astype(int)[:3]])
+        found = mechanism.estimate(Aggregate(n, counts))
+        have = np.clip((counts - n * b) / (a - b), 0, n)
+        assert have[0] == n
+        assert have[1] == 0
+        variance = (have * a * (1 - a) + (n - have) * b * (1 - b)) / (a - b) ** 2
+        nobody = n * b * (1 - b) / (a - b) ** 2
+        np.testing.assert_allclose(found.standard_errors, np.sqrt(variance), rtol=1e-9)
+        np.testing.assert_allclose(found.null_standard_errors, np.sqrt(nobody), rtol=1e-9)
+
     def test_bad_counts_are_refused(self):
         mechanism, rng = self.mechanism(), np.random.default_rng(10)
         before = rng.bit_generator.state
         good = [1, 0, 0, 2, 0]
         for bad in ([1, 2], [0] * 5, [-1, 2, 0, 0, 0], [0.5] * 5, [np.nan] * 5, [good], None):
-            with pytest.raises(InputError, match="true_counts"):
+            with pytest.raises(InputError, match=r"^true_counts"):
                 mechanism.variance(bad)
             with pytest.raises(InputError, match="true_counts"):
                 mechanism.draw_aggregate(bad, rng)

@@ -119,8 +119,10 @@ class TestBiSample(ForcedAnswerSuite):
 
     def test_one_report_is_not_enough(self):
         mechanism = self.mechanism()
-        with pytest.raises(InputError, match="both sampling directions"):
-            mechanism.estimate(mechanism.aggregate([3]))
+        for report, other in ((3, "negative"), (1, "positive")):
+            message = f"^reports by {other} sampling is 0 .* both sampling directions"
+            with pytest.raises(InputError, match=message):
+                mechanism.estimate(mechanism.aggregate([report]))
 
 
 class PiecewiseSuite(ForcedAnswerSuite):

@@ -100,14 +100,23 @@ def test_probabilities_next_to_0_and_1_stay_inside():
 
 
 def test_probabilities_finer_than_the_grid_are_refused():
-    with pytest.raises(InputError, match="2\\^-32"):
+    with pytest.raises(InputError, match=r"level 0 is \(0\.5.*\) but must be further .* 2\^-32"):
         UnaryMechanism.rappor(1e-10, 4)
 
 
 @pytest.mark.parametrize("levels", [[0, 0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1, 2], [0.0] * 5])
 def test_wrong_assignments_of_items_to_levels_are_refused(levels):
-    with pytest.raises(InputError, match="level"):
+    with pytest.raises(InputError, match=r"^(level_of|items in level)\b.* must be"):
         UnaryMechanism(TABLE_II, levels)
+
+
+def test_a_level_may_not_be_left_out():
+    with pytest.raises(InputError, match="items in level 0 is 5 but must be 1, as the policy says"):
+        UnaryMechanism(TABLE_II, [0] * 5)
+    three = UnaryTable(PrivacyPolicy([1, 1, 1], [2, 2, 1]), [0.5] * 3, [0.4] * 3, "opt0", "by hand")
+    with pytest.raises(InputError, match="items in level 2 is 0 but must be 1, as the policy says"):
+        UnaryMechanism(three, [0, 0, 1, 1])
+    assert not UnaryMechanism(TABLE_II).level_of.flags.writeable
 
 
 def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
