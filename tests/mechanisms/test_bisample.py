@@ -238,6 +238,43 @@ class TestPrivKVM(MissingSuite):
         ours = PrivKVM(1.0, virtual_iterations=3).estimate(Aggregate(1000, counts)).mean.value
         assert ours == pytest.approx(mean, rel=1e-6)
 
+    @pytest.mark.parametrize("rounds", [0, 1, 5])
+    def test_standard_errors_follow_the_slopes(self, rounds):
+        """The delta method over differences of the estimates; reports are multinomial."""
+        mechanism = PrivKVM(1.0, NumericDomain(0, 10), rounds)
+        shares, step = np.array([0.45, 0.1, 0.45]), 10**6
+        counts = (10**12 * shares).astype(int)
+
+        def estimates(counts):
+            found = mechanism.estimate(Aggregate(int(counts.sum()), counts))
+            return np.array([found.mean.value, found.total.value, found.missing_rate.value])
+
+        # Reports move from the first cell to another: the number of people stays.
+        to_no, to_yes = (
+            (estimates(counts + move) - estimates(counts - move)) / (2 * step / 10**12)
+            for move in (np.array([-step, step, 0]), np.array([-step, 0, step]))
+        )
+        slopes = np.array([np.zeros(3), to_no, to_yes])
+        variance = shares @ slopes**2 - (shares @ slopes) ** 2
+        found = mechanism.estimate(Aggregate(10**12, counts))
+        errors = [found.mean.standard_error, found.total.standard_error]
+        errors.append(found.missing_rate.standard_error)
+        np.testing.assert_allclose(np.square(errors) * 10**12, variance, rtol=1e-4)
+        few = mechanism.estimate(Aggregate(20, np.array([9, 2, 9])), 0.9)
+        assert few.missing_rate.upper >= 1  # perhaps nobody answered
+        assert few.mean.confidence == 0.9
+        unit = few.mean.standard_error * np.sqrt(20)
+        assert unit == pytest.approx(found.mean.standard_error * 10**6)
+
+    def test_variance_is_that_of_the_expected_reports(self):
+        mechanism = PrivKVM(1.0, NumericDomain(0, 10), 2)
+        values = np.array([9.0, 8.0, 10.0, np.nan])
+        reports = (10**12 * mechanism.output_law(values).mean(axis=0)).astype(int)
+        found = mechanism.estimate(Aggregate(int(reports.sum()), reports))
+        stated, n = mechanism.variance(values), reports.sum()
+        assert stated.mean * 4 == pytest.approx(found.mean.standard_error**2 * n, rel=1e-6)
+        assert stated.total / 4 == pytest.approx(found.total.standard_error**2 / n, rel=1e-6)
+
     @pytest.mark.parametrize("bad", [-1, 1.5, True, None])
     def test_bad_iterations(self, bad):
         with pytest.raises(InputError, match="virtual_iterations"):

@@ -116,6 +116,10 @@ class TestBiSample(ForcedAnswerSuite):
         expected = 10 * np.sqrt(spread) / np.tanh(self.budget / 2)
         assert found.users == 1000
         assert found.mean.standard_error == pytest.approx(expected, rel=1e-6)
+        theta = np.tanh(self.budget / 2)
+        extreme = mechanism.estimate(Aggregate(1000, np.array([500, 0, 0, 500])))
+        expected = 10 * np.sqrt((1 - theta**2) / 4 * 2 / 500) / theta  # as far as a share can be
+        assert extreme.mean.standard_error == pytest.approx(expected, rel=1e-6)
 
     def test_one_report_is_not_enough(self):
         mechanism = self.mechanism()

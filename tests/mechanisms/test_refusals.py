@@ -7,6 +7,8 @@ from planner import InputError, ItemSets, PrivacyPolicy, UnaryMechanism, UnaryTa
 from planner.errors import VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSample
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.inputs import MAX_ITEMS
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.sampled_attributes import SampledAttributes
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
@@ -34,6 +36,15 @@ def test_item_sets_are_taken_as_they_are():
     assert not sets.members.flags.writeable
     assert not sets.starts.flags.writeable
     assert ItemSets.of([[0], []], 1).counts().tolist() == [1]  # one yes/no item
+
+
+def test_the_first_wrong_item_is_named():
+    mechanism = GeneralizedRandomizedResponse(1.0, 5)
+    with pytest.raises(
+        InputError, match=r"^values\[2\] is 5 but must be an item number from 0 to 4"
+    ):
+        mechanism.perturb([0, 1, 5, 6], np.random.default_rng(0))
+    assert GeneralizedRandomizedResponse(30.0, MAX_ITEMS).items == MAX_ITEMS
 
 
 def test_what_is_no_item_set_is_named():
