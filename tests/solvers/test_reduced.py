@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import Objective, PrivacyPolicy
+from planner import Objective, PrivacyPolicy, solve
 from planner.solvers import reduced
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS
@@ -197,3 +197,34 @@ def test_a_coarse_copy_keeps_the_largest_branch():
     many = PrivacyPolicy(np.linspace(1, 2, t), np.full(t, 10**12))
     huge = reduced._coarse(Program.of(many, Objective(), MODELS["opt1"]))
     assert huge.policy.item_counts.max() == 10**12  # more are not allowed, and only a guess
+
+
+SPREAD = PrivacyPolicy(np.linspace(0.5, 4, 40), np.arange(1, 41))
+CLOSE = PrivacyPolicy(np.linspace(1, 1.9, 20), np.full(20, 5))
+MANY = PrivacyPolicy(np.geomspace(1, 3, 300), np.full(300, 7))
+
+
+@pytest.mark.parametrize(
+    ("policy", "model", "most"),
+    [
+        (PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]), "opt0", 60),
+        (PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]), "opt1", 16),
+        (CLOSE, "opt0", 30),
+        (CLOSE, "opt1", 27),
+        (SPREAD, "opt0", 95),
+        (SPREAD, "opt2", 80),
+        (MANY, "opt0", 100),
+        (MANY, "opt1", 17),
+    ],
+)
+def test_exact_slopes_and_curvatures_need_few_steps(policy, model, most, monkeypatch):
+    """Evaluations of the objective, a fifth above what is; a wrong curvature halves instead."""
+    evaluated = []
+
+    def counted(self, v, pieces=Program.pieces):
+        evaluated.append(v)
+        return pieces(self, v)
+
+    monkeypatch.setattr(Program, "pieces", counted)
+    solve(policy, model, "reduced")
+    assert len(evaluated) <= most
