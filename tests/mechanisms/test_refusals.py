@@ -44,6 +44,8 @@ def test_the_first_wrong_item_is_named():
         InputError, match=r"^values\[2\] is 5 but must be an item number from 0 to 4"
     ):
         mechanism.perturb([0, 1, 5, 6], np.random.default_rng(0))
+    with pytest.raises(InputError, match=r"^reports\[1\] is 8 but must be from 0 to 3"):
+        BiSample(1.0).aggregate([0, 8, 9])
     assert GeneralizedRandomizedResponse(30.0, MAX_ITEMS).items == MAX_ITEMS
 
 

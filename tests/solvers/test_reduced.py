@@ -158,6 +158,16 @@ def test_a_proof_holds_wherever_the_search_stops(model, rule, seed):
         ends = (lowest,) if rule == "avg" else (lowest, min(2 * lowest, highest))
         stopped = tables._finish(total, delta, centre, weights, unsaturated, ends)
         assert stopped.position == (total, delta)
+        # The plane's least value over the corners of all (total, delta), in the coordinates.
+        fixed, branches, slope, own = program.pieces(place)
+        plane = slope + weights * own
+        corners = []
+        for end in ends:
+            moved = centre + (end - total) * (0.5 - unsaturated)
+            reach = lowest - end / 2
+            corners += [tables._point(moved, side * reach) - place for side in (-1, 1)]
+        least = fixed + weights @ branches + min(float(np.sum(plane * step)) for step in corners)
+        assert stopped.bound == pytest.approx(least, rel=1e-9, abs=1e-9 * size)
     assert stopped.bound <= best + 1e-9 * size
     np.testing.assert_array_equal(stopped.v, place)
     value = program.value(place)
