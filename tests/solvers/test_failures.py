@@ -178,3 +178,11 @@ def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
     with pytest.raises(ConvergenceError, match="Rounding alone breaks a pair's budget"):
         tables._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
+
+
+def test_a_point_without_room_cannot_be_repaired():
+    policy = PrivacyPolicy([1.0], [2])
+    for w in (1.0, 1.5):  # nothing of the budget is left for s
+        with pytest.raises(ConvergenceError, match="too far outside the policy"):
+            MODELS["opt0"].repair(policy, np.array([[0.5], [w]]))
+    assert MODELS["opt0"].repair(policy, np.array([[0.5], [0.9]])).min() > 0
