@@ -28,6 +28,7 @@ def test_counts_that_no_reports_have():
     with pytest.raises(InputError, match=r"counts is \(2,\) but must be of the shape \(1,\)"):
         Aggregate(3, [1]) + Aggregate(3, [1, 1])
     assert Aggregate(0, [0]).counts.tolist() == [0]
+    assert not Aggregate(1, [1]).counts.flags.writeable
 
 
 def test_item_sets_are_taken_as_they_are():
@@ -44,6 +45,11 @@ def test_the_first_wrong_item_is_named():
         InputError, match=r"^values\[2\] is 5 but must be an item number from 0 to 4"
     ):
         mechanism.perturb([0, 1, 5, 6], np.random.default_rng(0))
+    for value, shown in ((2.5, "2.5"), (float("nan"), "nan")):
+        with pytest.raises(
+            InputError, match=rf"^values\[1\] is {shown} but must be a whole number"
+        ):
+            mechanism.perturb([1.0, value, 0.5], np.random.default_rng(0))
     with pytest.raises(InputError, match=r"^reports\[1\] is 8 but must be from 0 to 3"):
         BiSample(1.0).aggregate([0, 8, 9])
     assert GeneralizedRandomizedResponse(30.0, MAX_ITEMS).items == MAX_ITEMS
