@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
 DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
-SIMULATED = (
-    "runs"  # the fixture of a class of the mechanisms' suite, slower than the tests it serves
-)
+SIMULATED = "runs"  # a class's fixture in the mechanisms' suite, slower than the tests it serves
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
