@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.survey import SurveyDraft
+from planner.ui.parts.uploads import rows_from_items
 from planner.ui.state import Session
-from planner.ui.uploads import rows_from_items
 from tests.browser.server import ROOT, running_app
 
 SESSIONS, SECONDS, PAUSE = 20, 60, 2.0

@@ -14,18 +14,18 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
+from planner.deployment.collecting.counting.cluster import dask_engine
+from planner.deployment.collecting.counting.isolated import isolated_engine
+from planner.deployment.collecting.counting.local import Engine, local_engine
 
 from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
-from planner.deployment.building import parameters_from_plan
 from planner.deployment.bulk import draw_unary
-from planner.deployment.collector import collect
-from planner.deployment.counting.cluster import dask_engine
-from planner.deployment.counting.isolated import isolated_engine
-from planner.deployment.counting.local import Engine, local_engine
-from planner.deployment.laws.output import UnaryLaw
-from planner.deployment.parameters import Parameters
-from planner.deployment.reports.parquet import ReportWriter
+from planner.deployment.client.laws.output import UnaryLaw
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.parameter_file.building import parameters_from_plan
+from planner.deployment.parameter_file.parameters import Parameters
 from planner.mechanisms.unary import draw_reports
 from planner.planning.frequency import plan_survey
 

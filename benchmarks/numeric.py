@@ -15,7 +15,7 @@ from measure import Figure, peak_megabytes, seconds, show
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.piecewise import Piecewise
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.preferences import NormalPreferences
+from planner.survey.preferences import NormalPreferences
 
 USERS = 10_000_000
 PEER_USERS = 100_000

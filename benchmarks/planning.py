@@ -11,7 +11,7 @@ from planner.planning.allocation.plan import allocate
 from planner.planning.budgets import scaled
 from planner.planning.frontier import frontier, usual_scales
 from planner.planning.smallest_budgets import smallest_budgets
-from planner.target import Target
+from planner.survey.target import Target
 
 
 def figures() -> list[Figure]:

@@ -8,7 +8,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.datasets import Answers
+from planner.planning.datasets import Answers
 
 MODELS = ("opt0", "boxed", "opt1", "opt2")
 IDUE = ("IDUE opt0", "IDUE opt1", "IDUE opt2")

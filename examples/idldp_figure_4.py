@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.datasets import Answers
+from planner.planning.datasets import Answers
 
 TOP = 20
 IDUE = "IDUE opt0"

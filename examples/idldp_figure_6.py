@@ -9,7 +9,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.datasets import Answers
+from planner.planning.datasets import Answers
 
 EPSILON, FACTORS, TOP = 1.0, (1.0, 2.0), 50
 MECHANISMS = ("RAPPOR", "OUE", "IDUE opt0", "opt0, boxed")

@@ -11,8 +11,8 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.datasets import Answers
-from planner.estimates import precision_at
+from planner.estimates.counts import precision_at
+from planner.planning.datasets import Answers
 
 LENGTH = 2
 NAMES = ("RAPPOR-PS", "OUE-PS", "IDUE-PS")

@@ -10,8 +10,8 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.datasets import Answers
 from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.planning.datasets import Answers
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0)
 SOURCE = "section VII-B, figures 8 and 9"

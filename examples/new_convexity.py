@@ -9,7 +9,8 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy, logodds
+from planner import PrivacyPolicy
+from planner.policy import logodds
 
 ROUNDING = 1e-12  # relative
 

@@ -10,11 +10,11 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
 from planner import PaddedUnaryMechanism, solve
-from planner.datasets import Answers
+from planner.planning.datasets import Answers
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
-from planner.set_model import AssumedSets, SetModel
-from planner.simulate import Assignment
+from planner.survey.set_model import AssumedSets, SetModel
+from planner.trial.simulate import Assignment
 
 EPSILONS = (1.0, 2.0, 4.0)
 ENOUGH = 0.05  # a length is good if its error is within 5 % of the smallest

@@ -23,8 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.audit import audit_levels, audit_samples, audit_sets
-    from planner.charts.chart import chart
+    from planner.designs.table import Certificate, UnaryTable
     from planner.errors import (
         ConvergenceError,
         FileError,
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
-    from planner.estimates import Estimates
+    from planner.estimates.counts import Estimates
     from planner.mechanisms.aggregate import Aggregate
     from planner.mechanisms.bisample import BiSample, BiSampleMD, prepare_value
     from planner.mechanisms.coins import TwoCoinResponse
@@ -51,8 +50,6 @@ if TYPE_CHECKING:
     from planner.mechanisms.sampling_privacy import SamplingPrivacy
     from planner.mechanisms.subset import SubsetSelection
     from planner.mechanisms.unary import UnaryMechanism
-    from planner.numeric_domain import NumericDomain
-    from planner.objective import Objective
     from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
     from planner.planning.allocation.plan import Allocation, allocate
     from planner.planning.answer_rate.model import AnswerRateModel
@@ -63,6 +60,7 @@ if TYPE_CHECKING:
     from planner.planning.misplacement import misplaced
     from planner.planning.padding import PaddingPlan, plan_padding
     from planner.planning.pilot import PilotSets
+    from planner.planning.prediction import Prediction, predict, verdict
     from planner.planning.sampling.plan import SamplingPlan, plan_sampling
     from planner.planning.sampling.question import SamplingQuestion
     from planner.planning.sampling.views import GuaranteeViews, guarantee_views
@@ -70,9 +68,15 @@ if TYPE_CHECKING:
     from planner.planning.targets import smallest_detectable, users_needed
     from planner.planning.whole_survey.compare import compare_plans
     from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
-    from planner.policy import PrivacyPolicy
-    from planner.prediction import Prediction, predict, verdict
-    from planner.preferences import (
+    from planner.policy.objective import Objective
+    from planner.policy.policy import PrivacyPolicy
+    from planner.show.charts.chart import chart
+    from planner.show.report import report_html
+    from planner.solvers import baseline, solve
+    from planner.survey import Level, Numeric, Question, Survey
+    from planner.survey.file import load_survey
+    from planner.survey.numeric_domain import NumericDomain
+    from planner.survey.preferences import (
         EmpiricalPreferences,
         GammaPreferences,
         HistogramPreferences,
@@ -80,22 +84,18 @@ if TYPE_CHECKING:
         NormalPreferences,
         read_preferences,
     )
-    from planner.report import report_html
-    from planner.set_model import AssumedSets
-    from planner.solvers import baseline, solve
-    from planner.survey import Level, Numeric, Question, Survey
-    from planner.survey.file import load_survey
-    from planner.table import Certificate, UnaryTable
-    from planner.target import Target
+    from planner.survey.set_model import AssumedSets
+    from planner.survey.target import Target
+    from planner.trial.audit import audit_levels, audit_samples, audit_sets
 
 # Loaded on first use: a client that only randomises must not pay for the solvers.
 _HOMES = {
-    "audit": (
+    "trial.audit": (
         "audit_levels",
         "audit_samples",
         "audit_sets",
     ),
-    "charts.chart": ("chart",),
+    "show.charts.chart": ("chart",),
     "errors": (
         "ConvergenceError",
         "FileError",
@@ -106,7 +106,7 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
-    "estimates": ("Estimates",),
+    "estimates.counts": ("Estimates",),
     "mechanisms.aggregate": ("Aggregate",),
     "mechanisms.bisample": (
         "BiSample",
@@ -132,8 +132,8 @@ _HOMES = {
     "mechanisms.sampling_privacy": ("SamplingPrivacy",),
     "mechanisms.subset": ("SubsetSelection",),
     "mechanisms.unary": ("UnaryMechanism",),
-    "numeric_domain": ("NumericDomain",),
-    "objective": ("Objective",),
+    "survey.numeric_domain": ("NumericDomain",),
+    "policy.objective": ("Objective",),
     "planning.allocation.blocks": (
         "ChoiceBlock",
         "MeanBlock",
@@ -182,13 +182,13 @@ _HOMES = {
         "WholePlan",
         "plan_whole_survey",
     ),
-    "policy": ("PrivacyPolicy",),
-    "prediction": (
+    "policy.policy": ("PrivacyPolicy",),
+    "planning.prediction": (
         "Prediction",
         "predict",
         "verdict",
     ),
-    "preferences": (
+    "survey.preferences": (
         "EmpiricalPreferences",
         "GammaPreferences",
         "HistogramPreferences",
@@ -196,8 +196,8 @@ _HOMES = {
         "NormalPreferences",
         "read_preferences",
     ),
-    "report": ("report_html",),
-    "set_model": ("AssumedSets",),
+    "show.report": ("report_html",),
+    "survey.set_model": ("AssumedSets",),
     "solvers": (
         "baseline",
         "solve",
@@ -209,11 +209,11 @@ _HOMES = {
         "Survey",
     ),
     "survey.file": ("load_survey",),
-    "table": (
+    "designs.table": (
         "Certificate",
         "UnaryTable",
     ),
-    "target": ("Target",),
+    "survey.target": ("Target",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -10,26 +10,15 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
-    ("errors",),
-    ("arguments", "files", "frames", "logodds", "policy", "rounding"),
-    (
-        "budget_text",
-        "numeric_domain",
-        "objective",
-        "preferences",
-        "set_model",
-        "target",
-    ),
-    (
-        "survey",
-        "table",
-        "estimates",
-        "numeric_estimates",
-    ),
-    ("solvers", "mechanisms"),
-    ("audit", "datasets", "populations", "prediction"),
-    ("planning", "simulate", "deployment"),
-    ("charts", "report", "cli", "ui"),
+    ("errors", "limits"),
+    ("arguments", "files", "frames"),
+    ("policy",),
+    ("designs", "estimates", "survey"),
+    ("mechanisms", "solvers"),
+    ("planning",),
+    ("deployment", "trial"),
+    ("show",),
+    ("cli", "ui"),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 TOP = len(LAYERS) - 1

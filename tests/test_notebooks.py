@@ -34,8 +34,8 @@ from planner import (
 )
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
-from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import plan_survey
+from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 
 POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
@@ -185,7 +185,7 @@ def test_charts_by_one_call(name, shown):
 
 
 def test_one_question_shows_its_mechanisms(shown):
-    from planner.charts.plans import mechanism_figure
+    from planner.show.charts.plans import mechanism_figure
 
     whole = shown["comparison"].plans[1]
     assert not whole.several

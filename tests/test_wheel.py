@@ -75,7 +75,7 @@ def test_import(installed, tmp_path):
     code = "import planner; print(planner.__file__); print(planner.solve.__module__)"
     file, module = _run(installed / "python", "-c", code, cwd=tmp_path).split()
     assert Path(file).is_relative_to(installed.parent)
-    assert module == "planner.solvers.tables"
+    assert module == "planner.solvers.solving"
 
 
 def test_command(installed, tmp_path):
@@ -92,8 +92,8 @@ def test_types_are_shipped(installed, tmp_path):
     script.write_text("import planner\nreveal_type(planner.solve)\n")
     words = [sys.executable, "-m", "mypy", "--python-executable", installed / "python"]
     told = _run(*words, "--follow-imports", "silent", script, cwd=tmp_path)
-    assert "planner.policy.PrivacyPolicy" in told
-    assert told.count("-> planner.table.UnaryTable") == 1
+    assert "planner.policy.policy.PrivacyPolicy" in told
+    assert told.count("-> planner.designs.table.UnaryTable") == 1
 
 
 def test_app(installed, tmp_path):

@@ -1,6 +1,6 @@
 // The mechanisms: each takes a question, proves its budgets, and gives { size, code, draw }: "size"
 // is the bytes of a report; "code" checks an answer and draws nothing; "draw" takes random bytes in
-// the order that the Python client's planner/deployment/drawing/encoders.py documents.
+// the order that the Python client's planner/deployment/client/drawing/encoders.py documents.
 
 import { budget, flag, list, number, refuse, whole } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.datasets import Answers, read_transactions
 from planner.mechanisms.itemsets import ItemSets
+from planner.planning.datasets import Answers, read_transactions
 
 from .result import Claim, Setting
 

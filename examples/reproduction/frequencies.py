@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
-from planner.datasets import Answers
-from planner.estimates import precision_at
+from planner.estimates.counts import precision_at
 from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.simulate import Assignment, Mechanism
+from planner.planning.datasets import Answers
+from planner.trial.simulate import Assignment, Mechanism
 
 from .normal import mean_absolute
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import BiSampleMD, Harmony, Piecewise, PrivKVM, populations
+from planner import BiSampleMD, Harmony, Piecewise, PrivKVM
 from planner.mechanisms.numeric import NumericMechanism
 
+from . import populations
 from .normal import mean_absolute
 
 __all__ = ["MECHANISMS", "Errors", "Expected", "expected", "measure", "people"]

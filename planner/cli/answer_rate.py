@@ -13,7 +13,7 @@ from planner.cli.options import Json, SurveyFile
 from planner.cli.output import lowered, number, print_json, table, terminal
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
-from planner.rounding import rounded_up
+from planner.policy.budget_text import rounded_up
 from planner.survey.file import load_survey
 
 __all__ = ["answer_rate"]

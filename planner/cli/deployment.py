@@ -14,7 +14,7 @@ from planner.errors import InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
-    from planner.deployment.counting.local import Engine
+    from planner.deployment.collecting.counting.local import Engine
 
 __all__ = ["aggregate", "perturb", "schema", "vectors", "verify"]
 
@@ -25,7 +25,7 @@ QUARANTINED = 3
 def schema(json_output: Json = False) -> None:
     """Print the parameter file's JSON Schema (draft 2020-12)."""
     del json_output  # it is JSON anyway
-    from planner.deployment.parameters import json_schema
+    from planner.deployment.parameter_file.parameters import json_schema
 
     typer.echo(json_schema(), nl=False)
 
@@ -42,8 +42,8 @@ def vectors(
     Each has the entropy that goes in, and the report that has to come out.
     """
     del json_output  # they are JSON anyway
-    from planner.deployment.parameters import read_parameters
-    from planner.deployment.vectors import make_vectors
+    from planner.deployment.parameter_file.parameters import read_parameters
+    from planner.deployment.parameter_file.vectors import make_vectors
 
     text = json.dumps(make_vectors(read_parameters(params)), indent=1) + "\n"
     if out is None:
@@ -55,7 +55,7 @@ def vectors(
 def verify(params: ParameterFile, json_output: Json = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
     from planner.cli.show.verification import show_verification, verification_document
-    from planner.deployment.parameters import read_parameters
+    from planner.deployment.parameter_file.parameters import read_parameters
 
     parameters = read_parameters(params)  # verifies; a file that does not verify is refused
     if json_output:
@@ -87,7 +87,7 @@ def perturb(
     In a collection people's devices do it, so that nobody else has the true answers.
     """
     from planner.deployment.bulk import perturb_file
-    from planner.deployment.parameters import read_parameters
+    from planner.deployment.parameter_file.parameters import read_parameters
 
     parameters = read_parameters(params)
     with progress() as bar:
@@ -139,9 +139,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     counted; 3: some were left out, see the summary.
     """
     from planner.cli.show.collection import collection_document, show_estimates, show_files
-    from planner.deployment.collector import collect
-    from planner.deployment.estimating import TABLE_SUFFIXES, estimates_table, write_table
-    from planner.deployment.parameters import read_parameters
+    from planner.deployment.collecting.counting.collector import collect
+    from planner.deployment.collecting.estimating import (
+        TABLE_SUFFIXES,
+        estimates_table,
+        write_table,
+    )
+    from planner.deployment.parameter_file.parameters import read_parameters
 
     if not 0 < confidence < 1:
         raise InputError("confidence", confidence, "above 0 and below 1")
@@ -179,17 +183,17 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def _engine(name: str, scheduler: str) -> Engine:
     if name == "local":
-        from planner.deployment.counting.local import local_engine
+        from planner.deployment.collecting.counting.local import local_engine
 
         return local_engine
     if name == "isolated":
-        from planner.deployment.counting.isolated import isolated_engine
+        from planner.deployment.collecting.counting.isolated import isolated_engine
 
         return isolated_engine
     if name != "dask":
         raise InputError("engine", name, "local, isolated or dask")
     if not scheduler:
         raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
-    from planner.deployment.counting.cluster import dask_engine
+    from planner.deployment.collecting.counting.cluster import dask_engine
 
     return dask_engine(scheduler)

@@ -46,10 +46,10 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 ) -> None:
     """Find the smallest errors that keep every budget."""
     from planner.cli.show.survey import show_whole_plan, whole_document
-    from planner.deployment.parameters import write_parameters
-    from planner.deployment.survey_plans import SurveyPlan, survey_parameters
+    from planner.deployment.parameter_file.parameters import write_parameters
+    from planner.deployment.parameter_file.survey_plans import SurveyPlan, survey_parameters
     from planner.files import replace_file
-    from planner.report import report_html
+    from planner.show.report import report_html
 
     made = _planned(survey, model)
     parameters = None

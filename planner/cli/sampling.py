@@ -13,7 +13,7 @@ from planner.cli.options import Json, SurveyFile
 from planner.cli.output import print_json, table, terminal
 from planner.planning.sampling.design import error_grid
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan, plan_sampling_survey
-from planner.rounding import rounded_up
+from planner.policy.budget_text import rounded_up
 from planner.survey import Question, Survey
 from planner.survey.file import load_survey
 

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
 from planner.cli.output import number, print_json, progress, table, terminal
-from planner.datasets import Answers, read_answers
 from planner.errors import InputError
-from planner.simulate import Assignment, Simulated, assign_levels, build_mechanisms
-from planner.simulate import simulate as run_simulation
+from planner.planning.datasets import Answers, read_answers
 from planner.survey import Question, Survey
 from planner.survey.file import load_survey
+from planner.trial.simulate import Assignment, Simulated, assign_levels, build_mechanisms
+from planner.trial.simulate import simulate as run_simulation
 
 __all__ = ["simulate"]
 

@@ -10,17 +10,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from planner.deployment.client import Client, Report
-    from planner.deployment.memory import Memory
-    from planner.deployment.parameters import Parameters, read_parameters, write_parameters
+    from planner.deployment.client.client import Client, Report
+    from planner.deployment.client.memory import Memory
+    from planner.deployment.parameter_file.parameters import (
+        Parameters,
+        read_parameters,
+        write_parameters,
+    )
 
 _HOME_OF = {
-    "Client": "client",
-    "Memory": "memory",
-    "Parameters": "parameters",
-    "Report": "client",
-    "read_parameters": "parameters",
-    "write_parameters": "parameters",
+    "Client": "client.client",
+    "Memory": "client.memory",
+    "Parameters": "parameter_file.parameters",
+    "Report": "client.client",
+    "read_parameters": "parameter_file.parameters",
+    "write_parameters": "parameter_file.parameters",
 }
 
 __all__ = ["Client", "Memory", "Parameters", "Report", "read_parameters", "write_parameters"]

@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.drawing.encoders import Encoder
-from planner.deployment.laws.levels import Levels
-from planner.deployment.laws.output import Law, SignLaw, UnaryLaw
+from planner.deployment.client.drawing.encoders import Encoder
+from planner.deployment.client.laws.levels import Levels
+from planner.deployment.client.laws.output import Law, SignLaw, UnaryLaw
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 

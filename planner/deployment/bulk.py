@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.deployment.answer_file import Column, read_answers
-from planner.deployment.client import Report
-from planner.deployment.drawing.encoders import SamplingEncoder, encoder_for
-from planner.deployment.drawing.entropy import system
-from planner.deployment.laws.output import UnaryLaw
-from planner.deployment.parameters import Parameters
-from planner.deployment.reports.batch import Key, Rows
-from planner.deployment.reports.parquet import ReportWriter
+from planner.deployment.client.client import Report
+from planner.deployment.client.drawing.encoders import SamplingEncoder, encoder_for
+from planner.deployment.client.drawing.entropy import system
+from planner.deployment.client.laws.output import UnaryLaw
+from planner.deployment.collecting.reports.batch import Key, Rows
+from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError
 from planner.files import replace_file
 from planner.mechanisms.chunks import map_rows

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.estimates.means import NumericEstimates, Ratio, large_sample
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample_variance import first_order
@@ -26,8 +27,7 @@ from planner.mechanisms.numeric import (
     chunks,
     nobody_answered,
 )
-from planner.numeric_domain import NumericDomain
-from planner.numeric_estimates import NumericEstimates, Ratio, large_sample
+from planner.survey.numeric_domain import NumericDomain
 
 __all__ = ["BiSample", "BiSampleMD", "prepare_value"]
 

@@ -14,7 +14,7 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import ItemReports
 from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import levels_of_items
-from planner.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["DirectEncoding"]
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.estimates.means import Estimate, NumericEstimates, large_sample
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.numeric import (
@@ -24,8 +25,7 @@ from planner.mechanisms.numeric import (
     NumericVariance,
     SignCoin,
 )
-from planner.numeric_domain import NumericDomain
-from planner.numeric_estimates import Estimate, NumericEstimates, large_sample
+from planner.survey.numeric_domain import NumericDomain
 
 __all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise"]
 

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner import logodds
 from planner.errors import InputError
-from planner.estimates import Estimates
+from planner.estimates.counts import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
+from planner.policy import logodds
 
 __all__ = ["FrequencyMechanism", "ItemReports", "linear_estimates"]
 

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.estimates.means import NumericEstimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.grid import GRID
-from planner.numeric_domain import NumericDomain
-from planner.numeric_estimates import NumericEstimates
+from planner.survey.numeric_domain import NumericDomain
 
 __all__ = [
     "NumericDomain",

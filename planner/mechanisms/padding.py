@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import logodds
 from planner.errors import InputError
-from planner.estimates import Estimates
+from planner.estimates.counts import Estimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
+from planner.policy import logodds
 
 __all__ = ["PaddedUnaryMechanism", "set_budgets"]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.estimates.means import NumericEstimates, large_sample, unlimited
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.forced_answer import summarise
@@ -19,8 +20,7 @@ from planner.mechanisms.numeric import (
     SignCoin,
     nobody_answered,
 )
-from planner.numeric_domain import NumericDomain
-from planner.numeric_estimates import NumericEstimates, large_sample, unlimited
+from planner.survey.numeric_domain import NumericDomain
 
 __all__ = ["PrivKVM"]
 

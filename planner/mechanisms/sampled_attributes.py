@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.estimates.means import NumericEstimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSample
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism
 from planner.mechanisms.numeric import NumericMechanism, chunks
-from planner.numeric_estimates import NumericEstimates
 
 __all__ = ["SampledAttributes"]
 

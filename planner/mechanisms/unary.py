@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner import logodds
+from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
@@ -17,8 +17,8 @@ from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
-from planner.policy import PrivacyPolicy
-from planner.table import UnaryTable
+from planner.policy import logodds
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["ROUNDING", "UnaryMechanism", "draw_reports", "levels_of_items", "unary_law"]
 
@@ -122,7 +122,7 @@ class UnaryMechanism(FrequencyMechanism):
         return self._a, self._b
 
     def log_odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """``(s, w)`` per level of the law really drawn, see :mod:`planner.logodds`."""
+        """``(s, w)`` per level of the law really drawn, see :mod:`planner.policy.logodds`."""
         return logodds.to_log_odds(self._a / GRID, self._b / GRID)
 
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["largest_budgets", "relaxed", "scaled"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import logodds
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.policy import PrivacyPolicy
-from planner.table import UnaryTable
+from planner.policy import logodds
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["PRIORS", "LevelExplanation", "belief_bounds", "explain", "explain_level"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
-from planner.objective import Objective
 from planner.planning.relax import Relaxation, relaxations
+from planner.policy.objective import Objective
 from planner.solvers import BASELINES, MODELS, baseline, model_named, solve
 from planner.survey import Question, Survey
-from planner.table import UnaryTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
+from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.planning.budgets import largest_budgets, scaled
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve, solve_near
-from planner.table import UnaryTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
 from planner.files import read_text, replace_file
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
 
 __all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
 

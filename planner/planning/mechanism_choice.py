@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.mechanisms.direct_levels import DirectEncoding
@@ -21,11 +22,10 @@ from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.padding import plan_padding
-from planner.policy import MAX_EPSILON, PrivacyPolicy
-from planner.prediction import plain_rivals, predict
-from planner.preferences import HistogramPreferences
-from planner.set_model import SetModel
-from planner.table import UnaryTable
+from planner.planning.prediction import plain_rivals, predict
+from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.survey.preferences import HistogramPreferences
+from planner.survey.set_model import SetModel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -139,7 +139,7 @@ def choose_for_sets(
 
     Examples
     --------
-    >>> from planner.set_model import AssumedSets
+    >>> from planner.survey.set_model import AssumedSets
     >>> from planner.solvers import baseline, solve
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> tables = {"opt0": solve(policy), "oue": baseline(policy, "oue")}
@@ -169,7 +169,7 @@ def choose_for_mean(model: AnswerRateModel, epsilon: float, rate: float | None =
 
     Examples
     --------
-    >>> from planner.preferences import NormalPreferences
+    >>> from planner.survey.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
     >>> choose_for_mean(model, 3.0).best.name
     'hybrid'

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import logodds
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.policy import PrivacyPolicy
+from planner.policy import logodds
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve
-from planner.table import UnaryTable
 
 __all__ = ["Misplacement", "excess_loss", "misplaced"]
 

@@ -7,7 +7,7 @@ smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.set_model`). It grows with the budgets
+for what is known of the sets (:mod:`planner.survey.set_model`). It grows with the budgets
 and with the number of people, and the whole curve is returned.
 """
 
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
-from planner.set_model import SetModel
-from planner.table import UnaryTable
+from planner.survey.set_model import SetModel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -112,7 +112,7 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
 
     Examples
     --------
-    >>> from planner.set_model import AssumedSets
+    >>> from planner.survey.set_model import AssumedSets
     >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])

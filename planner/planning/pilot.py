@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.datasets import read_transactions
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
-from planner.set_model import PilotFile, SetModel, SetMoments
+from planner.planning.datasets import read_transactions
 from planner.survey import Question
+from planner.survey.set_model import PilotFile, SetModel, SetMoments
 
 __all__ = ["PilotSets", "set_model_of"]
 

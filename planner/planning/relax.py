@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.budgets import largest_budgets, relaxed
-from planner.policy import MAX_EPSILON
+from planner.policy.policy import MAX_EPSILON
 from planner.solvers import solve
-from planner.table import UnaryTable
 
 __all__ = ["Relaxation", "most_binding", "relaxations"]
 

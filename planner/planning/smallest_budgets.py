@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from planner.arguments import whole_number
+from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.planning.budgets import scaled
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve
-from planner.table import UnaryTable
-from planner.target import Target, check_targets
+from planner.survey.target import Target, check_targets
 
 __all__ = ["BudgetAnswer", "smallest_budgets"]
 

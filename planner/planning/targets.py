@@ -1,6 +1,6 @@
 """Targets: what a table reaches for a given number of users, and how many users it needs.
 
-Errors are shares of the users, as in :class:`~planner.target.Target`. The budgets that a
+Errors are shares of the users, as in :class:`~planner.survey.target.Target`. The budgets that a
 target needs are found by :mod:`planner.planning.smallest_budgets`.
 """
 
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.prediction import detectable_frequencies, users_to_detect
-from planner.table import UnaryTable
-from planner.target import Target, check_targets
+from planner.planning.prediction import detectable_frequencies, users_to_detect
+from planner.survey.target import Target, check_targets
 
 __all__ = ["UserAnswer", "achieved", "smallest_detectable", "users_needed"]
 

@@ -6,7 +6,7 @@
     opt2   x = 1/2 - b             1 / (4 x^2) - 1, 1             a = 1/2 (eq. 12)
 
 In these coordinates privacy is a set of linear rows and every objective of
-:mod:`planner.objective` is convex. opt0 too: the paper calls it non-convex, which is
+:mod:`planner.policy.objective` is convex. opt0 too: the paper calls it non-convex, which is
 true in (a, b) only.
 """
 
@@ -19,9 +19,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from planner import logodds
 from planner.errors import ConvergenceError, InputError
-from planner.policy import PrivacyPolicy
+from planner.policy import logodds
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["MODELS", "Atoms", "Curvature", "Model", "Rows", "model_named"]
 

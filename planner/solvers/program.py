@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.objective import Coefficients, Objective
-from planner.policy import PrivacyPolicy
+from planner.policy.objective import Coefficients, Objective
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import Model
 
 __all__ = ["Program"]

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.objective import Coefficients
-from planner.policy import PrivacyPolicy
+from planner.policy.objective import Coefficients
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers.certificate import Proof
 from planner.solvers.program import Program
 from planner.solvers.search import Face, Minimum, minimise_convex

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from planner import logodds
 from planner.errors import ConvergenceError, InputError
+from planner.policy import logodds
 from planner.solvers.program import Program
 
 __all__ = ["solve_slsqp_ab"]

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
-from planner.policy import MAX_EPSILON
-from planner.preferences import Preferences
+from planner.policy.policy import MAX_EPSILON
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import Preferences
 
 __all__ = ["KINDS", "Level", "Numeric", "Sampling"]
 

@@ -7,10 +7,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from planner.budget_text import parse_epsilon
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
-from planner.preferences import (
+from planner.policy.budget_text import parse_epsilon
+from planner.survey.kinds import Numeric
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
@@ -19,7 +20,6 @@ from planner.preferences import (
     Preferences,
     read_preferences,
 )
-from planner.survey.kinds import Numeric
 from planner.survey.questions import Question
 from planner.survey.tables import Table, TargetTable
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
-from planner.objective import Objective
-from planner.policy import PrivacyPolicy
-from planner.set_model import AssumedSets, PilotFile
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
 from planner.survey.kinds import KINDS, Level, Numeric, Sampling
-from planner.target import Target, check_targets
+from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.target import Target, check_targets
 
 __all__ = ["DESIGNS", "Question", "Rule", "Survey"]
 

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from planner.budget_text import parse_epsilon
 from planner.errors import InputError
-from planner.set_model import AssumedSets, PilotFile
+from planner.policy.budget_text import parse_epsilon
 from planner.survey.kinds import KINDS, Level, Sampling
 from planner.survey.questions import Question
-from planner.target import Target
+from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.target import Target
 
 __all__ = ["LevelTable", "QuestionTable", "SamplingTable", "SetsTable", "Table", "TargetTable"]
 

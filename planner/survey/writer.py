@@ -8,12 +8,12 @@ import numpy as np
 import tomli_w
 
 from planner.errors import InputError
-from planner.preferences import EmpiricalPreferences, Preferences
-from planner.set_model import AssumedSets, PilotFile
 from planner.survey.kinds import Level, Numeric, Sampling
 from planner.survey.numeric_tables import MODEL_TABLES
+from planner.survey.preferences import EmpiricalPreferences, Preferences
 from planner.survey.questions import Question, Survey
-from planner.target import Target
+from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.target import Target
 
 __all__ = ["survey_to_text"]
 

@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from planner.ui import warming
-from planner.ui.tables import STYLE
+from planner.ui.parts.tables import STYLE
 from planner.ui.warming import PAGES
 
 __all__ = ["main"]
@@ -40,7 +40,7 @@ def _page(module: str, title: str) -> StreamlitPage:
     """A page whose module is loaded when it is first opened, so that the first comes fast."""
 
     def show() -> None:
-        import_module(f"planner.ui.{module}").page()
+        import_module(f"planner.ui.pages.{module}").page()
 
     first = module == PAGES[0][0]
     return st.Page(show, title=title, url_path=module.replace("_", "-"), default=first)

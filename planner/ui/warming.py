@@ -29,8 +29,8 @@ def start() -> Thread:
 
 def _load() -> None:
     for module, _ in PAGES:
-        import_module(f"planner.ui.{module}")
+        import_module(f"planner.ui.pages.{module}")
     first = import_module("planner.ui.state").example_survey("health")
-    results = import_module("planner.ui.results")
+    results = import_module("planner.ui.parts.results")
     results.answer(first.questions[0], first.users)
     results.error_curve(first.questions[0], first.users)

@@ -5,8 +5,8 @@ import typer
 
 from planner import FileError, VerificationError, load_survey, solve
 from planner.cli import app, main
-from planner.deployment.document.canonical import content_hash
-from planner.deployment.parameters import Parameters, read_parameters
+from planner.deployment.client.canonical import content_hash
+from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from tests.cli.running import invoke, run
 from tests.surveys import EXAMPLES, GOOD
 

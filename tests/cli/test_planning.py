@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from planner.deployment.parameters import read_parameters
+from planner.deployment.parameter_file.parameters import read_parameters
 from planner.planning.ledger import read_ledger
 from tests.cli.running import invoke
 from tests.surveys import EXAMPLES

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from planner import Level, Question, Survey, solve
-from planner.deployment.building import parameters_from_mechanisms, parameters_from_plan
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client import encoders_of
-from planner.deployment.parameters import write_parameters
+from planner.deployment.client.client import encoders_of
+from planner.deployment.parameter_file.building import (
+    parameters_from_mechanisms,
+    parameters_from_plan,
+)
+from planner.deployment.parameter_file.parameters import write_parameters
 from planner.planning.frequency import plan_survey
 from tests.deployment.examples import ANSWERS, SMALL, every_mechanism
 from tests.deployment.report_files import counted, draw, write

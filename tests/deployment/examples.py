@@ -4,16 +4,16 @@ import math
 from pathlib import Path
 
 from planner import Level, Question, Survey, solve
-from planner.deployment.document.canonical import content_hash
+from planner.deployment.client.canonical import content_hash
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
-from planner.numeric_domain import NumericDomain
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.survey import Numeric, Sampling
+from planner.survey.numeric_domain import NumericDomain
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))

@@ -4,7 +4,7 @@ import copy
 import json
 import math
 
-from planner.deployment.laws.pairs import demanded_budget
+from planner.deployment.client.laws.pairs import demanded_budget
 from tests.deployment.examples import sealed
 
 GRID = 2**32

@@ -1,7 +1,7 @@
 """Small files of reports, and their counts."""
 
 from planner.deployment.bulk import draw_unary
-from planner.deployment.reports.parquet import ReportWriter
+from planner.deployment.collecting.reports.parquet import ReportWriter
 from planner.mechanisms.packed import unpack
 
 KEY = ("q", None)

@@ -4,11 +4,11 @@ import pytest
 
 from planner.deployment import answer_file
 from planner.deployment.answer_file import Column, read_answers
-from planner.deployment.drawing.encoders import encoder_for
-from planner.deployment.laws.levels import Levels
-from planner.deployment.laws.output import SamplingLaw, SignLaw, UnaryLaw
+from planner.deployment.client.drawing.encoders import encoder_for
+from planner.deployment.client.laws.levels import Levels
+from planner.deployment.client.laws.output import SamplingLaw, SignLaw, UnaryLaw
 from planner.errors import FileError
-from tests.deployment.laws.oracle import D
+from tests.deployment.client.laws.oracle import D
 
 NAMED = Levels(("s",), (1.0,), (3,), (("x", "7", "a,b\nc"),), "min")
 NUMBERED = Levels(("s",), (1.0,), (12,), ((),), "min")

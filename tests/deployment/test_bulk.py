@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from planner.deployment.bulk import _bernoulli, draw_unary, perturb_file
-from planner.deployment.collector import collect
+from planner.deployment.collecting.counting.collector import collect
 from planner.errors import FileError
 
 FALSE_ALARM = 1e-6

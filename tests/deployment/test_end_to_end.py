@@ -11,7 +11,7 @@ from scipy.stats import chi2, norm
 from typer.testing import CliRunner
 
 from planner.cli import app
-from planner.deployment.parameters import read_parameters
+from planner.deployment.parameter_file.parameters import read_parameters
 from planner.errors import InputError
 
 FALSE_ALARM = 1e-6

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner.deployment import Client
-from planner.deployment.parameters import parse_parameters
+from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES, singles
 from tests.deployment.mutations import breach, garbled, mutated, paths_of

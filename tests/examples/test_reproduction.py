@@ -109,7 +109,7 @@ def test_other_printed_numbers_are_seen_by_table_2(monkeypatch):
 def test_less_than_one_item_a_level_is_seen_by_the_convexity_check(monkeypatch):
     import new_convexity
 
-    from planner import logodds
+    from planner.policy import logodds
 
     def error(policy, v):  # the proof needs m >= 1: the concave -p(s) has nothing to lean on
         return logodds.noise(*v) @ (policy.item_counts / 1000) + logodds.signal(*v).max(axis=-1)

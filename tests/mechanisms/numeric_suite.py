@@ -7,7 +7,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.grid import GRID
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 from tests.mechanisms.suite import FiniteLawSuite
 
 BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]

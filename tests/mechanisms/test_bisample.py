@@ -6,7 +6,7 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSampleMD, prepare_value
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.privkvm import PrivKVM
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.numeric_suite import NumericSuite
 

@@ -25,7 +25,7 @@ from planner.mechanisms.piecewise import CELLS, Piecewise
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism, unary_law
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 
 
 class Scripted(np.random.Generator):

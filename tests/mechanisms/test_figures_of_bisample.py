@@ -3,12 +3,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner import populations
+from examples.reproduction import populations
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.piecewise import Piecewise
 from planner.mechanisms.privkvm import PrivKVM
-from planner.preferences import (
+from planner.survey.preferences import (
     NormalPreferences,
 )
 

@@ -15,7 +15,7 @@ from planner.mechanisms.piecewise import (
     hybrid_variance,
     piecewise_variance,
 )
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 from tests.mechanisms.numeric_suite import NumericSuite
 
 

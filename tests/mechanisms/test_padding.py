@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
-from planner.policy import PrivacyPolicy
-from planner.table import UnaryTable
+from planner.policy.policy import PrivacyPolicy
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import FiniteLawSuite
 from tests.mechanisms.test_unary import TABLE_II, wrong_reports

@@ -13,7 +13,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.sampled_attributes import SampledAttributes
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 
 
 def test_counts_that_no_reports_have():

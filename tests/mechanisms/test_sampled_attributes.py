@@ -5,7 +5,7 @@ from planner.errors import InputError
 from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.sampled_attributes import SampledAttributes
-from planner.numeric_domain import NumericDomain
+from planner.survey.numeric_domain import NumericDomain
 from tests.mechanisms.suite import FiniteLawSuite
 
 DOMAIN = NumericDomain(10, 30)

@@ -3,11 +3,11 @@ import os
 import numpy as np
 import pytest
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import UnaryMechanism
-from planner.policy import PrivacyPolicy
-from planner.table import UnaryTable
+from planner.policy.policy import PrivacyPolicy
 from tests.mechanisms.single_item import SingleItemSuite
 
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).

@@ -14,8 +14,8 @@ from planner.mechanisms.direct_levels import DirectEncoding
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.mechanism_choice import choose_for_choices, choose_for_mean, choose_for_sets
 from planner.planning.padding import plan_padding
-from planner.preferences import NormalPreferences
-from planner.set_model import AssumedSets
+from planner.survey.preferences import NormalPreferences
+from planner.survey.set_model import AssumedSets
 
 
 def tables(policy):

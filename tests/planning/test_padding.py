@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
-from planner.datasets import read_transactions
 from planner.planning.budgets import scaled
+from planner.planning.datasets import read_transactions
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
-from planner.set_model import AssumedSets
+from planner.survey.set_model import AssumedSets
 
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"

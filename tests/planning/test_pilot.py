@@ -3,7 +3,7 @@ import pytest
 
 from planner import FileError, InputError, ItemSets, Level, PilotSets, Question
 from planner.planning.pilot import set_model_of
-from planner.set_model import AssumedSets, PilotFile
+from planner.survey.set_model import AssumedSets, PilotFile
 
 
 def question(path, *levels):

@@ -4,7 +4,7 @@ import pytest
 from planner import ConvergenceError, InputError, PrivacyPolicy, solve
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved
-from planner.target import Target
+from planner.survey.target import Target
 from tests.planning.policies import KINDS, POLICIES, target
 
 

@@ -14,7 +14,7 @@ from planner import (
     UnboundedError,
     solve,
 )
-from planner.solvers import certificate, conic, reduced, slsqp, tables
+from planner.solvers import certificate, conic, reduced, slsqp, solving
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program
@@ -34,7 +34,7 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
     monkeypatch.setattr(reduced, "solve_reduced", lambda _: (bad, proof))
     monkeypatch.setattr(slsqp, "solve_slsqp", lambda _: bad)
     monkeypatch.setattr(conic, "solve_conic", lambda _: bad)
-    monkeypatch.setattr(tables, "newton_step", lambda _program, v, _weights: v)
+    monkeypatch.setattr(solving, "newton_step", lambda _program, v, _weights: v)
     with pytest.raises(ConvergenceError, match=f"{method!r} is proven optimal only to"):
         solve(THREE, method=method)
 
@@ -97,7 +97,7 @@ def test_conic_programs_that_fail(model, status, error, monkeypatch):
 @pytest.mark.parametrize("value", [5.0, 0.05, -1.0])
 def test_an_inaccurate_conic_answer_is_judged_by_its_proof(value, monkeypatch):
     _conic_ends(monkeypatch, "optimal_inaccurate", value)
-    monkeypatch.setattr(tables, "newton_step", lambda _program, v, _weights: v)
+    monkeypatch.setattr(solving, "newton_step", lambda _program, v, _weights: v)
     with pytest.raises(ConvergenceError):
         solve(THREE, method="conic")
 
@@ -177,7 +177,7 @@ def test_a_newton_step_that_cannot_be_made():
 def test_rounding_that_never_ends():
     far = PrivacyPolicy([0.1], [2])
     with pytest.raises(ConvergenceError, match="Rounding alone breaks a pair's budget"):
-        tables._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
+        solving._inward(np.ones((2, 1)), lambda _: (np.array([0.9]), np.array([0.1])), far)
 
 
 def test_a_point_without_room_cannot_be_repaired():

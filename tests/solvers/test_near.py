@@ -5,8 +5,8 @@ import pytest
 
 from planner import InputError, Objective, PrivacyPolicy, solve
 from planner.errors import ConvergenceError
-from planner.solvers import tables
-from planner.solvers.tables import solve_near
+from planner.solvers import solving
+from planner.solvers.solving import solve_near
 from tests.policies import random_matrix
 
 MATRIX = random_matrix(np.random.default_rng(5), 5, low=0.5, high=3, gaps=0.2)
@@ -32,8 +32,8 @@ def test_near_is_as_good_as_from_scratch(model, scale):
 
 def test_near_by_few_steps(monkeypatch, capfd):
     steps = []
-    honest = tables.newton_step
-    monkeypatch.setattr(tables, "newton_step", lambda *a: steps.append(1) or honest(*a))
+    honest = solving.newton_step
+    monkeypatch.setattr(solving, "newton_step", lambda *a: steps.append(1) or honest(*a))
     solve_near(_policy(1.05), solve(_policy()))
     assert 1 <= len(steps) <= 4
     assert capfd.readouterr() == ("", "")  # nor does the solver speak
@@ -55,7 +55,7 @@ def test_newton_that_does_not_help(trouble, monkeypatch):
 
     start = solve(_policy(), objective="minimax")
     fresh = solve(_policy(0.6), objective="minimax")
-    monkeypatch.setattr(tables, "newton_step", step)
+    monkeypatch.setattr(solving, "newton_step", step)
     near = solve_near(_policy(0.6), start)
     assert near.method == fresh.method == "slsqp"
     assert near.objective == start.objective
@@ -79,5 +79,5 @@ def test_near_must_have_as_many_levels():
 )
 def test_methods_by_size(size, methods):
     policy = PrivacyPolicy(np.ones(size), np.ones(size), np.ones((size, size)))
-    assert tables._pick(policy) == methods
-    assert tables._pick(PrivacyPolicy(np.ones(size), np.ones(size))) == ("reduced",)
+    assert solving._pick(policy) == methods
+    assert solving._pick(PrivacyPolicy(np.ones(size), np.ones(size))) == ("reduced",)

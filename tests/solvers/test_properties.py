@@ -5,11 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner import (
-    PrivacyPolicy,
-    logodds,
-    solve,
-)
+from planner import PrivacyPolicy, solve
+from planner.policy import logodds
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program

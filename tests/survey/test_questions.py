@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from planner import InputError, Level, Numeric, NumericDomain, Question, Survey
-from planner.set_model import AssumedSets
 from planner.survey import Sampling
-from planner.target import Target
+from planner.survey.set_model import AssumedSets
+from planner.survey.target import Target
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
 

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
-from planner.preferences import (
+from planner.survey import Level, Numeric, Question, Sampling, Survey
+from planner.survey.file import survey_from_text
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
     LognormalPreferences,
     NormalPreferences,
 )
-from planner.set_model import AssumedSets, PilotFile
-from planner.survey import Level, Numeric, Question, Sampling, Survey
-from planner.survey.file import survey_from_text
+from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.target import Target
 from planner.survey.writer import survey_to_text
-from planner.target import Target
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=12)
 NAMES = TEXT.filter(lambda text: text.strip())

@@ -8,7 +8,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from planner.ui import answer_rates, budgets, export, meaning, sampling, trial, whole_survey
+from planner.ui.pages import answer_rates, budgets, export, meaning, sampling, trial, whole_survey
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from planner.numeric_domain import NumericDomain
-from planner.preferences import (
+from planner.survey import Level, Numeric, Question, Sampling, Survey
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
     LognormalPreferences,
     NormalPreferences,
 )
-from planner.set_model import AssumedSets
-from planner.survey import Level, Numeric, Question, Sampling, Survey
-from planner.target import Target
+from planner.survey.set_model import AssumedSets
+from planner.survey.target import Target
 from planner.ui.draft.categorical import CategoricalDraft, PairChoice, follow_renames
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.sampled import SampledDraft

@@ -5,8 +5,8 @@ import math
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.deployment.parameters import parse_parameters
-from planner.deployment.survey_plans import deployable_files, plan_survey_with
+from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.deployment.parameter_file.survey_plans import deployable_files, plan_survey_with
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.survey.file import survey_from_text

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.deployment.survey_plans import plan_survey_with
+from planner.deployment.parameter_file.survey_plans import plan_survey_with
 from planner.mechanisms.unary import UnaryMechanism
-from planner.numeric_domain import NumericDomain
-from planner.policy import PrivacyPolicy
-from planner.set_model import AssumedSets
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve
 from planner.survey import Level, Numeric, Question, Sampling, Survey
-from planner.ui.promises import costs, largest_pair_budgets, promises
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.set_model import AssumedSets
+from planner.ui.parts.promises import costs, largest_pair_budgets, promises
 
 LEVELS = (Level("a", 1.0, item_count=2), Level("b", 3.0, item_count=4))
 

@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from planner.charts.style import RED
-from planner.ui.tables import Bars
+from planner.show.charts.style import RED
+from planner.ui.parts.tables import Bars
 from tests.ui.pages import TIMEOUT, tables
 
 
 def drawn(columns):
     """A page with one table, its columns given as Python text."""
-    script = (
-        f"import numpy as np\nfrom planner.ui.tables import Bars, show_table\nshow_table({columns})"
-    )
+    imports = "import numpy as np\nfrom planner.ui.parts.tables import Bars, show_table"
+    script = f"{imports}\nshow_table({columns})"
     app = AppTest.from_string(script, default_timeout=TIMEOUT).run()
     assert not app.exception
     return app

@@ -5,16 +5,16 @@ import tempfile
 
 import pytest
 
-from planner.deployment.building import parameters_from_plan
-from planner.deployment.parameters import write_parameters
-from planner.deployment.survey_plans import deployable_files, plan_survey_with
+from planner.deployment.parameter_file.building import parameters_from_plan
+from planner.deployment.parameter_file.parameters import write_parameters
+from planner.deployment.parameter_file.survey_plans import deployable_files, plan_survey_with
 from planner.errors import FileError, InputError
-from planner.numeric_domain import NumericDomain
 from planner.planning.frequency import plan_survey
 from planner.survey import Level, Numeric, Question, Survey
 from planner.survey.file import load_survey
-from planner.ui import uploads
+from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.parts import uploads
 from planner.ui.state import EXAMPLES, example_survey
 
 HEADER = '[survey]\nname = "s"\nusers = 10\n'

@@ -8,11 +8,11 @@ from planner.ui.warming import PAGES
 SCRIPT = """
 import sys
 from planner.ui import warming
-assert "planner.ui.export" not in sys.modules
+assert "planner.ui.pages.export" not in sys.modules
 thread = warming.start()
 assert warming.start() is thread
 thread.join()
-from planner.ui import results
+from planner.ui.parts import results
 print(results.answer.cache_info().currsize, results.error_curve.cache_info().currsize)
 print(*sorted(name for name in sys.modules if name.startswith("planner.ui.")))
 """
@@ -24,4 +24,4 @@ def test_all_pages_and_the_first_plan_are_there_once_loaded():
     )
     plans, modules = made.stdout.splitlines()
     assert plans == "1 1"
-    assert {f"planner.ui.{module}" for module, _ in PAGES} <= set(modules.split())
+    assert {f"planner.ui.pages.{module}" for module, _ in PAGES} <= set(modules.split())

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from planner.cli.output import more, table
-from planner.deployment.collector import Collection
-from planner.deployment.counting.poisoning import ALPHA
+from planner.deployment.collecting.counting.collector import Collection
+from planner.deployment.collecting.counting.poisoning import ALPHA
 
 __all__ = ["collection_document", "show_estimates", "show_files"]
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from planner.cli.output import number, table
 from planner.cli.show.question import question_document, show_question
-from planner.deployment.parameters import Parameters
+from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.whole_survey.plan import WholePlan
 from planner.planning.whole_survey.sentences import design_sentence, spending_sentence
 

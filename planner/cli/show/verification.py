@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from planner.cli.output import lowered, more, table
-from planner.deployment.document.questions import QuestionParameters
-from planner.deployment.parameters import Parameters
-from planner.rounding import rounded_up
+from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameter_file.questions import QuestionParameters
+from planner.policy.budget_text import rounded_up
 
 __all__ = ["show_verification", "verification_document"]
 

@@ -19,17 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import logodds
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.objective import Objective
 from planner.planning.budgets import scaled
-from planner.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy import logodds
+from planner.policy.objective import Objective
+from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
 from planner.solvers import solve
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.reduced import solve_reduced
-from planner.table import UnaryTable
 
 __all__ = ["AtShare", "Block", "ChoiceBlock", "MeanBlock", "error_of_sample"]
 

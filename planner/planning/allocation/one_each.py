@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
+from planner.designs.table import UnaryTable
 from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.allocation.goal import Goal
-from planner.table import UnaryTable
 
 __all__ = ["OneEach", "one_each"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.planning.allocation.blocks import AtShare, Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.joint_program import solve_shares
 from planner.planning.allocation.one_each import OneEach, one_each
-from planner.table import UnaryTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

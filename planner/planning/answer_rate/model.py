@@ -21,7 +21,6 @@ from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import FAKE_ANSWERS
 from planner.mechanisms.piecewise import piecewise_variance
-from planner.numeric_domain import NumericDomain
 from planner.planning.answer_rate.answering_people import Moments, answering_moments
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
 from planner.planning.answer_rate.predictions import (
@@ -29,8 +28,9 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.policy import MAX_EPSILON
-from planner.preferences import Preferences
+from planner.policy.policy import MAX_EPSILON
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import Preferences
 
 __all__ = ["AnswerRateModel"]
 
@@ -67,7 +67,7 @@ class AnswerRateModel:
 
     Examples
     --------
-    >>> from planner.preferences import NormalPreferences
+    >>> from planner.survey.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5)
     >>> best = model.best()
     >>> round(best.epsilon, 3), round(best.answer_rate, 3)

@@ -14,9 +14,9 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.policy import MAX_EPSILON
-from planner.preferences import EmpiricalPreferences
+from planner.policy.policy import MAX_EPSILON
 from planner.survey import Numeric, Survey
+from planner.survey.preferences import EmpiricalPreferences
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -82,7 +82,7 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
 
     Examples
     --------
-    >>> from planner.preferences import NormalPreferences
+    >>> from planner.survey.preferences import NormalPreferences
     >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
     >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)
     (2.94, 2.2)

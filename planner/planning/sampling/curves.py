@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.planning.sampling.binomial_window import binomial_window, raised, upper_tail
-from planner.policy import MAX_EPSILON
+from planner.policy.policy import MAX_EPSILON
 
 __all__ = [
     "MAX_COUNT",

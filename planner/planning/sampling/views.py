@@ -13,7 +13,7 @@ from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling import curves, totals
-from planner.rounding import rounded_up
+from planner.policy.budget_text import rounded_up
 
 __all__ = ["AggregateView", "GuaranteeViews", "guarantee_views"]
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from planner.errors import InputError
-from planner.objective import Objective
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
+from planner.policy.objective import Objective
 from planner.solvers import solve
 from planner.survey import Question
 

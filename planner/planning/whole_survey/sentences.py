@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.planning.misplacement import misplaced
 from planner.planning.whole_survey.plan import WholePlan
 from planner.planning.whole_survey.planned_question import PlannedQuestion
-from planner.rounding import rounded_up
+from planner.policy.budget_text import rounded_up
 
 __all__ = ["design_sentence", "misplaced_sentence", "spending_sentence"]
 

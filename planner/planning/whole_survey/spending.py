@@ -10,7 +10,7 @@ from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.left_open import budget_of
-from planner.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
 __all__ = ["Spending", "at_share", "spending_of", "with_budget_left"]

@@ -9,14 +9,14 @@ from math import atanh, ceil, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.allocation.blocks import MeanBlock, error_of_sample
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved, users_needed
-from planner.policy import MAX_EPSILON
+from planner.policy.policy import MAX_EPSILON
 from planner.survey import Question
-from planner.table import UnaryTable
-from planner.target import Target
+from planner.survey.target import Target
 
 __all__ = ["TargetAnswer", "answer_choice_targets", "answer_mean_targets", "answer_set_targets"]
 

@@ -9,8 +9,8 @@ from typing import NamedTuple, TypeVar
 
 from planner.errors import InputError
 from planner.survey import Level, Question
-from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, read
+from planner.ui.parts import cells
 
 __all__ = [
     "COLUMNS",
@@ -50,7 +50,7 @@ class CategoricalDraft(QuestionDraft):
         For ``"pairs"``: what was ticked and typed for pairs of level names (one name: two
         items of that level). A pair that is missing has the smaller of its levels' budgets.
     objective:
-        A kind of :class:`~planner.objective.Objective`.
+        A kind of :class:`~planner.policy.objective.Objective`.
     several:
         Whether a person may have several of the answers, or none.
     sets:

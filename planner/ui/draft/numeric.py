@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
-from planner.preferences import (
+from planner.survey import Numeric, Question
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,
@@ -15,9 +16,8 @@ from planner.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey import Numeric, Question
-from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
+from planner.ui.parts import cells
 
 __all__ = ["MODELS", "NumericDraft"]
 

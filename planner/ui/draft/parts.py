@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from planner.errors import InputError
-from planner.set_model import AssumedSets, PilotFile
 from planner.survey import Question
-from planner.target import Target
-from planner.ui import cells
+from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.target import Target
+from planner.ui.parts import cells
 
 __all__ = ["Aim", "QuestionDraft", "Row", "SetsDraft", "columns_of", "read"]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from planner.errors import InputError
 from planner.survey import Level, Question, Sampling
-from planner.ui import cells
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
+from planner.ui.parts import cells
 
 __all__ = ["VALUE_COLUMNS", "SampledDraft"]
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 from planner.survey import Question, Survey
-from planner.ui import cells
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.parts import QuestionDraft, read
 from planner.ui.draft.sampled import SampledDraft
+from planner.ui.parts import cells
 
 __all__ = ["Built", "SurveyDraft"]
 

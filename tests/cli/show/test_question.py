@@ -6,7 +6,7 @@ import numpy as np
 from planner import Level, PrivacyPolicy, Question, Survey, Target, UnaryTable
 from planner.cli.show.question import question_document, show_question
 from planner.planning.whole_survey.plan import plan_whole_survey
-from planner.set_model import AssumedSets
+from planner.survey.set_model import AssumedSets
 from tests.cli.running import printed
 
 LEVELS = (Level("severe", 1.0, item_count=1), Level("common", 2.0, item_count=9))

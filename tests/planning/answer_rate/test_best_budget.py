@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.numeric_domain import NumericDomain
 from planner.planning.answer_rate.best_budget import find_best
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.preferences import (
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
     EmpiricalPreferences,
     GammaPreferences,
     HistogramPreferences,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from planner import populations
+from examples.reproduction import populations
 from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.forced_answer import Harmony

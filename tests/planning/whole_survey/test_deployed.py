@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from planner import InputError, Level, Question, Survey, plan_whole_survey
-from planner.deployment.building import parameters_from_plan
-from planner.deployment.survey_plans import SurveyPlan, survey_parameters
+from planner.deployment.parameter_file.building import parameters_from_plan
+from planner.deployment.parameter_file.survey_plans import SurveyPlan, survey_parameters
 from planner.planning.frequency import plan_survey
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop
 

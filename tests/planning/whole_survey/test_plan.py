@@ -16,8 +16,8 @@ from planner import (
 )
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
-from planner.set_model import PilotFile
 from planner.survey import Numeric
+from planner.survey.set_model import PilotFile
 from tests.planning.whole_survey.surveys import (
     HOUSEHOLD,
     SETS,

@@ -1,0 +1,247 @@
+"""The client: one person's answer in, one randomised report out. Standard library only."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from planner.deployment.client.canonical import content_hash, parse_document, read_document
+from planner.deployment.client.drawing.encoders import Encoder, SamplingEncoder, encoder_for
+from planner.deployment.client.drawing.entropy import system
+from planner.deployment.client.laws.reading import read_law
+from planner.deployment.client.memory import Memory
+from planner.errors import FileError, InputError, VerificationError
+
+__all__ = ["Client", "Report", "encoders_of"]
+
+_ROUNDS = (1, 2)
+_ID_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A randomised answer: all that leaves the person's device.
+
+    Attributes
+    ----------
+    parameters:
+        Content hash of the parameter file.
+    question:
+        Name of the question.
+    payload:
+        The report itself; its size depends on the question only.
+    report_id:
+        Eight random bytes in hexadecimal, so that a report sent twice can be told from
+        two equal reports. The rounds of one person have different ones.
+    round_number:
+        1 or 2 for a question asked in two rounds, else ``None``.
+    """
+
+    parameters: str
+    question: str
+    payload: bytes
+    report_id: str
+    round_number: int | None = None
+
+    def to_json(self) -> str:
+        """One line of a report file.
+
+        Keys ``parameters``, ``question``, ``id``, ``report`` (base64) and, for a question in
+        rounds, ``round``.
+        """
+        line: dict[str, Any] = {"parameters": self.parameters, "question": self.question}
+        line["id"] = self.report_id
+        if self.round_number is not None:
+            line["round"] = self.round_number
+        line["report"] = b64encode(self.payload).decode()
+        return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+
+
+class Client:
+    """Randomises answers as a parameter file says, after proving the file's promises.
+
+    Every draw is an exact integer comparison on bytes of the operating system's
+    generator; there is no seed. An answer is checked before anything is drawn, and
+    nothing but a report ever leaves.
+
+    Parameters
+    ----------
+    parameters:
+        A parameter file, or its parsed document.
+    memory:
+        File in which reports are remembered; needed to give ``user``.
+
+    Raises
+    ------
+    FileError
+        The file is not exactly right, or the memory cannot be used.
+    VerificationError
+        The parameters do not keep the budgets they promise.
+
+    Examples
+    --------
+    >>> level = {"name": "all", "epsilon": 1.1, "item_count": 3, "items": ["a", "b", "c"]}
+    >>> question = {"name": "q", "kind": "categorical", "mechanism": "grr", "rule": "min",
+    ...             "denominator": 2**32, "levels": [level], "truth": 2**30}
+    >>> document = {"format": "ldp-planner-parameters", "version": 2, "questions": [question]}
+    >>> client = Client(document | {"hash": content_hash(document)})
+    >>> len(client.report("q", "b").payload)
+    4
+    >>> client.report("q", "d")
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: answer is 'of type str' but must be the name of an item of ...
+    """
+
+    __slots__ = ("_encoders", "_hash", "_memory")
+
+    def __init__(
+        self,
+        parameters: str | Path | Mapping[str, Any],
+        memory: str | Path | Memory | None = None,
+    ) -> None:
+        if isinstance(parameters, Mapping):
+            document = parse_document(_dumped(parameters))
+        else:
+            document = read_document(parameters)
+        source = "parameters" if isinstance(parameters, Mapping) else parameters
+        self._hash: str = document.get("hash") or content_hash(document)
+        self._encoders = encoders_of(document, source)
+        self._memory = memory if memory is None or isinstance(memory, Memory) else Memory(memory)
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the questions."""
+        return tuple(self._encoders)
+
+    @property
+    def parameter_hash(self) -> str:
+        """Content hash of the parameters, which every report carries."""
+        return self._hash
+
+    def report(
+        self,
+        question: str,
+        answer: Any,
+        *,
+        user: str | None = None,
+        round_number: int | None = None,
+    ) -> Report:
+        """A randomised report of one answer.
+
+        Parameters
+        ----------
+        question:
+            Name of the question.
+        answer:
+            An item's name, or its number where items have no names; for item sets a list
+            of them; for a number the number, ``None`` or NaN for no answer; for Sampling
+            Privacy a value's name, ``None`` for none of them.
+        user:
+            If given, the report is remembered for this person for good: asked again,
+            whatever the answer, the same report is returned and no more budget is spent.
+        round_number:
+            1 or 2 for a question of Sampling Privacy, which needs ``user``: both rounds share
+            one throw of the die, and must not reach anybody who can link them.
+
+        Raises
+        ------
+        InputError
+            An unknown question, an answer that is none of the question's, or ``user`` or
+            ``round_number`` missing or misplaced. Nothing has been drawn then.
+        FileError
+            The memory cannot be used; nothing is released.
+        """
+        encoder = self._encoders.get(question) if isinstance(question, str) else None
+        if encoder is None:
+            raise InputError("question", question, f"one of {', '.join(self._encoders)}")
+        code = encoder.code(answer)
+        self._check_round(encoder, user, round_number)
+        if user is None:
+            return self._released(question, _with_id(encoder.draw(code, system)))
+        memory, parts = self._memory_for(user), (self._hash, user, question)
+        if not isinstance(encoder, SamplingEncoder) or round_number is None:
+            kept = memory.recall((*parts, "report"), lambda: _with_id(encoder.draw(code, system)))
+            return self._released(question, kept)
+        die = memory.recall((*parts, "die"), lambda: encoder.draw(code, system))
+        _require_size(die, encoder.size)
+        output = encoder.output(die, code, round_number)
+        kept = memory.recall((*parts, f"round {round_number}"), lambda: _with_id(output))
+        return self._released(question, kept, round_number)
+
+    def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
+        _require_size(kept, _ID_BYTES + self._encoders[question].size)
+        number, payload = kept[:_ID_BYTES].hex(), kept[_ID_BYTES:]
+        return Report(self._hash, question, payload, number, round_number)
+
+    def _check_round(self, encoder: Encoder, user: str | None, round_number: int | None) -> None:
+        if not isinstance(encoder, SamplingEncoder):
+            if round_number is not None:
+                raise InputError("round_number", round_number, "left out: there is one round")
+        elif type(round_number) is not int or round_number not in _ROUNDS:
+            raise InputError("round_number", round_number, "1 or 2 for this question")
+        elif user is None:
+            raise InputError("user", user, "given: both rounds share one throw of the die")
+
+    def _memory_for(self, user: str) -> Memory:
+        if not isinstance(user, str) or not user or not _is_unicode(user):
+            raise InputError("user", user, "text that is not empty")
+        if self._memory is None:
+            remedy = "Make the client with Client(parameters, memory=path)."
+            raise InputError("memory", None, "given, to remember a user's report", remedy)
+        return self._memory
+
+
+def encoders_of(document: Mapping[str, Any], source: str | Path) -> dict[str, Encoder]:
+    """The verified questions of a parsed document, each with its encoder.
+
+    Raises
+    ------
+    FileError, VerificationError
+        As :class:`Client`.
+    """
+    found: dict[str, Encoder] = {}
+    questions = document.get("questions")
+    if not isinstance(questions, list) or not questions:
+        raise FileError(source, "questions: one or more are needed", "Export it again.")
+    for question in questions:
+        try:
+            law = read_law(question)
+            law.verify()
+            encoder = encoder_for(law)
+        except InputError as error:
+            raise FileError(source, str(error), "Export the parameters again.") from error
+        if question["name"] in found:
+            reason = f"the question {question['name']!r} appears twice"
+            raise FileError(source, reason, "Export the parameters again.")
+        found[question["name"]] = encoder
+    return found
+
+
+def _require_size(kept: bytes, size: int) -> None:
+    if len(kept) != size:
+        raise VerificationError("The remembered report has the wrong size", "Report nothing.")
+
+
+def _is_unicode(text: str) -> bool:
+    """Without lone surrogates, which no memory can store."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _with_id(payload: bytes) -> bytes:
+    return system(_ID_BYTES) + payload
+
+
+def _dumped(parameters: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(parameters))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FileError("parameters", f"is not a JSON document: {error}") from error

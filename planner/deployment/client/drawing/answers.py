@@ -1,0 +1,73 @@
+"""Check a person's answer against a question, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from planner.deployment.client.laws.levels import Levels
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    from planner.deployment.client.laws.output import SignLaw
+
+__all__ = ["item_number", "item_set", "number"]
+
+
+def item_number(levels: Levels, numbers: Mapping[str, int], answer: Any) -> int:
+    """The number of an item given by its name or, where items have no names, by its number.
+
+    Raises
+    ------
+    InputError
+        It is not one of the items. The answer itself is not repeated in the message,
+        which may end up in a log.
+    """
+    if type(answer) is str and answer in numbers:
+        return numbers[answer]
+    if not levels.named and type(answer) is int and 0 <= answer < levels.total:
+        return answer
+    allowed = "the name of an item of this question"
+    if not levels.named:
+        allowed += f", or its number from 0 to {levels.total - 1}"
+    raise InputError("answer", _kind(answer), allowed)
+
+
+def item_set(levels: Levels, numbers: Mapping[str, int], answer: Any) -> tuple[int, ...]:
+    """The item numbers of a list, tuple or set of items without repeats, ascending; maybe none.
+
+    Raises
+    ------
+    InputError
+        It is not such a collection.
+    """
+    if type(answer) not in (list, tuple, set, frozenset):
+        raise InputError("answer", _kind(answer), "a list of items, empty for none")
+    found = sorted(item_number(levels, numbers, item) for item in answer)
+    if len(set(found)) < len(found):
+        raise InputError("answer", "a list with repeats", "a list of distinct items")
+    return tuple(found)
+
+
+def number(law: SignLaw, answer: Any) -> float | None:
+    """A number in the question's range, or ``None`` for no answer (``None`` or NaN).
+
+    Raises
+    ------
+    InputError
+        It is neither.
+    """
+    if answer is None or (isinstance(answer, float) and answer != answer):  # noqa: PLR0124 - NaN
+        return None
+    plain = isinstance(answer, int | float) and not isinstance(answer, bool)
+    allowed = f"a number from {law.lower:g} to {law.upper:g}, or none"
+    if not plain or not law.lower <= answer <= law.upper:
+        raise InputError("answer", _kind(answer), allowed)
+    if law.yes_no and answer not in (law.lower, law.upper):
+        raise InputError("answer", _kind(answer), f"{law.lower:g}, {law.upper:g} or none")
+    return float(answer)
+
+
+def _kind(answer: Any) -> str:
+    """What kind of thing the answer is; never the answer."""
+    return f"of type {type(answer).__name__}"

@@ -1,0 +1,109 @@
+"""Count one file, whole or not at all: what every engine runs, here or on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.deployment.client.drawing.encoders import encoder_for
+from planner.deployment.client.laws.output import Law
+from planner.deployment.collecting.counting.poisoning import poisoning_signs
+from planner.deployment.collecting.counting.tallies import Tallier, Tally
+from planner.deployment.collecting.reports.batch import Key
+from planner.deployment.collecting.reports.reading import read_batches
+from planner.errors import FileError
+
+if TYPE_CHECKING:
+    from planner.deployment.parameter_file.parameters import Parameters
+
+__all__ = ["Expected", "FileCount", "count_file", "stamp_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What report files must be like: the parameter hash, and each question's law."""
+
+    parameters: str
+    laws: dict[str, Law]
+    sizes: dict[Key, int]
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Expected:
+        """From verified parameters."""
+        laws = {question.name: question.law for question in parameters.questions}
+        encoders = {name: encoder_for(law) for name, law in laws.items()}
+        sizes = {
+            (name, number): encoder.size
+            for name, encoder in encoders.items()
+            for number in encoder.rounds
+        }
+        return cls(parameters.hash, laws, sizes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCount:
+    """What one file holds, or why it is not counted.
+
+    Attributes
+    ----------
+    path:
+        The file.
+    stamp:
+        Its size and time of change (nanoseconds) before it was read.
+    file_id:
+        By which copies are recognised.
+    tallies:
+        Partial sums by question and round.
+    signs:
+        Signs of poisoning.
+    refused:
+        Why the file is quarantined; empty if it is counted.
+    """
+
+    path: Path
+    stamp: tuple[int, int]
+    file_id: str = ""
+    tallies: dict[Key, Tally] = field(default_factory=dict)
+    signs: tuple[str, ...] = ()
+    refused: str = ""
+
+    @property
+    def users(self) -> int:
+        """Number of reports."""
+        return sum(tally.aggregate.users for tally in self.tallies.values())
+
+
+def count_file(path: Path, expected: Expected) -> FileCount:
+    """Count a file; a file that is not right in every report is refused with the reason."""
+    stamp = (-1, -1)
+    try:
+        stamp = stamp_of(path)
+        file_id = ""
+        talliers: dict[Key, Tallier] = {}
+        for batch in read_batches(path, expected.parameters, expected.sizes):
+            file_id = batch.file_id
+            if batch.key not in talliers:
+                talliers[batch.key] = Tallier(expected.laws[batch.key[0]])
+            talliers[batch.key].add(batch.rows)
+    except FileError as error:
+        return FileCount(path, stamp, refused=error.reason)
+    except OSError as error:
+        return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
+    except ValueError as error:  # an InputError: a report that the mechanism cannot produce
+        return FileCount(path, stamp, refused=str(error))
+    tallies = {key: tallier.tally() for key, tallier in talliers.items()}
+    if not tallies:
+        return FileCount(path, stamp, refused="holds no reports")
+    signs = tuple(
+        f"{name}{'' if number is None else f', round {number}'}: {sign}"
+        for (name, number), tally in tallies.items()
+        for sign in poisoning_signs(expected.laws[name], tally, number)
+    )
+    return FileCount(path, stamp, file_id, tallies, signs)
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Size and time of change, which tell whether a file was touched since."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns

@@ -1,0 +1,125 @@
+"""Build parameter files: from a plan, or from any mechanism for each question of a survey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from planner import __version__
+from planner.deployment.client.canonical import FORMAT, content_hash
+from planner.deployment.client.laws.exact import DENOMINATOR
+from planner.deployment.client.laws.reading import read_law
+from planner.deployment.parameter_file.describing import describe
+from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameter_file.parts import derived
+from planner.designs.table import UnaryTable
+from planner.errors import InputError
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.frequency import Plan, QuestionPlan
+from planner.survey import Question, Survey
+
+__all__ = ["parameters_from_mechanisms", "parameters_from_plan", "question_document"]
+
+
+def parameters_from_plan(plan: Plan) -> Parameters:
+    """Round a plan's probabilities inward to integers over 2^32, and verify them exactly.
+
+    Raises
+    ------
+    InputError
+        A budget is too small for probabilities on this grid.
+    VerificationError
+        The integers do not keep the policy.
+
+    Examples
+    --------
+    >>> from planner import Level, Question, Survey
+    >>> from planner.planning.frequency import plan_survey
+    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
+    >>> parameters_from_plan(plan_survey(survey)).questions[0].levels[0].a > 2**30
+    True
+    """
+    for question in plan.questions:
+        if question.table.certificate is None:
+            allowed = "one with a certificate: opt0, opt1 or opt2"
+            raise InputError("model", question.table.model, allowed)
+    mechanisms = {question.question.name: _planned(question) for question in plan.questions}
+    return parameters_from_mechanisms(plan.survey, mechanisms)
+
+
+def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
+    """Parameters with a chosen mechanism for each question, verified exactly.
+
+    Parameters
+    ----------
+    survey:
+        The questions with their levels, items and rule.
+    mechanisms:
+        For each question's name a :class:`UnaryTable`, a frequency mechanism, a
+        :class:`BiSampleMD` or an acknowledged :class:`SamplingPlan`. Levels and items are the
+        question's, in its order.
+
+    Raises
+    ------
+    InputError
+        A question without a mechanism, or a mechanism that does not fit its question.
+    VerificationError
+        The integers do not keep the question's budgets.
+
+    Examples
+    --------
+    >>> from planner import Level, Question, Survey
+    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
+    >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.0, items=3)}
+    >>> parameters = parameters_from_mechanisms(survey, mechanisms)
+    >>> parameters.questions[0].mechanism, parameters.questions[0].pairs[0].realised <= 1
+    ('grr', True)
+    """
+    names = [question.name for question in survey.questions]
+    if sorted(names) != sorted(mechanisms):
+        raise InputError("mechanisms", sorted(mechanisms), f"one for each of {sorted(names)}")
+    questions = [question_document(q, mechanisms[q.name]) for q in survey.questions]
+    document = {
+        "format": FORMAT,
+        "version": 2,
+        "planner_version": __version__,
+        "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "survey": survey.name,
+        "users": survey.users,
+        "questions": questions,
+    }
+    parameters = Parameters.model_validate(document | {"hash": content_hash(document)})
+    parameters.verify()
+    return parameters
+
+
+def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
+    """One question of the file: the mechanism's integers, pairs and estimator constants.
+
+    Raises
+    ------
+    InputError
+        The mechanism cannot be deployed, or does not fit the question.
+    """
+    items = sum(level.item_count for level in question.levels)
+    size = items if isinstance(mechanism, UnaryTable) else getattr(mechanism, "items", items)
+    if size != items:
+        raise InputError(f"items of question {question.name!r}", size, f"{items}, as in its levels")
+    common = {"name": question.name, "denominator": DENOMINATOR}
+    document = common | describe(mechanism, question)
+    return document | derived(read_law(document))
+
+
+def _planned(plan: QuestionPlan) -> UnaryTable | PaddedUnaryMechanism:
+    """The mechanism of a planned question; a set is never reported without padding."""
+    question = plan.question
+    if question.kind != "item-set":
+        return plan.table
+    if question.padding_length is None:
+        remedy = "Plan the whole survey, or add padding_length to the question."
+        what = f"padding_length of question {question.name!r}"
+        raise InputError(what, None, "given for item sets", remedy)
+    return PaddedUnaryMechanism(UnaryMechanism(plan.table), question.padding_length)

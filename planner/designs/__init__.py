@@ -1,0 +1,1 @@
+"""What a solver hands to a mechanism: probabilities that keep a policy, with their proof."""

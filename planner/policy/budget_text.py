@@ -1,0 +1,82 @@
+"""Privacy budgets as text: read as people write them, and never shown smaller than they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import ROUND_CEILING, Decimal
+
+from planner.errors import InputError
+from planner.policy.policy import MAX_EPSILON
+
+__all__ = ["parse_epsilon", "rounded_up"]
+
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
+_FACTOR = re.compile(
+    rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER})\s*(?P<close>\))?\s*", re.ASCII
+)
+_ALLOWED = f'a budget above 0 and at most {MAX_EPSILON:g}, such as 1.5, "ln 4" or "1.2 * ln 6"'
+_MAX_LENGTH = 100
+
+
+def parse_epsilon(value: object, argument: str = "epsilon") -> float:
+    """A budget in nats from a number or from text; never evaluates code.
+
+    The text is one or more factors joined by ``*`` or ``/``; a factor is a positive
+    number or ``ln`` of one, in parentheses or not.
+
+    Raises
+    ------
+    InputError
+        Not a number or such a text, or outside 0 < epsilon <= 50.
+
+    Examples
+    --------
+    >>> parse_epsilon("1.2 * ln 6") == 1.2 * math.log(6)
+    True
+    >>> parse_epsilon("ln(4) / 2") == math.log(2)
+    True
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise InputError(argument, value, _ALLOWED)
+    try:
+        number = _product(value) if isinstance(value, str) else float(value)
+    except (ValueError, OverflowError, ZeroDivisionError):
+        raise InputError(argument, value, _ALLOWED) from None
+    if not 0 < number <= MAX_EPSILON:
+        remedy = "" if number <= 0 else "More than that protects nobody: odds above 10^21 to 1."
+        raise InputError(argument, value, _ALLOWED, remedy)
+    return number
+
+
+def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> str:
+    """A budget or a privacy loss with so many decimals, never shown smaller than it is.
+
+    Exact: the float itself is rounded, not a product that was rounded before.
+
+    Examples
+    --------
+    >>> rounded_up(1.0), rounded_up(1.0000000000000002), rounded_up(float("inf"))
+    ('1.000', '1.001', 'unlimited')
+    """
+    if math.isinf(value):
+        return unlimited
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+
+
+def _product(text: str) -> float:
+    if len(text) > _MAX_LENGTH:
+        raise ValueError
+    first, *rest = re.split(r"([*/])", text)
+    result = _factor(first)
+    for operator, factor in zip(rest[::2], rest[1::2], strict=True):
+        result = result * _factor(factor) if operator == "*" else result / _factor(factor)
+    return result
+
+
+def _factor(text: str) -> float:
+    match = _FACTOR.fullmatch(text)
+    if match is None or bool(match["open"]) != bool(match["close"]):
+        raise ValueError
+    number = float(match["number"])
+    return math.log(number) if match["ln"] else number

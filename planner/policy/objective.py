@@ -1,0 +1,123 @@
+"""What "small error" means: the objectives that stay convex in log-odds coordinates.
+
+With ``noise_i`` and ``signal_i`` the two variance terms of level ``i`` (see
+:mod:`planner.policy.logodds`), every objective has the shape
+
+    sum_i (A_i noise_i + Q_i signal_i) + max_k (B_k noise_k + C_k signal_k)
+
+per user, and differs only in the four coefficient vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.policy.policy import PrivacyPolicy
+
+__all__ = ["Coefficients", "Objective"]
+
+KINDS = ("worst-case", "expected", "minimax")
+
+
+class Coefficients(NamedTuple):
+    """The four coefficient vectors of an objective, each of shape ``(t,)``."""
+
+    noise_sum: NDArray[np.float64]
+    signal_sum: NDArray[np.float64]
+    noise_max: NDArray[np.float64]
+    signal_max: NDArray[np.float64]
+
+    def evaluate(self, noise: NDArray[np.float64], signal: NDArray[np.float64]) -> float:
+        """The objective at the levels' noise and signal variances."""
+        total = np.sum(self.noise_sum * noise + self.signal_sum * signal)
+        return float(total + np.max(self.noise_max * noise + self.signal_max * signal))
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """What the solver minimises, per user.
+
+    Parameters
+    ----------
+    kind:
+        ``"worst-case"`` (default): the total mean squared error for the least
+        favourable true counts (IDUE paper, eq. 9). ``"expected"``: the exact
+        expected total error under ``prior``. ``"minimax"``: the largest noise
+        variance of any single item.
+    weights:
+        Importance of each level's error, not negative, not all zero; 1 when omitted.
+    prior:
+        For ``"expected"``: number of a user's true bits expected in each level,
+        ``0 <= q_i <= m_i``; sums to 1 when everybody has exactly one item.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4])
+    >>> Objective("expected", prior=(0.1, 0.9)).coefficients(policy).signal_sum.tolist()
+    [0.1, 0.9]
+    """
+
+    kind: str = "worst-case"
+    weights: Sequence[float] | None = None
+    prior: Sequence[float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError("objective", self.kind, f"one of {', '.join(KINDS)}")
+        for name in ("weights", "prior"):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, tuple(_not_negative(name, values)))
+        if (self.prior is None) == (self.kind == "expected"):
+            remedy = 'Give a prior with the kind "expected", and only with it.'
+            raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
+
+    def coefficients(self, policy: PrivacyPolicy) -> Coefficients:
+        """The objective's coefficients for the levels of ``policy``.
+
+        Raises
+        ------
+        InputError
+            The weights or the prior do not fit the policy's levels.
+        """
+        counts = policy.item_counts.astype(np.float64)
+        weights = self._per_level("weights", policy.size, default=1.0)
+        none = np.zeros(policy.size)
+        if not weights.any():
+            raise InputError("weights", self.weights, "above 0 for at least one level")
+        if self.kind == "worst-case":
+            return Coefficients(weights * counts, none, none, weights)
+        if self.kind == "minimax":
+            return Coefficients(none, none, weights, none)
+        prior = self._per_level("prior", policy.size, default=0.0)
+        for i in np.flatnonzero(prior > counts):
+            allowed = f"at most the level's number of items, {int(counts[i])}"
+            raise InputError(f"prior[{i}]", float(prior[i]), allowed)
+        return Coefficients(weights * counts, weights * prior, none, none)
+
+    def _per_level(self, name: str, size: int, default: float) -> NDArray[np.float64]:
+        values = getattr(self, name)
+        if values is None:
+            return np.full(size, default)
+        if len(values) != size:
+            raise InputError(name, values, f"a list of {size} numbers, one per level")
+        return np.array(values, dtype=np.float64)
+
+
+def _not_negative(name: str, values: Sequence[float] | str) -> list[float]:
+    try:
+        if isinstance(values, str):
+            raise TypeError
+        numbers = [float(value) for value in values]
+    except (TypeError, ValueError):
+        raise InputError(name, values, "a list of numbers") from None
+    for i, number in enumerate(numbers):
+        if not 0 <= number < float("inf"):
+            raise InputError(f"{name}[{i}]", number, "a finite number of at least 0")
+    return numbers

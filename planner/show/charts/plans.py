@@ -1,0 +1,189 @@
+"""Charts of a planned survey: plan in, plotly figure out.
+
+Shared by the report, the app and notebooks; nothing here computes what planning did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from planner.planning.explain import PRIORS, LevelExplanation
+from planner.planning.frontier import Frontier
+from planner.planning.mechanism_choice import Choice
+from planner.planning.padding import PaddingPlan
+from planner.planning.whole_survey.plan import WholePlan
+from planner.show.charts.style import BLUE, CYCLE, DASHES, GREEN, GREY, ORANGE, RED, curves, figure
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = [
+    "allocation_figure",
+    "belief_figure",
+    "frontier_figure",
+    "mechanism_figure",
+    "padding_figure",
+]
+
+_MOST_LEVELS = 8
+
+
+def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
+    """Root mean squared error of every mechanism, best on top; the plan's in blue.
+
+    Parameters
+    ----------
+    choice:
+        All mechanisms on one scale.
+    users:
+        Number of people who answer.
+    planned:
+        Name of the plan's mechanism; ``None`` for a mean, where it is the best one.
+    """
+    from plotly.graph_objects import Bar
+
+    candidates = choice.candidates[::-1]
+    factor = users if planned else 1 / users
+    errors = [float(np.sqrt(c.error * factor)) for c in candidates]
+    blue = planned or choice.best.name
+    bars = Bar(
+        x=errors,
+        y=[c.label for c in candidates],
+        orientation="h",
+        marker_color=[BLUE if c.name == blue else GREY for c in candidates],
+        text=[f"{error:,.4g}" for error in errors],
+        textposition="outside",
+        cliponaxis=False,
+    )
+    unit = "people" if planned else "the question's unit"
+    return figure(
+        bars,
+        xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
+        height=90 + 32 * len(candidates),
+        margin={"t": 24, "r": 60},
+    )
+
+
+def frontier_figure(curve: Frontier) -> Figure:
+    """Error against the common scale of the budgets, in total and of at most eight levels.
+
+    Both axes are logarithmic.
+    """
+    from plotly.graph_objects import Scatter
+
+    names = [f"a rare item of {name!r}" for name in curve.names[:_MOST_LEVELS]]
+    lines = zip(names, curve.level_errors.T, cycle(CYCLE), cycle(DASHES), strict=False)
+    now = float(np.exp(np.interp(0.0, np.log(curve.scale), np.log(curve.total_error))))
+    marker = {"color": RED, "size": 12, "symbol": "diamond"}
+    made = figure(
+        *curves(curve.scale, [("all items", curve.total_error, GREY, "solid"), *lines]),
+        Scatter(x=[1.0], y=[now], mode="markers", marker=marker, name="budgets now"),
+        xaxis={
+            "title": "all budgets times this (more private to the left)",
+            "type": "log",
+            "tickvals": [0.125, 0.25, 0.5, 1, 2, 4],
+        },
+        yaxis={
+            "title": "error, share of the people",
+            "type": "log",
+            "tickformat": ".2~%",
+            "dtick": "D2",
+        },
+    )
+    made.update_traces(line={"shape": "spline"}, selector={"mode": "lines"})
+    return made.update_traces(line={"width": 3}, selector={"name": "all items"})
+
+
+def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
+    """How far a report can move an observer's belief, from three priors, per level."""
+    from plotly.graph_objects import Scatter
+
+    shown = explanations[:_MOST_LEVELS]
+    names = [level.level for level in shown]
+    traces = []
+    for k, (prior, colour) in enumerate(zip(PRIORS, (GREEN, BLUE, ORANGE), strict=True)):
+        low, high = np.array([level.bounds[k] for level in shown]).T
+        middle = np.full(len(names), prior)
+        traces.append(
+            Scatter(
+                x=middle,
+                y=np.arange(len(names)) + 0.22 * (k - 1),
+                mode="markers",
+                name=f"prior {100 * prior:.0f} %",
+                marker={"color": colour, "size": 9},
+                error_x={
+                    "type": "data",
+                    "symmetric": False,
+                    "array": high - middle,
+                    "arrayminus": middle - low,
+                    "thickness": 3,
+                    "width": 6,
+                },
+            )
+        )
+    return figure(
+        *traces,
+        xaxis={
+            "title": "belief in an answer of this level after any report",
+            "range": [0, 1],
+            "tickformat": ".0%",
+        },
+        yaxis={
+            "autorange": "reversed",
+            "tickvals": list(range(len(names))),
+            "ticktext": names,
+        },
+        height=140 + 50 * len(names),
+    )
+
+
+def padding_figure(padding: PaddingPlan) -> Figure:
+    """Expected total squared error per user against the padding length, and its two parts."""
+    parts = (
+        ("total", padding.mse, BLUE, "solid"),
+        ("bias of truncated sets, squared", padding.bias2, ORANGE, "dash"),
+        ("variance", padding.variance, GREEN, "dot"),
+    )
+    positive = [(name, np.where(y > 0, y, np.nan), colour, dash) for name, y, colour, dash in parts]
+    best = np.log10(padding.mse_at(padding.length))
+    made = figure(
+        *curves(padding.lengths, positive),
+        xaxis={"title": "padding length"},
+        yaxis={
+            "title": "squared error per user",
+            "type": "log",
+            "range": [best - 2, float(np.log10(padding.mse.max())) + 0.1],
+        },
+    )
+    return made.add_vline(padding.length, line={"color": GREY, "dash": "dot"})
+
+
+def allocation_figure(plan: WholePlan) -> Figure:
+    """Each question's error when everybody answers everything, and when one question each."""
+    from plotly.graph_objects import Bar
+
+    found, names = plan.allocation, list(plan.allocation.names)
+    split = Bar(
+        x=names,
+        y=found.errors,
+        name="everybody answers everything",
+        marker_color=ORANGE,
+        text=[f"share {share:.0%}" for share in found.shares],
+    )
+    one_each = Bar(
+        x=names,
+        y=found.one_each.errors,
+        name="everybody answers one question",
+        marker_color=BLUE,
+        text=[f"{fraction:.0%} asked" for fraction in found.one_each.fractions],
+    )
+    return figure(
+        split,
+        one_each,
+        barmode="group",
+        yaxis={"title": "mean squared error per user", "type": "log", "dtick": 1},
+    )

@@ -1,0 +1,143 @@
+"""Charts of what a single report says about a person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.show.charts.style import CYCLE, GREY, ORANGE, RED, SKY, curves, figure
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+__all__ = ["pair_figure", "people_figure", "posterior_figure"]
+
+
+def people_figure(with_answer: float, without_answer: float, level: str) -> Figure:
+    """A hundred people who have an answer beside a hundred who do not: who reports a 1.
+
+    Parameters
+    ----------
+    with_answer, without_answer:
+        Probability of reporting a 1, 0 to 1; drawn as the nearest whole number of people.
+    """
+    from plotly.graph_objects import Scatter
+
+    made = figure()
+    place = np.arange(100)
+    for part, share in enumerate((with_answer, without_answer)):
+        ones = place < round(100 * share)
+        for said, colour, symbol in (
+            (True, ORANGE, "circle"),
+            (False, GREY, "circle-open"),
+        ):
+            chosen = place[ones == said]
+            made.add_trace(
+                Scatter(
+                    x=chosen % 10 + 12 * part,
+                    y=9 - chosen // 10,
+                    mode="markers",
+                    marker={"color": colour, "symbol": symbol, "size": 11},
+                    name="reports a 1" if said else "reports a 0",
+                    showlegend=part == 0,
+                    hoverinfo="skip",
+                )
+            )
+        whose = f"have an answer of {level}" if part == 0 else "do not"
+        made.add_annotation(
+            x=4.5 + 12 * part,
+            y=10.6,
+            showarrow=False,
+            text=f"100 who {whose}: about {round(100 * share)}",
+        )
+    hidden = {"visible": False, "fixedrange": True}
+    return made.update_layout(
+        height=290,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        xaxis=hidden | {"range": [-0.8, 21.8]},
+        yaxis=hidden | {"range": [-0.8, 11.4]},
+        legend={"yanchor": "top", "y": -0.02},
+    )
+
+
+def posterior_figure(
+    priors: NDArray[np.float64],
+    after_one: Sequence[NDArray[np.float64]],
+    after_zero: Sequence[NDArray[np.float64]],
+    names: Sequence[str],
+    prior: float,
+) -> Figure:
+    """Belief after a report against belief before it: solid after a 1, dashed after a 0.
+
+    Parameters
+    ----------
+    priors:
+        Beliefs before, shape ``(k,)``.
+    after_one, after_zero:
+        Per level the beliefs after, shape ``(k,)`` each.
+    names:
+        One per level; at most six are drawn.
+    prior:
+        The belief that is marked.
+    """
+    beliefs = zip(names, after_one, after_zero, CYCLE, strict=False)
+    lines = [
+        (f"{name}, after a {said}", belief, colour, dash)
+        for name, one, zero, colour in beliefs
+        for said, belief, dash in (("1", one, "solid"), ("0", zero, "dash"))
+    ]
+    percent = {"tickformat": ".0%", "range": [0, 1]}
+    made = figure(
+        *curves(priors, [("nothing learned", priors, GREY, "dot"), *lines]),
+        height=400,
+        xaxis=percent | {"title": "belief before the report"},
+        yaxis=percent | {"title": "belief after the report"},
+    )
+    return made.add_vline(prior, line={"color": RED, "dash": "dot"})
+
+
+def pair_figure(
+    names: Sequence[str], realised: NDArray[np.float64], demanded: NDArray[np.float64]
+) -> Figure:
+    """Heat map of how much of each pair's budget is used; both numbers are in the cells.
+
+    ``realised`` and ``demanded`` have shape ``(t, t)``, in nats; ``realised`` is NaN where there
+    is no pair, ``demanded`` is ``inf`` where nothing is demanded.
+    """
+    from plotly.graph_objects import Heatmap
+
+    used = np.where(np.isinf(demanded), np.nan, realised / demanded)
+    size = range(len(names))
+    cells = [[_cell(realised[i, j], demanded[i, j]) for j in size] for i in size]
+    show_text = len(names) <= 12
+    return figure(
+        Heatmap(
+            x=list(names),
+            y=list(names),
+            z=used,
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, "#FFFFFF"], [1, SKY]],
+            text=cells,
+            texttemplate="%{text}" if show_text else None,
+            textfont={"color": "#111111"},  # on light cells in either theme
+            xgap=2,
+            ygap=2,
+            hovertemplate="%{y} against %{x}: %{text}<extra></extra>",
+            colorbar={"title": "share of<br>budget used", "tickformat": ".0%"},
+        ),
+        height=int(np.clip(120 + 70 * len(names), 260, 700)),
+        margin={"t": 8},
+        xaxis={"type": "category"},
+        yaxis={"type": "category", "autorange": "reversed"},
+    )
+
+
+def _cell(realised: float, demanded: float) -> str:
+    if np.isnan(realised):
+        return ""  # a level of one item has no pair within
+    allowed = "no limit" if np.isinf(demanded) else f"{demanded:.3f}"
+    return f"{realised:.3f}<br>of {allowed}"

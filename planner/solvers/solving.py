@@ -1,0 +1,271 @@
+"""From a policy to a certified table of probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.table import Certificate, UnaryTable
+from planner.errors import ConvergenceError, InputError
+from planner.policy import logodds
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.certificate import Proof, prove
+from planner.solvers.models import model_named
+from planner.solvers.program import Program
+from planner.solvers.refine import newton_step
+
+__all__ = ["BASELINES", "METHODS", "baseline", "solve", "solve_near"]
+
+Array = NDArray[np.float64]
+
+METHODS = ("auto", "reduced", "slsqp", "conic", "slsqp-ab")
+BASELINES = ("rappor", "oue")
+_PROVEN = 1e-6  # largest proven relative gap of a table that solve returns
+_TIGHT = 1e-10  # a gap worth another Newton step
+_SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
+_LARGE = 2_000  # levels beyond which the full linear program is not worth its time
+_DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
+_LEAST_EPSILON = 1e-9  # below it no two integers over 2^32 lie between a and b
+_LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
+
+
+def solve(
+    policy: PrivacyPolicy,
+    model: str = "opt0",
+    method: str = "auto",
+    objective: Objective | str = "worst-case",
+    *,
+    box: bool = False,
+    starts: int = 5,
+) -> UnaryTable:
+    """Find the bit probabilities with the smallest error that keep ``policy``, with proof.
+
+    Parameters
+    ----------
+    policy:
+        The levels, their budgets and the pair rule.
+    model:
+        ``"opt0"`` (free a and b), ``"opt1"`` (a + b = 1) or ``"opt2"`` (a = 1/2).
+    method:
+        ``"reduced"`` (rules min and avg, any number of levels), ``"slsqp"`` or
+        ``"conic"`` (any rule); ``"auto"`` picks one, and the table says which.
+        ``"slsqp-ab"`` is the paper's own formulation of opt0, for comparison: it is
+        repaired and its distance from the optimum is proven, but not limited.
+    objective:
+        An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
+        further numbers: ``"worst-case"`` or ``"minimax"``.
+    box, starts:
+        For ``"slsqp-ab"`` alone: restrict to a >= 1/2, b <= 1/2; number of starts.
+
+    Returns
+    -------
+    UnaryTable
+        Never outside the policy, with a certificate whose relative gap is at most
+        1e-6 (except for ``"slsqp-ab"``).
+
+    Raises
+    ------
+    InputError
+        An unknown name, a method that does not fit the rule, model or objective, or
+        pair budgets below 1e-9.
+    SolverError
+        No certified answer could be produced.
+
+    Notes
+    -----
+    Source: IDUE paper, eq. 9, 11 and 12. That opt0 is convex in log-odds coordinates,
+    and the certificate, are this package's own results.
+
+    Examples
+    --------
+    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> round(table.worst_case_mse, 5), table.method
+    (239.72296, 'reduced')
+    >>> table.certificate.max_violation
+    0.0
+    """
+    if method not in METHODS:
+        raise InputError("method", method, f"one of {', '.join(METHODS)}")
+    if box and method != "slsqp-ab":
+        raise InputError("box", box, 'False unless the method is "slsqp-ab"')
+    if isinstance(objective, str):
+        objective = Objective(objective)
+    program = Program.of(policy, objective, model_named(model))
+    _smallest_budget(policy)
+    if method == "slsqp-ab":
+        from planner.solvers.slsqp_ab import solve_slsqp_ab
+
+        v = solve_slsqp_ab(program, box=box, starts=starts)
+        proof = prove(program, program.model.repair(policy, v))
+        return _table(program, v, proof, method)
+    *first, last = _pick(policy) if method == "auto" else (method,)
+    for attempt in first:
+        try:
+            return _solve_by(program, attempt)
+        except ConvergenceError:
+            continue
+    return _solve_by(program, last)
+
+
+def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
+    """Solve ``policy`` for the model and objective of ``near``, the table of a similar policy.
+
+    For series of policies with a matrix of pair budgets: the point of ``near``, scaled to fit,
+    is improved by Newton steps until it is proven optimal to 1e-6, method ``"newton"``. Where
+    that fails, and for the rules min and avg, which have faster ways, it is :func:`solve`.
+
+    Raises
+    ------
+    InputError
+        ``near`` has another number of levels.
+    SolverError
+        No certified answer could be produced.
+
+    Examples
+    --------
+    >>> policies = [PrivacyPolicy([1, 2], [3, 3], scale * np.ones((2, 2))) for scale in (1, 1.1)]
+    >>> solve_near(policies[1], solve(policies[0])).method
+    'newton'
+    """
+    if near.policy.size != policy.size:
+        raise InputError("near", near.policy.size, f"the table of a policy of {policy.size} levels")
+    program = Program.of(policy, near.objective, model_named(near.model))
+    try:
+        if policy.rule_name == "matrix":
+            s, w = logodds.to_log_odds(near.a, near.b)
+            room = float(np.min(policy.bounds() / (s[:, None] + w[None, :])))
+            v = program.model.from_probabilities(*logodds.from_log_odds(s * room, w * room))
+            v = program.model.repair(policy, v)
+            proof = prove(program, v)
+            for _ in range(4):
+                v = program.model.repair(policy, newton_step(program, v, proof.weights))
+                proof = prove(program, v)
+                if program.value(v) - proof.lower_bound <= _PROVEN * abs(proof.lower_bound):
+                    return _table(program, v, proof, "newton")
+    except ConvergenceError:
+        pass  # the usual methods take over
+    return solve(policy, near.model, objective=near.objective)
+
+
+def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
+    """The table of plain LDP at the smallest pair budget: what users would pick instead.
+
+    Parameters
+    ----------
+    policy:
+        The levels and budgets; the table protects every pair like the most sensitive one.
+    model:
+        ``"rappor"`` (symmetric, ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``) or
+        ``"oue"`` (``a = 1/2``, ``b = 1 / (e^eps + 1)``).
+
+    Raises
+    ------
+    InputError
+        There is no such baseline.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([np.log(4), np.log(6)], [1, 4])
+    >>> [round(baseline(policy, name).worst_case_mse, 3) for name in ("rappor", "oue")]
+    [10.0, 9.889]
+    """
+    if model not in BASELINES:
+        raise InputError("model", model, f"one of {', '.join(BASELINES)}")
+    inner = model_named("opt1" if model == "rappor" else "opt2")
+    smallest = _smallest_budget(policy)
+    plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
+    a, b = _inward(inner.start(plain), inner.to_probabilities, plain)
+    return UnaryTable(policy, a, b, model, "closed form")
+
+
+def _pick(policy: PrivacyPolicy) -> tuple[str, ...]:
+    """The methods to try in turn."""
+    if policy.rule_name != "matrix":
+        return ("reduced",)
+    if policy.size <= _SMALL:
+        return "slsqp", "conic"
+    return ("conic", "slsqp") if policy.size <= _DENSE else ("conic",)
+
+
+def _smallest_budget(policy: PrivacyPolicy) -> float:
+    smallest = float(policy.room(np.zeros(policy.size)).min())
+    if smallest < _LEAST_EPSILON:
+        allowed = f"at least {_LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
+        raise InputError("smallest pair budget", smallest, allowed, "Raise the smallest budgets.")
+    return smallest
+
+
+def _solve_by(program: Program, method: str) -> UnaryTable:
+    if method == "reduced":
+        from planner.solvers.reduced import solve_reduced
+
+        v, proof = solve_reduced(program)
+        if not _settled(program, v, proof):
+            proof = prove(program, v)  # the reduction's proof misses some ties of the maximum
+    else:
+        if method == "slsqp":
+            from planner.solvers.slsqp import solve_slsqp as solve_by
+        else:
+            from planner.solvers.conic import solve_conic as solve_by
+        v = program.model.repair(program.policy, solve_by(program))
+        proof = prove(program, v)
+    table = _table(program, *_tightened(program, v, proof), method=method)
+    if table.certificate is None or not table.certificate.relative_gap <= _PROVEN:
+        raise ConvergenceError(
+            f"The method {method!r} is proven optimal only to {table.certificate}",
+            f"Use another method than {method!r}.",
+        )
+    return table
+
+
+def _settled(program: Program, v: Array, proof: Proof) -> bool:
+    """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
+    tight = program.value(v) - proof.lower_bound <= _TIGHT * abs(proof.lower_bound)
+    return program.policy.size > _LARGE or (tight and proof.stationary)
+
+
+def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
+    """The same answer, made and proven tighter by a few Newton steps if it is not tight yet."""
+    best = v, proof
+    for _ in range(3):
+        if _settled(program, *best):
+            break
+        try:
+            v = program.model.repair(program.policy, newton_step(program, v, best[1].weights))
+            proof = prove(program, v)
+        except ConvergenceError:
+            break  # the proof so far stands; solve() judges whether it is good enough
+        gaps = [program.value(point) - p.lower_bound for point, p in (best, (v, proof))]
+        best = best if gaps[0] <= gaps[1] else (v, proof)
+    return best
+
+
+def _table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
+    a, b = _inward(v, program.model.to_probabilities, program.policy)
+    table = UnaryTable(program.policy, a, b, program.model.name, method, program.objective)
+    value = table.objective_value
+    bound = min(float(proof.lower_bound), value)  # equal but for rounding at the optimum
+    certificate = Certificate(bound, (value - bound) / abs(bound), table.max_violation)
+    prices = np.maximum(proof.shadow_prices, 0.0)
+    return replace(table, certificate=certificate, shadow_prices=prices)
+
+
+def _inward(
+    v: Array, to_probabilities: Callable[[Array], tuple[Array, Array]], policy: PrivacyPolicy
+) -> tuple[Array, Array]:
+    """``(a, b)`` of ``v``, moved inward by rounding errors until every pair keeps its budget."""
+    shrink = 1e-15
+    for _ in range(60):
+        a, b = to_probabilities(v)
+        a, b = np.minimum(a, 1 - 2.0**-53), np.maximum(b, _LEAST_B)
+        s, w = logodds.to_log_odds(a, b)
+        outside = (s > policy.room(w)) | (w > policy.room(s))
+        if not outside.any():
+            return a, b
+        v = np.where(outside, v * (1 - shrink), v)
+        shrink *= 2
+    raise ConvergenceError("Rounding alone breaks a pair's budget", "Report the policy.")

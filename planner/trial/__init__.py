@@ -1,0 +1,1 @@
+"""A plan against answers: simulations and audits."""

@@ -1,0 +1,211 @@
+"""Page 1: budgets in a table, and at once what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from planner.ui.draft.categorical import (
+    MOST_PAIR_LEVELS,
+    CategoricalDraft,
+    PairChoice,
+    follow_renames,
+    names_of,
+)
+from planner.ui.parts import show
+from planner.ui.parts.budget_results import show_results
+from planner.ui.parts.fields import edit_frame, edit_rows, kept, kept_choice
+from planner.ui.parts.opening import show_opening
+from planner.ui.parts.questions import place_of, question_of
+from planner.ui.state import session
+
+__all__ = ["page"]
+
+_RULES = {
+    "min": "the smaller of the two budgets (usual)",
+    "avg": "the average of the two budgets",
+    "pairs": "what I tick for each pair (policy graph)",
+}
+_OBJECTIVES = {
+    "worst-case": "the total error for the least favourable answers",
+    "expected": "the total error I expect from the shares in the table",
+    "minimax": "the error of the worst single item",
+}
+_POPULARITY = {
+    "zipf": "few popular, many rare",
+    "uniform": "all equally popular",
+    "given": "as in the file",
+}
+
+
+def page() -> None:
+    """Show the levels for editing, and the plan of all that is right."""
+    show.header(
+        "Budgets",
+        "State how much each kind of answer may reveal; see at once how exact the survey will "
+        "be. A budget (epsilon) of 0 reveals nothing; with a budget of ln 3, a report shifts "
+        "the odds between two answers by a factor of 3 at most.",
+    )
+    show_opening()
+    draft = question_of(CategoricalDraft, "budgets")
+    if draft is None:
+        st.info("This survey has no categorical question. Add one on the page Survey.")
+        return
+    _survey_fields(draft)
+    _set_fields(draft)
+    _level_table(draft)
+    sentences = st.container()
+    if draft.rule == "pairs":
+        _pair_table(draft)
+    question, found = draft.build()
+    users, missing = session().draft.build_users()
+    with sentences:
+        show.problems(
+            [*missing, *found],
+            "Everything else is planned below. Export waits until this is mended.",
+        )
+    if question is not None and users is not None:
+        with show.complaint():
+            show_results(question, users)
+
+
+def _survey_fields(draft: CategoricalDraft) -> None:
+    survey, place = session().draft, place_of(draft)
+    name, users, asked = st.columns([2, 1, 2], vertical_alignment="bottom")
+    survey.name = kept(name.text_input, "Survey", "survey-name", survey.name)
+    survey.users = kept(
+        users.text_input,
+        "Number of people asked",
+        "users",
+        survey.users,
+        help="The more people, the smaller the error relative to their number.",
+    )
+    draft.name = kept(asked.text_input, "Question", f"question-name-{place}", draft.name)
+    rule, objective = st.columns(2)
+    draft.rule = kept_choice(
+        rule.selectbox,
+        "A pair of answers is protected by",
+        f"rule-{place}",
+        draft.rule,
+        _RULES,
+        help="Nobody who sees a report may tell two answers apart by more than the budget "
+        "of the pair.",
+    )
+    draft.objective = kept_choice(
+        objective.selectbox,
+        "Make as small as possible",
+        f"objective-{place}",
+        draft.objective,
+        _OBJECTIVES,
+    )
+
+
+def _set_fields(draft: CategoricalDraft) -> None:
+    place = place_of(draft)
+    draft.several = kept(
+        st.toggle,
+        "A person may have several of these answers, or none",
+        f"several-{place}",
+        draft.several,
+        help="Then everybody's set is padded or cut to one length, and one item of it is reported.",
+    )
+    if not draft.several:
+        return
+    sizes, popularity, padding = st.columns([3, 2, 1], vertical_alignment="bottom")
+    draft.sets.sizes = kept(
+        sizes.text_input,
+        "Share or number of people with 0, 1, 2, ... answers",
+        f"sizes-{place}",
+        draft.sets.sizes,
+        help="Empty: only the padding length is known.",
+    )
+    draft.sets.popularity = kept_choice(
+        popularity.selectbox,
+        "Answers are",
+        f"popularity-{place}",
+        draft.sets.popularity,
+        {key: words for key, words in _POPULARITY.items() if key != "given" or draft.sets.weights},
+    )
+    draft.sets.padding = kept(
+        padding.text_input,
+        "Padding length",
+        f"padding-{place}",
+        draft.sets.padding,
+        help="Empty: the best one is found.",
+    )
+
+
+def _level_table(draft: CategoricalDraft) -> None:
+    hidden = () if draft.objective == "expected" else ("share",)
+    typed = edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), hidden)
+    draft.pairs = follow_renames(draft.pairs, names_of(draft.rows), names_of(typed))
+    draft.rows = typed
+    st.caption(
+        "Double-click or press Enter to edit; the empty last row adds a level; select a row and "
+        "press Delete to remove it. Larger epsilon: less private, more exact."
+    )
+
+
+def _level_columns() -> dict[str, Any]:
+    text = st.column_config.TextColumn
+    return {
+        "level": text("Level", default="", help="A name for answers of equal sensitivity."),
+        "epsilon": text(
+            "Budget (epsilon)",
+            default="",
+            help="A number such as 1.5, or ln 4: the odds may then change fourfold. Above 0, "
+            "at most 50. Smaller is more private.",
+        ),
+        "items": text(
+            "Items",
+            default="",
+            width="large",
+            help="The answers in this level, separated by commas or semicolons; quote an item "
+            "that contains one. May stay empty if you give their number.",
+        ),
+        "count": text(
+            "Number of items", default="", help="Needed only while the items are not listed."
+        ),
+        "importance": text(
+            "Importance", default="", help="How much this level's error matters; 1 if empty."
+        ),
+        "share": text(
+            "Expected share",
+            default="",
+            help="Share of people whose answer is in this level, such as 0.2 or 20 %.",
+        ),
+    }
+
+
+def _pair_table(draft: CategoricalDraft) -> None:
+    rows = draft.pair_rows()
+    levels = {name for row in rows for name in row[:2]}
+    if len(levels) > MOST_PAIR_LEVELS:
+        st.info(
+            f"Pairs of more than {MOST_PAIR_LEVELS} levels are better written in a file: give the "
+            "question rule = [[...], ...] in TOML and open it here."
+        )
+        return
+    st.markdown("**Which pairs must not be told apart?** Untick a pair that needs no protection.")
+    edited = edit_frame(
+        f"pairs-{place_of(draft)}-{'|'.join(sorted(levels))}-{len(rows)}",
+        lambda: pd.DataFrame(rows, columns=["first", "second", "protected", "budget"]),
+        disabled=["first", "second"],
+        column_config={
+            "first": "Level",
+            "second": "Against",
+            "protected": st.column_config.CheckboxColumn("Protected"),
+            "budget": st.column_config.TextColumn(
+                "Own budget", default="", help="Empty: the smaller budget of the two levels."
+            ),
+        },
+    )
+    for row in edited.fillna("").itertuples():
+        choice = PairChoice(bool(row.protected), str(row.budget).strip())
+        pair = frozenset((str(row.first), str(row.second)))
+        if choice == PairChoice(True, ""):
+            draft.pairs.pop(pair, None)
+        else:
+            draft.pairs[pair] = choice

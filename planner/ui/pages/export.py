@@ -1,0 +1,218 @@
+"""Page 7: confirm, verify, download; and named scenarios side by side."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import streamlit as st
+
+from planner.deployment.parameter_file.parameters import Parameters, write_parameters
+from planner.deployment.parameter_file.questions import QuestionParameters
+from planner.deployment.parameter_file.survey_plans import (
+    DEPLOYABLE,
+    SurveyPlan,
+    deployable_files,
+    mechanism_choices,
+    plan_survey_with,
+)
+from planner.planning.ledger import Ledger
+from planner.planning.whole_survey.plan import WholePlan
+from planner.policy.budget_text import rounded_up
+from planner.show.report import report_html
+from planner.survey import Survey
+from planner.survey.writer import survey_to_text
+from planner.ui.parts import show
+from planner.ui.parts.promises import costs, promises
+from planner.ui.parts.scenarios import show_scenarios
+from planner.ui.parts.snippet import python_snippet
+from planner.ui.parts.tables import show_table
+from planner.ui.parts.uploads import bytes_of
+from planner.ui.state import session
+
+__all__ = ["page"]
+
+_MOST_PAIRS = 500
+_RELIES_ON = (
+    "Levels and budgets are right: the planner cannot know how sensitive an answer is.",
+    "Every report is randomised on the person's own device, with the operating system's "
+    "randomness, by the exported parameters and nothing else.",
+    "Each person reports once. Asked again, a person spends the budget again.",
+    "Nothing else about the person travels with a report: no address, no time, no free text.",
+)
+
+
+def page() -> None:
+    """Summarise, prove, and hand out; keep and compare scenarios."""
+    show.header(
+        "Export",
+        "Read what is promised, see it proven, and take the files to clients and collector.",
+    )
+    built = session().build()
+    show.problems(built.problems, "Mend this first: a plan is exported whole or not at all.")
+    if built.complete and built.survey is not None:
+        with show.complaint():
+            _export(built.survey, session().ledger)
+    st.divider()
+    show_scenarios(built)
+
+
+def _export(survey: Survey, ledger: str | None) -> None:
+    plan = plan_survey_with(survey, ledger)
+    chosen = _choose(survey)
+    _summary(plan, chosen)
+    files = _files(survey, ledger, tuple(sorted(chosen.items())))
+    _verified(files)
+    _downloads(plan, files, ledger)
+
+
+@lru_cache(maxsize=16)
+def _files(
+    survey: Survey, ledger: str | None, chosen: tuple[tuple[str, str], ...]
+) -> dict[str, Parameters]:
+    return deployable_files(plan_survey_with(survey, ledger), dict(chosen))
+
+
+def _choose(survey: Survey) -> dict[str, str]:
+    chosen = {}
+    for place, question in enumerate(survey.questions):
+        options = mechanism_choices(question)
+        if len(options) == 1:
+            continue
+        key = f"mechanism-{place}-{session().revision}"
+        chosen[question.name] = st.selectbox(
+            f"Mechanism for {question.name!r}",
+            options,
+            format_func=DEPLOYABLE.__getitem__,
+            key=key,
+            persist_state="session",
+            help="The page Budgets compares them. The plain ones protect every answer like the "
+            "most sensitive one.",
+        )
+    return chosen
+
+
+def _summary(plan: SurveyPlan, chosen: dict[str, str]) -> None:
+    for title, sentences in (
+        ("What is promised to whom", promises(plan)),
+        ("What it costs", costs(plan, chosen)),
+        ("What it relies on", _RELIES_ON),
+    ):
+        st.subheader(title)
+        st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
+
+
+def _verified(files: dict[str, Parameters]) -> None:
+    st.subheader("Verified in exact arithmetic")
+    for name, parameters in files.items():
+        parameters.verify()  # raises unless every pair keeps its budget
+        st.success(
+            f"{name}.json: every pair keeps its promised budget. Proven from the integers in the "
+            f"file, without rounding. Content hash {parameters.hash[:16]}..."
+        )
+        for question in parameters.questions:
+            with st.expander(f"{question.name}: every pair, {len(question.pairs):,} in all"):
+                _pairs(question)
+
+
+def _pairs(question: QuestionParameters) -> None:
+    pairs = question.pairs[:_MOST_PAIRS]
+    label = _labels(question)
+    kept = [pair.demanded is None or pair.realised <= pair.demanded for pair in pairs]
+    show_table(
+        {
+            "answer": [label(pair.first) for pair in pairs],
+            "against": [label(pair.second) for pair in pairs],
+            "realised epsilon": [rounded_up(pair.realised, 12) for pair in pairs],
+            "promised epsilon": [show.allowed(pair.demanded) for pair in pairs],
+            "kept": ["yes" if yes else "in round two" for yes in kept],
+        }
+    )
+
+
+def _labels(question: QuestionParameters) -> Callable[[int], str]:
+    names = [level.name for level in getattr(question, "levels", [])]
+
+    def label(place: int) -> str:
+        return names[place] if place < len(names) else "none of them"
+
+    return label
+
+
+def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | None) -> None:
+    st.subheader("Take it away")
+    exported = " ".join(parameters.hash for parameters in files.values())
+    agreed = st.checkbox(
+        "I have read what is promised, what it costs and what it relies on",
+        key=f"agreed {exported}",  # to these files, and to no others
+    )
+    if not agreed:
+        st.caption("Tick this to download.")
+        return
+    survey = survey_to_text(plan.survey)
+    columns = st.columns(3)
+    offers = [*_parameter_files(plan, files), *_other_files(plan, survey, ledger)]
+    for place, offer in enumerate(offers):
+        columns[place % len(columns)].download_button(
+            offer.label,
+            offer.data,
+            offer.name,
+            offer.mime,
+            key=f"download {offer.name}",
+            on_click="ignore",
+            help=offer.meaning,
+        )
+    with st.expander("The Python snippet"):
+        st.code(python_snippet(survey), language="python")
+
+
+class _Offer(NamedTuple):
+    """A file to download; its data may be a function that makes it on demand."""
+
+    label: str
+    name: str
+    mime: str
+    data: str | Callable[[], str | bytes]
+    meaning: str | None = None
+
+
+def _parameter_files(plan: SurveyPlan, files: dict[str, Parameters]) -> list[_Offer]:
+    return [
+        _Offer(
+            f"{parameters.questions[0].name if len(files) > 1 else 'Parameters'} (JSON)",
+            f"{_stem(plan)}-{name}.json",
+            "application/json",
+            partial(bytes_of, write_parameters, parameters),
+            "For clients and collector; check it with: ldp-planner verify FILE",
+        )
+        for name, parameters in files.items()
+    ]
+
+
+def _other_files(plan: SurveyPlan, survey: str, ledger: str | None) -> list[_Offer]:
+    stem, whole = _stem(plan), plan.whole
+    offers = [
+        _Offer("Survey (TOML)", f"{stem}.toml", "application/toml", survey),
+        _Offer("Python snippet", f"{stem}.py", "text/x-python", python_snippet(survey)),
+    ]
+    if whole is not None:
+        report = partial(report_html, whole)
+        offers.append(_Offer("Report (HTML)", f"{stem}.html", "text/html", report))
+        with show.complaint():
+            after = _ledger_after(whole, ledger)
+            offers.append(_Offer("Ledger (JSON)", "ledger.json", "application/json", after))
+    return offers
+
+
+def _stem(plan: SurveyPlan) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
+
+
+def _ledger_after(whole: WholePlan, earlier: str | None) -> str:
+    """The ledger with this survey in it, for planning the next one."""
+    before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
+    today = datetime.datetime.now(datetime.UTC).date()
+    return before.after(whole.collection(today)).model_dump_json(indent=2)

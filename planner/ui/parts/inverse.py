@@ -1,0 +1,118 @@
+"""The other way round: from an error that is wanted to the budgets that it takes."""
+
+from __future__ import annotations
+
+import copy
+
+import streamlit as st
+
+from planner.survey import Question
+from planner.survey.target import Target
+from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.parts import cells, show
+from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.results import target_answer
+from planner.ui.parts.tables import show_table
+from planner.ui.state import replace_draft, session
+
+__all__ = ["show_inverse"]
+
+_GOALS = {
+    "total": "a total error of at most",
+    "level": "a standard error of a level's rare item of at most",
+    "detect": "to detect items that have at least",
+}
+_MOST_LEVELS = 1000
+
+
+def show_inverse(question: Question, users: int) -> None:
+    """Ask for a target, and offer the smallest budgets that reach it."""
+    st.subheader("The other way round: from an error to budgets")
+    chosen = kept(
+        st.toggle,
+        "Set a target error, get the budgets",
+        "inverse",
+        st.session_state.get("inverse", False),
+    )
+    st.session_state["inverse"] = chosen
+    if chosen:
+        with show.complaint():
+            _answer(question, users, *_asked(question))
+
+
+def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
+    """The target, and the levels whose budgets may change (``None``: all)."""
+    names = question.policy.names
+    kind, value, level = st.columns(3, vertical_alignment="bottom")
+    goal = kept_choice(kind.selectbox, "I need", "goal", "total", _GOALS)
+    typed = kept(
+        value.text_input,
+        "this share of all people",
+        "goal-value",
+        "1 %",
+        help="Such as 1 % or 0.01. Detecting: told apart from an item that nobody has, by a "
+        "test at 95 % with a chance of 80 %.",
+    )
+    options = [*([] if goal == "level" else [None]), *names[:_MOST_LEVELS]]
+    chosen = kept(
+        level.selectbox,
+        "for the level",
+        f"goal-level-{goal}-{hash(names)}",
+        options[0],
+        options=options,
+        format_func=lambda name: "all levels" if name is None else name,
+        disabled=goal == "total",
+    )
+    graph = question.policy.rule_name == "matrix"
+    some = st.toggle(
+        "Only some budgets may change",
+        key="goal-some",
+        help="The other levels keep the budget in the table.",
+        disabled=graph,
+    )
+    adjustable = None
+    if some and not graph:
+        adjustable = tuple(st.multiselect("Budgets that may change", names, default=names[-1:]))
+    share = cells.probability(typed, "share of all people")
+    target = Target(
+        error=None if goal == "detect" else share,
+        detect=share if goal == "detect" else None,
+        level=None if goal == "total" else chosen,
+    )
+    return target, adjustable
+
+
+def _answer(
+    question: Question, users: int, target: Target, adjustable: tuple[str, ...] | None
+) -> None:
+    found = target_answer(question, users, target, adjustable)
+    if not found.possible:
+        st.warning(show.plain(found.reason))
+        return
+    st.markdown(show.plain(found.reason))
+    now, then = question.policy.epsilons, found.table.policy.epsilons
+    show_table(
+        {
+            "level": question.policy.names,
+            "epsilon now": now.round(6),
+            "epsilon needed": then.round(6),
+            "change": [f"{b / a - 1:+.1%}" for a, b in zip(now, then, strict=True)],
+        }
+    )
+    if question.policy.rule_name != "matrix":
+        st.button(
+            "Put these budgets into the table",
+            on_click=_use_budgets,
+            args=(question, then.tolist()),
+        )
+
+
+def _use_budgets(question: Question, epsilons: list[float]) -> None:
+    changed = copy.deepcopy(session().draft)
+    needed = dict(zip(question.policy.names, epsilons, strict=True))
+    for draft in changed.questions:
+        if isinstance(draft, CategoricalDraft) and draft.name == question.name:
+            for row in draft.rows:
+                if row["level"].strip() in needed:
+                    row["epsilon"] = cells.budget_text(needed[row["level"].strip()])
+    replace_draft(changed, "taking the budgets for a target")

@@ -1,0 +1,119 @@
+"""Answers that are known: drawn at random, or read from a file."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from planner.errors import InputError
+from planner.planning.datasets import Answers, read_answers
+from planner.survey import Question
+from planner.ui.parts import cells, uploads
+from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.questions import answer_names
+from planner.ui.state import session
+
+__all__ = ["known_answers"]
+
+_MOST_ITEMS = 200_000
+_MOST_USERS = 10_000_000
+_SOURCES = {"generate": "generate answers", "upload": "use a file"}
+_SHAPES = {"power": "few frequent, many rare (power law)", "even": "all equally frequent"}
+
+
+def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
+    """Generate or read answers.
+
+    Returns
+    -------
+    tuple
+        The question, with its items spread anew if that was asked for; the answers, ``None``
+        until there are some; and a fingerprint that differs where the answers do.
+
+    Raises
+    ------
+    PlannerError
+        They are too many to simulate, or the file is not right.
+    """
+    source = kept_choice(
+        st.segmented_control, "Answers", "t-source", "generate", _SOURCES, required=True
+    )
+    if source == "generate":
+        return (question, *_generated(question))
+    file = st.file_uploader(
+        "Answers",
+        type=["csv", "dat", "txt"],
+        key="t-file",
+        help="A CSV with the header item,count; a CSV with a column of answers; or transactions: "
+        "the item numbers of one person on each line.",
+    )
+    if file is None:
+        st.info("Upload answers to begin.")
+        return question, None, ""
+    name, data = file.name, file.getvalue()
+    column = _column(name, data, question.name)
+    answers, fingerprint = _read(name, data, column)
+    if answers.sets is not None and st.toggle(
+        "One item a person: keep only the first of each", key="t-first"
+    ):
+        answers, fingerprint = answers.first_items(), f"{fingerprint} first"
+    if st.toggle(
+        "Spread the items over the levels at random",
+        key="t-spread",
+        help="In proportion to the levels' numbers of items, for data whose items the survey "
+        "does not list.",
+    ):
+        levels = tuple(replace(level, items=()) for level in question.levels)
+        question = replace(question, levels=levels)
+    return question, answers, fingerprint
+
+
+def _generated(question: Question) -> tuple[Answers, str]:
+    shape, seed = st.columns(2)
+    form = kept_choice(shape.selectbox, "Answers are", "t-shape", "power", _SHAPES)
+    typed = kept(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+    number = cells.whole_number(typed, "seed", least=0)
+    users = session().draft.read_users()
+    items = sum(level.item_count for level in question.levels)
+    if items > _MOST_ITEMS or users > _MOST_USERS:
+        allowed = f"at most {_MOST_ITEMS:,} items and {_MOST_USERS:,} people to simulate"
+        raise InputError("(items, users)", (items, users), allowed, "Try a smaller survey.")
+    return _drawn(question, users, form, number), f"{form} {number} {users}"
+
+
+@lru_cache(maxsize=8)
+def _drawn(question: Question, users: int, form: str, seed: int) -> Answers:
+    labels = answer_names(question)
+    rng = np.random.default_rng(seed)
+    shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
+    shares = rng.permutation(shares / shares.sum())
+    return Answers(tuple(labels), rng.multinomial(users, shares))
+
+
+def _column(name: str, data: bytes, question: str) -> str:
+    if not name.lower().endswith(".csv"):
+        return question
+    first = data[: data.find(b"\n") + 1] or data
+    header = next(csv.reader([uploads.text_of(name, first)]), [])
+    titles = [title.strip() for title in header]
+    if [title.lower() for title in titles] == ["item", "count"]:
+        return question
+    usual = titles.index(question) if question in titles else 0
+    return st.selectbox("Column with the answers", titles, index=usual, key="t-column") or question
+
+
+def _read(name: str, data: bytes, column: str) -> tuple[Answers, str]:
+    """The answers in a file; remembered for this session only, as they may be sensitive."""
+    fingerprint = f"{hashlib.sha256(data).hexdigest()} {name} {column}"
+    known = st.session_state.get("t-read")
+    if known is None or known[1] != fingerprint:
+        with uploads.as_file(name, data) as path:
+            known = read_answers(path, column), fingerprint
+        st.session_state["t-read"] = known
+    found: tuple[Answers, str] = known
+    return found

@@ -1,0 +1,53 @@
+"""The survey that a parameter file was made for."""
+
+from __future__ import annotations
+
+import math
+
+from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameter_file.questions import (
+    ItemSetQuestion,
+    NumericQuestion,
+    QuestionParameters,
+    SamplingQuestionParameters,
+)
+from planner.errors import InputError
+from planner.survey import Level, Numeric, Question, Rule, Survey
+from planner.survey.numeric_domain import NumericDomain
+
+__all__ = ["survey_from_parameters"]
+
+
+def survey_from_parameters(parameters: Parameters) -> Survey:
+    """Budgets, items and rules as the file states them, ready to be planned again.
+
+    Raises
+    ------
+    InputError
+        A question holds less in its parameters than its plan needs.
+    """
+    questions = tuple(_question(question) for question in parameters.questions)
+    return Survey(parameters.survey, parameters.users, questions)
+
+
+def _question(question: QuestionParameters) -> Question:
+    if isinstance(question, NumericQuestion):
+        domain = NumericDomain(question.lower, question.upper, question.yes_no)
+        numeric = Numeric(domain, epsilon=question.epsilon)
+        return Question(question.name, (), kind="numeric", numeric=numeric)
+    if isinstance(question, SamplingQuestionParameters | ItemSetQuestion):
+        remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
+        raise InputError(
+            f"kind of question {question.name!r}", question.kind, "categorical or numeric", remedy
+        )
+    levels = tuple(
+        Level(level.name, level.epsilon, tuple(level.items), level.item_count)
+        for level in question.levels
+    )
+    return Question(question.name, levels, _rule(question.rule))
+
+
+def _rule(rule: str | list[list[float | None]]) -> Rule:
+    if isinstance(rule, str):
+        return rule
+    return tuple(tuple(math.inf if r is None else r for r in row) for row in rule)

@@ -1,0 +1,161 @@
+"""From a question's JSON to its law; the outermost integers of each field, and one beyond."""
+
+import copy
+import sys
+
+import pytest
+
+from planner.deployment.client.laws.output import (
+    HashingLaw,
+    ResponseLaw,
+    SamplingLaw,
+    SignLaw,
+    SubsetLaw,
+    UnaryLaw,
+)
+from planner.deployment.client.laws.reading import (
+    ACKNOWLEDGEMENTS,
+    MAX_PADDING,
+    MECHANISMS,
+    read_law,
+)
+from planner.errors import InputError
+from planner.planning.sampling import plan
+from tests.deployment.client.laws.oracle import D, levels
+
+LEVEL = {"name": "level 0", "epsilon": 1.0, "item_count": 4, "items": []}
+WITH_BITS = {"rule": "min", "levels": [LEVEL | {"a": 5, "b": 3}]}
+WITH_ITEMS = {"rule": "min", "levels": [LEVEL]}
+OWN = levels((1.0,), (4,))
+GUARANTEE = {"relies_on": "round-two", "acknowledged": ACKNOWLEDGEMENTS["round-two"]}
+DIE = {"sampling": 3, "zero": 5, "decoys": [7, 8, 9, 10]}
+RANGE = {"epsilon": 1.5, "low": 17, "lower": -1, "upper": 2.5, "yes_no": False}
+HASHED = {"truth": 11, "values": 6, "hash_function": "xxh32"}
+QUESTIONS = {
+    "idue": (WITH_BITS, UnaryLaw(OWN, (5,), (3,))),
+    "idue-ps": (WITH_BITS | {"padding_length": 2}, UnaryLaw(OWN, (5,), (3,), 2)),
+    "grr": (WITH_ITEMS | {"truth": 11}, ResponseLaw(OWN, 11)),
+    "olh": (WITH_ITEMS | HASHED, HashingLaw(OWN, 11, 6)),
+    "subset-selection": (WITH_ITEMS | {"held": 13, "size": 2}, SubsetLaw(OWN, 13, 2)),
+    "bisample-md": (RANGE, SignLaw(1.5, 17, -1.0, 2.5, yes_no=False)),
+    "sampling-privacy": (
+        WITH_ITEMS
+        | DIE
+        | {"none_epsilon": 2.0, "everyone_has_value": True, "guarantee": GUARANTEE},
+        SamplingLaw(OWN, 3, 5, (7, 8, 9, 10), 2.0, everyone_has_value=True),
+    ),
+}
+
+
+def question(mechanism):
+    return {"name": "q", "mechanism": mechanism, "denominator": D} | QUESTIONS[mechanism][0]
+
+
+def test_there_is_a_question_for_each_mechanism():
+    assert set(QUESTIONS) == set(MECHANISMS)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_field_ends_where_it_belongs(mechanism):
+    assert read_law(question(mechanism)) == QUESTIONS[mechanism][1]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_field_may_be_missing(mechanism):
+    given = question(mechanism)
+    for key in given:
+        with pytest.raises(InputError, match=f"{key} of .* is 'missing' but must be given"):
+            read_law({k: value for k, value in given.items() if k != key})
+
+
+def test_a_guarantee_says_what_it_relies_on():
+    with pytest.raises(InputError, match=r"^relies_on of the guarantee is 'missing' but must be"):
+        read_law(question("sampling-privacy") | {"guarantee": {}})
+
+
+RANGES = [
+    ("idue", ("levels", 0, "a"), 4, D - 1),
+    ("idue", ("levels", 0, "b"), 1, 4),
+    ("idue-ps", ("padding_length",), 1, MAX_PADDING),
+    ("grr", ("truth",), 1, D - 1),
+    ("olh", ("truth",), 1, D - 1),
+    ("olh", ("values",), 2, D - 1),
+    ("subset-selection", ("held",), 1, D - 1),
+    ("subset-selection", ("size",), 1, 3),
+    ("bisample-md", ("low",), 1, D // 2 - 1),
+    ("sampling-privacy", ("sampling",), 1, D - 1),
+    ("sampling-privacy", ("zero",), 0, D - 1),
+    ("sampling-privacy", ("decoys", 2), 1, D - 1),
+    *((mechanism, ("denominator",), D, D) for mechanism in MECHANISMS),
+]
+
+
+def changed(mechanism, way, value):
+    given = copy.deepcopy(question(mechanism))
+    *steps, key = way
+    place = given
+    for step in steps:
+        place = place[step]
+    place[key] = value
+    return given
+
+
+@pytest.mark.parametrize(("mechanism", "way", "least", "most"), RANGES, ids=str)
+def test_whole_numbers_and_their_ranges(mechanism, way, least, most):
+    for value in (least, most):
+        read_law(changed(mechanism, way, value))
+    for value in (least - 1, most + 1, float(least), True, None, str(least)):
+        with pytest.raises(InputError):
+            read_law(changed(mechanism, way, value))
+
+
+@pytest.mark.parametrize("mechanism", ["bisample-md", "sampling-privacy"])
+def test_budgets_and_their_ranges(mechanism):
+    key = "epsilon" if mechanism == "bisample-md" else "none_epsilon"
+    for value in (5e-324, 50, 50.0):
+        read_law(changed(mechanism, (key,), value))
+    for value in (0, -1.0, 50.001, True, "1"):
+        with pytest.raises(InputError, match=f"{key} of question 'q'"):
+            read_law(changed(mechanism, (key,), value))
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "olh", "subset-selection"])
+def test_one_item_is_too_few(mechanism):
+    with pytest.raises(InputError, match="at least 2 items"):
+        read_law(changed(mechanism, ("levels", 0, "item_count"), 1))
+    read_law(changed("idue", ("levels", 0, "item_count"), 1))
+
+
+def test_the_range_of_numbers():
+    largest = sys.float_info.max
+    for lower, upper in ((-1, -1), (2, -1), (-largest, largest), (1e308, -1e308)):
+        given = question("bisample-md") | {"lower": lower, "upper": upper}
+        with pytest.raises(InputError, match=r"upper of question 'q' .* above lower"):
+            read_law(given)
+    law = read_law(question("bisample-md") | {"lower": 0, "upper": largest})
+    assert (law.lower, law.upper) == (0.0, largest)
+
+
+def test_b_lies_below_a():
+    with pytest.raises(InputError, match="b of a level is 5 but must be below a = 5"):
+        read_law(changed("idue", ("levels", 0, "b"), 5))
+
+
+def test_words_that_must_be_right():
+    for mechanism, way, value, reason in (
+        ("grr", ("mechanism",), "coin", "one of idue, idue-ps, grr"),
+        ("grr", ("name",), "", "name of a question"),
+        ("olh", ("hash_function",), "md5", "one of xxh32"),
+        ("sampling-privacy", ("guarantee", "relies_on"), "luck", "one of round-two, aggregates"),
+        ("sampling-privacy", ("guarantee", "acknowledged"), "yes", "Nobody who sees"),
+        ("sampling-privacy", ("guarantee", "relies_on"), "aggregates-only", "A trusted aggregat"),
+        ("bisample-md", ("yes_no",), 1, "true or false"),
+    ):
+        with pytest.raises(InputError, match=reason):
+            read_law(changed(mechanism, way, value))
+    with pytest.raises(InputError, match="a JSON object"):
+        read_law([])
+
+
+def test_the_two_homes_of_the_acknowledgement_agree():
+    assert ACKNOWLEDGEMENTS == plan.ACKNOWLEDGEMENTS

@@ -1,0 +1,230 @@
+"""The client: light, exact, never a value unperturbed, nothing drawn for a wrong answer."""
+
+import json
+import math
+import subprocess
+import sys
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from planner.deployment import Client
+from planner.deployment.client.drawing.encoders import MAX_BITS
+from planner.deployment.client.laws.output import SignLaw, UnaryLaw
+from planner.errors import FileError, InputError
+from tests.deployment.client.drawing.played import bits_of
+from tests.deployment.examples import sealed
+
+GRID = 2**32
+FALSE_ALARM = 1e-6
+
+
+@pytest.fixture(scope="module")
+def client(parameter_file, tmp_path_factory):
+    return Client(parameter_file, memory=tmp_path_factory.mktemp("memory") / "reports.sqlite")
+
+
+@pytest.mark.parametrize("module", ["planner.deployment", "planner.deployment.client.client"])
+def test_importing_it_pulls_in_the_standard_library_alone(module, parameter_file):
+    code = (
+        f"import sys, {module}; from planner.deployment import Client;"
+        f"client = Client({str(parameter_file)!r}); client.report('idue', 'flu');"
+        "names = {name.partition('.')[0] for name in sys.modules};"
+        "print(sorted(names - set(sys.stdlib_module_names) - {'planner', '__main__'}))"
+    )
+    isolated = [sys.executable, "-S", "-c", code]  # -S: without site-packages altogether
+    done = subprocess.run(isolated, capture_output=True, text=True, check=True)  # noqa: S603
+    assert json.loads(done.stdout.replace("'", '"')) == []
+
+
+# -- the law, statistically (false-alarm rate 1e-6 in each test) --------------------
+
+
+def test_reports_from_the_system_follow_the_law(parameters, client):
+    """Counts of every bit against Binomial(n, a or b), and of a bit with a 5 % wrong law."""
+    law, n = parameters.question("idue").law, 20_000
+    counts = sum(bits_of(client.report("idue", "cold").payload).astype(int) for _ in range(n))
+    levels = law.levels.level_of()
+    probabilities = [law.a[i] if k == 2 else law.b[i] for k, i in enumerate(levels)]
+
+    def p_value(wrong):
+        expected = np.array(probabilities) / GRID * wrong
+        tables = [(counts[k], n - counts[k]) for k in range(5)]
+        laws = [(n * p, n * (1 - p)) for p in expected]
+        each = [chisquare(*pair).pvalue for pair in zip(tables, laws, strict=True)]
+        return min(each) * 5
+
+    assert p_value(1.0) > FALSE_ALARM
+    assert p_value(1.1) < FALSE_ALARM
+
+
+def test_memory_does_not_change_the_law(parameters, tmp_path):
+    law, n = parameters.question("grr").law, 150
+    client = Client(sealed(parameters.model_dump(mode="json")), memory=tmp_path / "m.sqlite")
+    counts = Counter(client.report("grr", "flu", user=f"u{i}").payload for i in range(n))
+    kept = counts[(1).to_bytes(4, "little")]
+    p = law.truth / GRID + (1 - law.truth / GRID) / 5
+    assert abs(kept - n * p) < 5.2 * math.sqrt(n * p * (1 - p))
+
+
+def test_system_entropy_is_not_the_numpy_state(client):
+    np.random.seed(1)  # noqa: NPY002 - the global state that must not matter
+    first = [client.report("idue", "x").payload for _ in range(50)]
+    np.random.seed(1)  # noqa: NPY002
+    assert first != [client.report("idue", "x").payload for _ in range(50)]
+
+
+# -- whatever is thrown at it ---------------------------------------------------------
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
+    | st.binary(max_size=9) | st.complex_numbers() | st.decimals() | st.fractions()
+    | st.sampled_from(["HIV", "flu", "x", "u", "w", 0, 1, 4, 5, 17, 90, 17.0, "17", np.float64(20)])
+    | st.sampled_from([np.int64(1), np.nan, float("-inf"), object(), type, "é\n", b"HIV"])
+)  # fmt: skip
+HASHABLE = st.sampled_from(["HIV", "flu", "cold", "x", 1, None, 2.5, "nobody"])
+ANYTHING = (
+    SCALARS
+    | st.lists(HASHABLE, max_size=6)
+    | st.tuples(HASHABLE, HASHABLE)
+    | st.frozensets(HASHABLE, max_size=6)
+    | st.dictionaries(HASHABLE, SCALARS, max_size=3)
+    | st.builds(np.array, st.lists(st.integers(0, 4), max_size=4))
+)
+
+
+class Tape:
+    """A source that remembers all it gave."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+        self.given = b""
+
+    def __call__(self, count):
+        data = self.rng.bytes(count)
+        self.given += data
+        return data
+
+
+@settings(
+    max_examples=500,
+    deadline=None,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.generate, Phase.shrink],
+)
+@given(answers=st.lists(ANYTHING, min_size=20, max_size=20), seed=st.integers(0, 2**32))
+def test_ten_thousand_odd_answers(parameters, encoders, answers, seed):
+    """Refused before anything is drawn, or a report that the drawn bytes alone explain."""
+    for i, answer in enumerate(answers):
+        question = parameters.questions[(seed + i) % 12]
+        encoder, tape = encoders[question.name], Tape(seed)
+        try:
+            code = encoder.code(answer)
+        except InputError:
+            continue
+        report = encoder.draw(code, tape)
+        assert type(report) is bytes
+        assert len(report) == encoder.size
+        assert len(tape.given) >= 4 * law_words(question.law, report)  # all of it randomised
+
+
+def law_words(law, report):
+    """Words that a report of this law takes at least."""
+    if isinstance(law, UnaryLaw):
+        assert not bits_of(report)[law.bits :].any()
+        return law.bits
+    return 2 if isinstance(law, SignLaw) else 1
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(question=ANYTHING, user=ANYTHING, number=ANYTHING)
+def test_odd_calls(client, question, user, number):
+    try:
+        report = client.report(question, "flu", user=user, round_number=number)
+    except InputError:
+        return
+    assert user is None or report == client.report(question, "flu", user=user)
+
+
+def test_errors_do_not_repeat_the_answer(client):
+    for question in ("idue", "age"):
+        with pytest.raises(InputError) as caught:
+            client.report(question, "my secret")
+        assert "secret" not in str(caught.value)
+
+
+def test_all_reports_of_a_question_have_one_size(client):
+    for question, answers in (("idue", ["HIV", "x"]), ("sets", [[], ["x"], ["x", "flu", "HIV"]])):
+        lines = {len(client.report(question, answer).to_json()) for answer in answers * 20}
+        assert len(lines) == 1
+
+
+# -- parameters ------------------------------------------------------------------------
+
+
+def test_a_client_that_cannot_prove_its_parameters_does_not_start(document):
+    for change in ({"questions": []}, {"questions": None}, {"questions": [1]}, {"version": 3}):
+        with pytest.raises(FileError):
+            Client(sealed(document | change))
+    with pytest.raises(FileError):
+        Client({"x": object()})
+
+
+def test_too_many_items_for_a_report(document):
+    question = dict(document["questions"][0])
+    question["levels"] = [dict(level) for level in question["levels"]]
+    question["levels"][0] |= {"items": [], "item_count": MAX_BITS}
+    with pytest.raises(FileError, match=str(MAX_BITS)):
+        Client(sealed(document | {"questions": [question]}))
+
+
+def test_items_without_names_are_given_by_number(one_question):
+    client = Client(one_question.model_dump(mode="json"))
+    assert len(client.report("q", 39).payload) == 8
+    for wrong in (40, -1, True, 1.0, "0", None):
+        with pytest.raises(InputError, match="number from 0 to 39"):
+            client.report("q", wrong)
+
+
+# -- people and rounds -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("user", ["", 7, b"ann", "\ud800"], ids=ascii)
+def test_a_user_is_named_by_text(client, user):
+    with pytest.raises(InputError, match=r"user is .* must be text that is not empty"):
+        client.report("idue", "x", user=user)
+
+
+def test_rounds_are_for_questions_that_have_them(client):
+    with pytest.raises(InputError, match="round_number is 1 but must be left out"):
+        client.report("idue", "x", round_number=1)
+    for number in (None, 0, 3, True, 1.0, "1"):
+        with pytest.raises(InputError, match=r"round_number is .* 1 or 2 for this question"):
+            client.report("sampled", "u", user="ann", round_number=number)
+    with pytest.raises(InputError, match=r"user is None .* share one throw of the die"):
+        client.report("sampled", "u", round_number=1)
+
+
+def test_a_line_names_the_round_where_there_is_one(client):
+    report = client.report("sampled", None, user="carl", round_number=2)
+    line = json.loads(report.to_json())
+    assert set(line) == {"parameters", "question", "id", "round", "report"}
+    assert (line["round"], line["id"]) == (2, report.report_id)
+    assert "round" not in json.loads(client.report("idue", "x").to_json())
+
+
+def test_the_package_has_the_names_it_says():
+    import planner.deployment as package
+
+    assert {type(getattr(package, name)).__name__ for name in package.__all__} <= {
+        "type",
+        "function",
+        "ModelMetaclass",
+    }
+    with pytest.raises(AttributeError, match="no attribute 'Survey'"):
+        _ = package.Survey

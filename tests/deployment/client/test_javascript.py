@@ -1,0 +1,126 @@
+"""The client in JavaScript does what the one in Python does."""
+
+import json
+import subprocess
+
+import numpy as np
+
+from planner.deployment import Client
+from planner.deployment.client.canonical import content_hash
+from planner.deployment.parameter_file.vectors import make_vectors
+from planner.errors import PlannerError
+from tests.deployment.examples import FILES, singles
+from tests.deployment.mutations import mutated, paths_of
+
+EXAMPLES = FILES.parents[2] / "examples"
+SCRIPT = str(EXAMPLES / "client.mjs")
+
+
+def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
+    path = tmp_path / "vectors.json"
+    for file, made in (
+        (parameter_file, make_vectors(parameters)),
+        (FILES / "version2.json", json.loads((FILES / "vectors.json").read_text())),
+    ):
+        path.write_text(json.dumps(made))
+        call = [node, SCRIPT, str(file), "--vectors", str(path)]
+        done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+        assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    made["vectors"][3]["report"] = "ff" + made["vectors"][3]["report"][2:]
+    path.write_text(json.dumps(made))
+    done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == 1
+    assert "vector 3 differs" in done.stderr
+
+
+JAVASCRIPT = """
+import { Client, Memory } from "CLIENT";
+import { readFileSync } from "node:fs";
+const cases = JSON.parse(readFileSync(0, "utf8"));
+const outcome = cases.map((document) => {
+  try { new Client(Buffer.from(JSON.stringify(document))); return "accepted"; }
+  catch (error) { return error.constructor.name; }
+});
+console.log(JSON.stringify(outcome));
+"""
+
+
+def test_javascript_refuses_what_python_refuses(node, document):
+    rng, cases = np.random.default_rng(3), []
+    for single in singles(document):
+        text = json.dumps(single)
+        places = [p for p in paths_of(json.loads(text)) if len(p) > 2]
+        cases += [mutated(text, places, rng) for _ in range(60)]
+
+    def outcome(case):
+        try:
+            Client(case)
+        except PlannerError:
+            return "Refused"
+        return "accepted"
+
+    module = (EXAMPLES / "client.mjs").as_uri()
+    call = [node, "--input-type=module", "--eval", JAVASCRIPT.replace("CLIENT", module)]
+    given = json.dumps(cases)
+    done = subprocess.run(call, input=given, capture_output=True, text=True, check=True)  # noqa: S603
+    theirs, ours = json.loads(done.stdout), [outcome(case) for case in cases]
+    assert set(theirs) == {"accepted", "Refused"}
+    # JavaScript has one kind of number: 1.0 is a whole number to it.
+    different = [
+        case for case, a, b in zip(cases, theirs, ours, strict=True) if a != b and a == "Refused"
+    ]
+    assert different == []
+    assert sum(a != b for a, b in zip(theirs, ours, strict=True)) <= 2
+
+
+def asking(node, parameter_file):
+    """Asks the client and gives what it prints."""
+
+    def ask(*words):
+        call = [node, SCRIPT, str(parameter_file), *words]
+        done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+        return done.stdout or done.stderr
+
+    return ask
+
+
+def test_javascript_reports_nothing_from_a_damaged_memory(node, tmp_path, parameter_file):
+    ask, memory = asking(node, parameter_file), tmp_path / "memory"
+    for words in (("idue", "flu"), ("sampled", "u", "--round", "2")):
+        kept = (*words, "--memory", str(memory / words[0]), "--user", "ann")
+        assert json.loads(ask(*kept))["question"] == words[0]
+        for path in (memory / words[0]).iterdir():
+            path.write_bytes(path.read_bytes() + b"0")
+        assert "the memory is damaged" in ask(*kept)
+
+
+def test_javascript_remembers(node, tmp_path, parameter_file):
+
+    ask = asking(node, parameter_file)
+    kept = ("--memory", str(tmp_path / "memory"), "--user", "ann")
+    assert ask("idue", "flu", *kept) == ask("idue", "x", *kept) != ask("idue", "x")
+    first, second = (ask("sampled", "u", *kept, "--round", number) for number in "12")
+    assert json.loads(first)["id"] != json.loads(second)["id"]
+    assert second == ask("sampled", "w", *kept, "--round", "2")
+    assert "memory" in ask("sampled", "u", "--round", "1")
+    assert "none of the question's items" in ask("idue", "nobody")
+
+
+def test_javascript_agrees_on_the_hash(node, tmp_path):
+    odd = {
+        "é": [1e21, 1e-7, 0.1, -0.0, 5e-324, 1.0, 123456789.125],
+        "€": "\u2028\x7f\n",
+        "\ufb33": 1,
+    }
+    odd["😀"] = {"b": None, "a": [True, False, {}, []]}
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(odd))
+    module = EXAMPLES / "client" / "document.mjs"
+    script = (
+        f"import {{ contentHash }} from '{module.as_uri()}';"
+        "import { readFileSync } from 'node:fs';"
+        "console.log(contentHash(JSON.parse(readFileSync(process.argv[1], 'utf8'))));"
+    )
+    call = [node, "--input-type=module", "--eval", script, str(path)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == content_hash(odd)

@@ -1,0 +1,58 @@
+"""From sums to estimates: every mechanism within its intervals, in every format."""
+
+import numpy as np
+import pytest
+
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table, write_table
+from planner.errors import FileError, InputError
+from planner.mechanisms.aggregate import Aggregate
+from tests.deployment.examples import ANSWERS
+
+
+def test_every_mechanism_is_estimated_within_its_intervals(parameters, everything):
+    done = collect(parameters, [everything / "reports"])
+    assert not done.quarantined
+    assert not done.suspicious
+    rows = estimates_table(parameters, done.sums, confidence=1 - 1e-7).to_pylist()
+    assert {row["question"] for row in rows} == set(ANSWERS)
+    numbers = {
+        ("age", "mean"): 53.5, ("age", "missing rate"): 0.25, ("age", "total"): 53.5 * 2250,
+        ("yes", "mean"): 1.0, ("yes", "missing rate"): 0.0, ("yes", "total"): 3000.0,
+        ("yes", "frequency"): 1.0,
+    }  # fmt: skip
+    for row in rows:
+        key = (row["question"], row["answer"])
+        held = row["answer"] in ANSWERS[row["question"]].split(";")
+        truth = numbers.get(key, 3000.0 if held else 0.0)
+        assert row["lower"] - 1e-9 <= truth <= row["upper"] + 1e-9, row
+        assert row["users"] == 3000
+
+
+def test_estimates_as_parquet_csv_and_json(parameters, everything, tmp_path):
+    import pandas
+
+    table = estimates_table(parameters, collect(parameters, [everything / "reports"]).sums)
+    for suffix, read in (
+        ("parquet", pandas.read_parquet), ("csv", pandas.read_csv), ("json", pandas.read_json),
+    ):  # fmt: skip
+        write_table(tmp_path / f"e.{suffix}", table)
+        frame = read(tmp_path / f"e.{suffix}")
+        assert list(frame.columns) == table.column_names
+        np.testing.assert_allclose(frame["estimate"], table["estimate"].to_numpy())
+    with pytest.raises(FileError, match="ends in none of"):
+        write_table(tmp_path / "e.xlsx", table)
+
+
+def test_rounds_that_do_not_fit(parameters, everything):
+    folder = everything / "reports"
+    first = folder / "question-12-round-1.parquet"
+    with pytest.raises(InputError, match="equally many"):
+        estimates_table(parameters, collect(parameters, [first]).sums)
+    with pytest.raises(InputError, match="none"):
+        estimates_table(parameters, {})
+
+
+def test_counts_that_no_estimator_takes(parameters):
+    with pytest.raises(InputError, match="counts"):
+        estimates_table(parameters, {("grr", None): Aggregate(3, np.array([1, 2]))})

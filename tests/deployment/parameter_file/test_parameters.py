@@ -1,0 +1,70 @@
+"""The parameter file as a whole: there and back, never altered, never written twice."""
+
+import pytest
+
+from planner import InputError, VerificationError
+from planner.deployment import Client
+from planner.deployment.client.canonical import content_hash
+from planner.deployment.parameter_file.building import parameters_from_plan
+from planner.deployment.parameter_file.parameters import read_parameters, write_parameters
+from planner.planning.frequency import plan_survey
+from planner.survey import Survey
+from tests.deployment.examples import FILES, SMALL
+
+
+def test_every_mechanism_there_and_back(parameters, parameter_file):
+    assert read_parameters(parameter_file) == parameters
+    found = {question.mechanism for question in parameters.questions}
+    assert len(found) == 7
+    assert parameters.question("idue").pairs[0].realised > 0
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_files_of_every_version_stay_readable(version):
+    path = FILES / f"version{version}.json"
+    parameters = read_parameters(path)
+    client = Client(path)
+    assert client.questions == tuple(question.name for question in parameters.questions)
+    assert client.parameter_hash == parameters.hash
+
+
+def test_writing_refuses_another_hash(parameters, tmp_path):
+    altered = parameters.model_copy(update={"users": 7})
+    with pytest.raises(InputError, match="hash"):
+        write_parameters(tmp_path / "x.json", altered)
+    assert not list(tmp_path.iterdir())
+
+
+def _at(parameters, created):
+    document = parameters.model_dump(mode="json") | {"created": created}
+    return type(parameters).model_validate(document | {"hash": content_hash(document)})
+
+
+def test_the_same_plan_exported_again_keeps_the_file_and_its_hash(small_plan, tmp_path):
+    path, parameters = tmp_path / "params.json", parameters_from_plan(small_plan)
+    write_parameters(path, _at(parameters, "2026-01-01T00:00:00Z"))
+    before = path.read_bytes()
+    write_parameters(path, _at(parameters, "2026-01-02T00:00:00Z"))
+    assert path.read_bytes() == before
+    longer = Survey("health", 200_000, SMALL.questions)
+    write_parameters(path, parameters_from_plan(plan_survey(longer)))
+    assert path.read_bytes() != before
+
+
+def test_what_does_not_verify_is_not_written(small_parameters, tmp_path):
+    question = small_parameters.questions[0]
+    pair = question.pairs[0].model_copy(update={"realised": 0.1})
+    altered = question.model_copy(update={"pairs": [pair, *question.pairs[1:]]})
+    tampered = small_parameters.model_copy(update={"questions": [altered]})
+    sealed = tampered.model_copy(update={"hash": content_hash(tampered.model_dump(mode="json"))})
+    with pytest.raises(VerificationError, match="pairs"):
+        write_parameters(tmp_path / "copy.json", sealed)
+    assert not list(tmp_path.iterdir())
+
+
+def test_questions_are_found_by_name(parameters, one_question):
+    assert parameters.question("grr").name == "grr"
+    assert one_question.question() is one_question.question("q") is one_question.questions[0]
+    for name in (None, "nobody"):
+        with pytest.raises(InputError, match=f"question is {name!r} but must be one of 'idue', "):
+            parameters.question(name)

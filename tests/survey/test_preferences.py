@@ -1,0 +1,129 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from planner.errors import FileError, InputError
+from planner.survey.preferences import (
+    EmpiricalPreferences,
+    GammaPreferences,
+    HistogramPreferences,
+    LognormalPreferences,
+    NormalPreferences,
+    read_preferences,
+)
+
+MODELS = [
+    (NormalPreferences(5, 1.5), stats.norm(5, 1.5)),
+    (LognormalPreferences(2.0, 0.4), stats.lognorm(0.4, scale=2.0)),
+    (GammaPreferences(3.0, 0.7), stats.gamma(3.0, scale=0.7)),
+    (
+        HistogramPreferences([0, 1, 3, 4], [0.2, 0.5, 0.3]),
+        stats.rv_histogram((np.array([0.2, 0.25, 0.3]), np.array([0.0, 1, 3, 4])), density=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "reference"), MODELS)
+def test_answer_rates_are_survival_functions(model, reference):
+    epsilon = np.linspace(0.01, 8, 50)
+    np.testing.assert_allclose(model.answer_rate(epsilon), reference.sf(epsilon), atol=1e-12)
+
+
+@pytest.mark.parametrize(("model", "reference"), MODELS)
+def test_quantiles_invert_answer_rates(model, reference):
+    share = np.array([0.05, 0.3, 0.5, 0.77, 0.99])
+    np.testing.assert_allclose(1 - model.answer_rate(model.quantile(share)), share, rtol=1e-9)
+    np.testing.assert_allclose(model.quantile(share), reference.ppf(share), rtol=1e-9)
+
+
+def test_who_tolerates_exactly_the_budget_answers():
+    model = EmpiricalPreferences([2.0, 1.0, 2.0, 3.0])
+    assert model.answer_rate([2.0, np.nextafter(2.0, 3)]).tolist() == [0.75, 0.25]
+    assert model.kinks.tolist() == [1.0, 2.0, 3.0]
+    assert model.quantile([0.25, 0.26, 0.99]).tolist() == [1.0, 2.0, 3.0]
+
+
+def test_sample_from_csv(tmp_path):
+    path = tmp_path / "pilot.csv"
+    path.write_text("person,tolerates\na,1.5\nb,0\nc,4\n")
+    assert read_preferences(path, "tolerates").sample.tolist() == [0.0, 1.5, 4.0]
+    path.write_text("tolerates\n2\n")
+    assert read_preferences(path).sample.tolist() == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no column"),
+        ("other\n1\n", "no column 'eps' \\(columns: other\\)"),
+        ("eps\n", "empty"),
+        ("eps\n1\nx\n", "line 3: 'x' is not a finite number"),
+        ("eps,b\n1,1\n,2\n", "line 3"),
+        ("eps\nnan\n", "not a finite number"),
+        ("eps\ninf\n", "not a finite number"),
+    ],
+)
+def test_bad_csv(tmp_path, text, reason):
+    path = tmp_path / "pilot.csv"
+    path.write_text(text)
+    with pytest.raises(FileError, match=reason):
+        read_preferences(path, "eps")
+
+
+def test_missing_csv(tmp_path):
+    with pytest.raises(FileError, match="No such file"):
+        read_preferences(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: NormalPreferences(np.nan, 1),
+        lambda: NormalPreferences(5, 0),
+        lambda: NormalPreferences("5", 1),
+        lambda: LognormalPreferences(0, 1),
+        lambda: LognormalPreferences(1, -1),
+        lambda: GammaPreferences(0, 1),
+        lambda: GammaPreferences(1, np.inf),
+        lambda: HistogramPreferences([0, 1], [0.5, 0.5]),
+        lambda: HistogramPreferences([0, 0, 1], [0.5, 0.5]),
+        lambda: HistogramPreferences([0, 1, 2], [1.5, -0.5]),
+        lambda: HistogramPreferences([0, 1, 2], [0.5, 0.4]),
+        lambda: HistogramPreferences([0, 1, np.nan], [0.5, 0.5]),
+        lambda: EmpiricalPreferences([]),
+        lambda: EmpiricalPreferences([1.0, np.nan]),
+        lambda: EmpiricalPreferences(["many"]),
+        lambda: EmpiricalPreferences([[1.0]]),
+    ],
+)
+def test_bad_models(build):
+    with pytest.raises(InputError, match="must be"):
+        build()
+
+
+def test_a_file_that_is_no_table(tmp_path):
+    path = tmp_path / "pilot.csv"
+    path.write_text("eps\n" + "1" * 200_000 + "\n")
+    with pytest.raises(FileError, match=r"pilot.csv: is not CSV: .* Check its quotes"):
+        read_preferences(path)
+
+
+def test_models_are_equal_by_value_and_can_be_kept_in_sets():
+    histogram, sample = HistogramPreferences([0, 1], [1.0]), EmpiricalPreferences([1, 2])
+    assert len({histogram, HistogramPreferences([0, 1], [1.0]), sample}) == 2
+    assert sample == EmpiricalPreferences([2, 1])
+    assert sample != EmpiricalPreferences([2, 1.5])
+    assert histogram != HistogramPreferences([0, 2], [1.0])
+    assert histogram != sample
+
+
+def test_shares_that_miss_one_by_rounding_are_divided():
+    shares = HistogramPreferences([0, 1, 2, 3], [1 / 3 + 1e-10, 1 / 3, 1 / 3]).shares
+    assert shares.sum() == 1.0
+    assert not shares.flags.writeable
+    assert HistogramPreferences([0, 1, 2], [0.3, 0.7]).shares.tolist() == [0.3, 0.7]
+
+
+def test_where_the_answer_rate_bends():
+    assert HistogramPreferences([0, 1, 4], [0.5, 0.5]).kinks.tolist() == [0, 1, 4]
+    assert NormalPreferences(5, 1).kinks.size == 0
