@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
-from planner.deployment.collecting.counting.cluster import dask_engine
-from planner.deployment.collecting.counting.isolated import isolated_engine
-from planner.deployment.collecting.counting.local import Engine, local_engine
 
 from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.bulk import draw_unary
 from planner.deployment.client.laws.output import UnaryLaw
+from planner.deployment.collecting.counting.cluster import dask_engine
 from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.isolated import isolated_engine
+from planner.deployment.collecting.counting.local import Engine, local_engine
 from planner.deployment.collecting.reports.parquet import ReportWriter
 from planner.deployment.parameter_file.building import parameters_from_plan
 from planner.deployment.parameter_file.parameters import Parameters

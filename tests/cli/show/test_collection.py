@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pyarrow as pa
-from planner.deployment.collecting.counting.checkpoint import CountedFile
 
 from planner.cli.show.collection import show_estimates, show_files
+from planner.deployment.collecting.counting.checkpoint import CountedFile
 from planner.deployment.collecting.counting.collector import Collection
 from tests.cli.running import printed
 

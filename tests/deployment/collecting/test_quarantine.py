@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from planner.deployment.collecting.counting.one_file import Expected, count_file
 
 from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.one_file import Expected, count_file
 from planner.deployment.collecting.reports.sealing import seal
 from tests.deployment.report_files import KEY, draw, write
 

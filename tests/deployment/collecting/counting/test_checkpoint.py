@@ -4,8 +4,8 @@ import sqlite3
 
 import numpy as np
 import pytest
-from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile
 
+from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
 

@@ -8,9 +8,9 @@ import sys
 
 import numpy as np
 import pytest
-from planner.deployment.collecting.counting.checkpoint import Checkpoint
 
 from planner.deployment import Client
+from planner.deployment.collecting.counting.checkpoint import Checkpoint
 from planner.deployment.collecting.counting.collector import collect, report_files
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.errors import FileError

@@ -8,11 +8,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from planner.deployment.collecting.counting.collector import collect, report_files
 from planner.deployment.collecting.counting.isolated import _Worker, isolated_engine
 from planner.deployment.collecting.counting.local import local_engine
 from planner.deployment.collecting.counting.one_file import Expected
-
-from planner.deployment.collecting.counting.collector import collect, report_files
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write
 

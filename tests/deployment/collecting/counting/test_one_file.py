@@ -8,9 +8,9 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from planner.deployment.collecting.counting.one_file import Expected, count_file, stamp_of
 
 from planner.deployment.collecting.counting import worker
+from planner.deployment.collecting.counting.one_file import Expected, count_file, stamp_of
 from tests.deployment.report_files import KEY, counted, draw, write
 
 

@@ -2,6 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom, norm
+
+from planner.deployment.bulk import draw_unary
+from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.counting.poisoning import (
     ALPHA,
     _weight_law,
@@ -9,10 +13,6 @@ from planner.deployment.collecting.counting.poisoning import (
     poisoning_signs,
 )
 from planner.deployment.collecting.counting.tallies import Tallier
-from scipy.stats import binom, norm
-
-from planner.deployment.bulk import draw_unary
-from planner.deployment.client.drawing.entropy import system
 
 
 def signs(law, rows, number=None):

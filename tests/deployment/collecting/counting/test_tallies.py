@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import xxhash
-from planner.deployment.collecting.counting.tallies import Tallier
 
 from planner.deployment.client.laws.output import (
     HashingLaw,
@@ -13,6 +12,7 @@ from planner.deployment.client.laws.output import (
     SubsetLaw,
     UnaryLaw,
 )
+from planner.deployment.collecting.counting.tallies import Tallier
 from planner.errors import InputError
 from tests.deployment.client.laws.oracle import D, levels
 
