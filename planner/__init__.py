@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.designs.subset_design import DesignCertificate, OutputTypes, SubsetDesign
     from planner.designs.table import Certificate, UnaryTable
     from planner.errors import (
         ConvergenceError,
@@ -72,7 +73,7 @@ if TYPE_CHECKING:
     from planner.policy.policy import PrivacyPolicy
     from planner.show.charts.chart import chart
     from planner.show.report import report_html
-    from planner.solvers import baseline, solve
+    from planner.solvers import baseline, best_design, solve
     from planner.survey import Level, Numeric, Question, Survey
     from planner.survey.file import load_survey
     from planner.survey.numeric_domain import NumericDomain
@@ -200,6 +201,7 @@ _HOMES = {
     "survey.set_model": ("AssumedSets",),
     "solvers": (
         "baseline",
+        "best_design",
         "solve",
     ),
     "survey": (
@@ -209,6 +211,11 @@ _HOMES = {
         "Survey",
     ),
     "survey.file": ("load_survey",),
+    "designs.subset_design": (
+        "DesignCertificate",
+        "OutputTypes",
+        "SubsetDesign",
+    ),
     "designs.table": (
         "Certificate",
         "UnaryTable",

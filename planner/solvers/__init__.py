@@ -1,6 +1,16 @@
-"""Solvers: from a policy to a certified :class:`~planner.designs.table.UnaryTable`."""
+"""Solvers: from a policy to certified table, or to the best of all mechanisms."""
 
+from planner.solvers.design import best_design
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.solving import BASELINES, METHODS, baseline, solve, solve_near
 
-__all__ = ["BASELINES", "METHODS", "MODELS", "baseline", "model_named", "solve", "solve_near"]
+__all__ = [
+    "BASELINES",
+    "METHODS",
+    "MODELS",
+    "baseline",
+    "best_design",
+    "model_named",
+    "solve",
+    "solve_near",
+]

@@ -1,0 +1,380 @@
+"""Subset designs: the best of all mechanisms, as passed from a solver to a mechanism.
+
+A report of a subset design has a *type* and splits the items in two: those on the high side
+and those on the low side. In a report of type ``o`` exactly ``k_i`` of the ``m_i`` items of
+level ``i`` are on the high side, and every such split is equally likely, whatever the answer,
+but for the answer's own side. With ``v(x)`` the likelihood ``high`` or ``low`` of the side on
+which item ``x`` stands,
+
+    Pr[type o, split y | answer x] = theta_o v_y(x) / (number of splits of type o)
+
+This module is the one home of the formulas that follow from it: probabilities, the unbiased
+linear estimator, and the variances. Nothing in them grows with the number of items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.frames import Framed
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["DesignCertificate", "OutputTypes", "SubsetDesign", "Variances"]
+
+Array = NDArray[np.float64]
+
+
+class Variances(NamedTuple):
+    """What one person adds to the variance of one item's estimated count.
+
+    Attributes
+    ----------
+    other:
+        Shape ``(t, t)``: a person of level ``k`` (row) to an item of level ``i`` (column)
+        that is not their answer. 0 on the diagonal of a one-item level: there is no such item.
+    own:
+        Shape ``(t,)``: a person of level ``k`` to the item that is their answer.
+    """
+
+    other: Array
+    own: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutputTypes:
+    """The types of a subset design, ``n`` of them, over ``t`` levels.
+
+    Parameters
+    ----------
+    item_counts:
+        Number of items in each level, ``m_i``, shape ``(t,)``.
+    weights:
+        ``theta_o``, above 0, shape ``(n,)``.
+    low, high:
+        Likelihoods of the two sides, ``0 <= low <= high``, shape ``(n, t)``. Only their
+        products with the weight matter; the solver scales the smallest of a type to 1.
+        Both are 0 for a level that never sends the type.
+    high_counts:
+        ``k_i``: how many of the level's items stand on the high side, ``0 <= k_i <= m_i``,
+        shape ``(n, t)``.
+
+    Raises
+    ------
+    InputError
+        The shapes do not fit, or a number is outside its range.
+
+    Examples
+    --------
+    Generalised randomised response on three items, ``e^eps = 4``: one type, one item high.
+
+    >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    >>> types.means.tolist()  # times the weight: probability 1
+    [[2.0]]
+    >>> types.probabilities.round(4).tolist()
+    [[[0.3333, 0.6667]]]
+    """
+
+    item_counts: NDArray[np.int64]
+    weights: Array
+    low: Array
+    high: Array
+    high_counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        shapes = {"item_counts": (-1,), "weights": (-1,)}
+        for name in ("item_counts", "weights", "low", "high", "high_counts"):
+            kind = np.int64 if name.endswith("counts") else np.float64
+            value = np.array(getattr(self, name), dtype=kind)
+            expected = (self.size, self.item_counts.size) if name not in shapes else (value.size,)
+            if value.shape != expected:
+                raise InputError(name, value.shape, f"of shape {expected}", "Check the types.")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        self._check("weights", self.weights, self.weights > 0, "above 0")
+        sides = (self.low >= 0) & (self.low <= self.high) & np.isfinite(self.high)
+        self._check("low", self.low, sides, "at least 0 and at most the type's high")
+        counts = (self.high_counts >= 0) & (self.high_counts <= self.item_counts)
+        self._check("high_counts", self.high_counts, counts, "from 0 to the level's items")
+
+    @staticmethod
+    def _check(name: str, value: NDArray[np.generic], good: NDArray[np.bool_], range_: str) -> None:
+        for place in np.argwhere(~good)[:1]:
+            where = "".join(f"[{index}]" for index in place)
+            raise InputError(f"{name}{where}", value[tuple(place)].item(), range_, "Correct it.")
+
+    @property
+    def size(self) -> int:
+        """Number of types, ``n``."""
+        return self.weights.size
+
+    @property
+    def low_counts(self) -> NDArray[np.int64]:
+        """Items on the low side, ``m_i - k_i``, shape ``(n, t)``."""
+        return self.item_counts - self.high_counts
+
+    @property
+    def means(self) -> Array:
+        """Mean likelihood of a level's items, shape ``(n, t)``.
+
+        ``weights @ means`` is 1 for every level: it is the total probability.
+        """
+        return self.low + (self.high - self.low) * (self.high_counts / self.item_counts)
+
+    @property
+    def probabilities(self) -> Array:
+        """``Pr[type, own side | level]``, shape ``(t, n, 2)``; side 0 is low, 1 is high."""
+        high = self.weights[:, None] * self.high * (self.high_counts / self.item_counts)
+        low = self.weights[:, None] * self.low * (self.low_counts / self.item_counts)
+        return np.stack([low.T, high.T], axis=2)
+
+    def estimator(self, prior: ArrayLike) -> Array:
+        """The unbiased linear estimator with the smallest total error if answers follow ``prior``.
+
+        The estimated count of item ``x`` of level ``i`` is the sum over all reports of
+        ``g[o, i, side]``, with ``o`` the report's type and ``side`` that of ``x`` in it
+        (0 low, 1 high). It is unbiased for **all** populations, exactly, whatever ``prior``.
+
+        With ``w_o = sum_i prior_i mean_oi``, ``ev_i`` the information on differences within
+        level ``i`` and ``B`` that on the levels' totals (docs/theory/designs.md, block form),
+
+            g[o, i, side] = [(v_side - mean_oi) / ev_i + (B^-1 mean_o)_i / m_i] / w_o
+
+        Parameters
+        ----------
+        prior:
+            Share of people in each level, shape ``(t,)``, not negative. Between levels without
+            a common type (components of the policy) only the shares within one matter.
+
+        Returns
+        -------
+        g:
+            Shape ``(n, t, 2)``; 0 for a side without items and a level without the type.
+
+        Raises
+        ------
+        InputError
+            Some item cannot be estimated from these types, or no one may be where a type is sent.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> types.estimator([1.0]).round(4).tolist()  # the counts sum to the people
+        [[[-0.3333, 1.6667]]]
+        """
+        m = self.item_counts.astype(np.float64)
+        means = self.means
+        expected = means @ np.asarray(prior, dtype=np.float64)
+        if not (expected > 0).all():
+            raise InputError("prior", prior, "above 0 in a level of every type", "Spread it.")
+        share = self.weights / expected
+        within = share @ self._spread()
+        between = (means * share[:, None]).T @ means
+        totals = np.linalg.lstsq(between, means.T, rcond=1e-15)[0].T / m
+        several = self.item_counts > 1
+        if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
+            raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
+        slope = np.divide(1.0, within, out=np.zeros_like(within), where=several)
+        x = self.high_counts / self.item_counts
+        gap = self.high - self.low
+        low = (totals - gap * x * slope) / expected[:, None]
+        high = (totals + gap * (1 - x) * slope) / expected[:, None]
+        present = self.high > 0
+        low = np.where((self.low_counts > 0) & present, low, 0.0)
+        high = np.where((self.high_counts > 0) & present, high, 0.0)
+        return np.stack([low, high], axis=2)
+
+    def _spread(self) -> Array:
+        """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
+        m = self.item_counts
+        x = self.high_counts / m
+        others = np.maximum(m - 1, 1)
+        return np.square(self.high - self.low) * x * self.low_counts / others
+
+    def variances(self, estimator: Array) -> Variances:
+        """What one person adds to the variance of one item's estimated count, exactly.
+
+        Sums of terms that are never negative: no digits cancel, for any number of items.
+
+        Parameters
+        ----------
+        estimator:
+            From :meth:`estimator`, shape ``(n, t, 2)``.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> other, own = types.variances(types.estimator([1.0]))
+        >>> other.round(4).tolist(), own.round(4).tolist()
+        ([[0.5556]], [0.8889])
+        """
+        m = self.item_counts.astype(np.float64)
+        counts = np.stack([self.low_counts, self.high_counts], axis=2).astype(np.float64)
+        values = np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
+        shares = counts / m[:, None]
+        squares = np.square(estimator)
+        other = (values * shares).sum(axis=2).T @ (squares * shares).sum(axis=2)
+        # Two different items of one level: the second side has one item less to offer.
+        rest = (counts[:, :, None, :] - np.eye(2)) / np.maximum(m - 1, 1)[:, None, None]
+        within = np.einsum("ois,oisr,oir->i", values * shares, np.maximum(rest, 0), squares)
+        np.fill_diagonal(other, np.where(m > 1, within, 0.0))
+        own = np.einsum("ois,ois->i", values * shares, squares) - 1
+        return Variances(other, np.maximum(own, 0.0))
+
+    def level_errors(self, prior: ArrayLike, weights: ArrayLike = 1.0) -> Array:
+        """Squared error that a person of each level adds, summed over all items, shape ``(t,)``.
+
+        Parameters
+        ----------
+        prior:
+            The estimator's, see :meth:`estimator`.
+        weights:
+            Importance of an item's error, by level; 1 when omitted.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> types.level_errors([1.0]).round(4).tolist()
+        [2.0]
+        """
+        other, own = self.variances(self.estimator(prior))
+        weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), own.shape)
+        return (other * (self.item_counts - np.eye(own.size))) @ weight + own * weight
+
+
+@dataclass(frozen=True, slots=True)
+class DesignCertificate:
+    """A proof of how good a design is among **all** mechanisms, whatever solver found it.
+
+    Attributes
+    ----------
+    lower_bound:
+        No non-interactive mechanism that keeps the pair budgets, with any unbiased estimator
+        of the counts, linear or not, has a smaller objective per user.
+    relative_gap:
+        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance.
+    """
+
+    lower_bound: float
+    relative_gap: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubsetDesign(Framed):
+    """The best of all mechanisms for a policy: types of reports, their error, and the proof.
+
+    Attributes
+    ----------
+    policy:
+        The levels, their budgets and the pair rule that the design keeps.
+    types:
+        The types of reports (:class:`OutputTypes`).
+    prior:
+        Shares of people in the levels for which the estimator is best, shape ``(t,)``: the
+        least favourable ones, unless the objective assumes others.
+    objective:
+        What was minimised.
+    certificate:
+        Proof of how far from the best of all mechanisms the design is at most.
+
+    Examples
+    --------
+    >>> from planner import best_design
+    >>> design = best_design(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> round(design.worst_case_mse, 4), design.certificate.relative_gap < 1e-6
+    (175.8053, True)
+    """
+
+    policy: PrivacyPolicy
+    types: OutputTypes
+    prior: Array
+    objective: Objective = field(default_factory=Objective)
+    certificate: DesignCertificate | None = None
+
+    def __post_init__(self) -> None:
+        prior = np.array(self.prior, dtype=np.float64)
+        if prior.shape != (self.policy.size,):
+            allowed = f"one share per level, shape ({self.policy.size},)"
+            raise InputError("prior", prior.shape, allowed, "Give every level its share.")
+        prior.setflags(write=False)
+        object.__setattr__(self, "prior", prior)
+
+    @property
+    def estimator(self) -> Array:
+        """What a report adds to an item's estimated count, by type, level and side of the item.
+
+        Shape ``(n, t, 2)``; see :meth:`OutputTypes.estimator`.
+        """
+        return self.types.estimator(self.prior)
+
+    @property
+    def variances(self) -> Variances:
+        """What one person adds to the variance of one item's estimated count."""
+        return self.types.variances(self.estimator)
+
+    @property
+    def level_errors(self) -> Array:
+        """Total squared error that a person of each level adds, all items, shape ``(t,)``."""
+        return self.types.level_errors(self.prior)
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable counts."""
+        return float(self.level_errors.max())
+
+    @property
+    def objective_value(self) -> float:
+        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
+        weights = self.objective.coefficients(self.policy).noise_sum / self.policy.item_counts
+        errors = self.types.level_errors(self.prior, weights)
+        if self.objective.kind == "expected":
+            return float(np.asarray(self.objective.prior) @ errors)
+        return float(errors.max())
+
+    @property
+    def summary(self) -> str:
+        """The design, its error per user, and what is proven about it."""
+        words = (
+            f"subset design, {self.types.size} types of reports: "
+            f"worst-case error {self.worst_case_mse:.6g} per user"
+        )
+        if self.certificate is None:
+            return f"{words}."
+        gap = self.certificate.relative_gap
+        return f"{words}; proven within {gap:.1g} of the best of all mechanisms."
+
+    def to_frame(self) -> DataFrame:
+        """One row a type and level.
+
+        Columns: ``type`` (from 1), ``level``, ``items``, ``weight`` (of the type), ``low`` and
+        ``high`` (likelihoods), ``high_items`` (on the high side), ``probability`` (of the type
+        for a person of the level), ``high_share`` (probability that their own item is then on
+        the high side; ``nan`` where the type is never sent).
+        """
+        from pandas import DataFrame
+
+        n, t = self.types.size, self.policy.size
+        chance = self.types.probabilities.transpose(1, 0, 2)
+        total = chance.sum(axis=2)
+        share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
+        return DataFrame(
+            {
+                "type": np.repeat(np.arange(1, n + 1), t),
+                "level": np.tile(np.array(self.policy.names, dtype=object), n),
+                "items": np.tile(self.policy.item_counts, n),
+                "weight": np.repeat(self.types.weights, t),
+                "low": self.types.low.ravel(),
+                "high": self.types.high.ravel(),
+                "high_items": self.types.high_counts.ravel(),
+                "probability": total.ravel(),
+                "high_share": share.ravel(),
+            }
+        )

@@ -1,0 +1,120 @@
+"""Column generation: the dual over few types, pricing of all others, and the bound that holds."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.solvers.design.cone import solve_restricted
+from planner.solvers.design.pricing import Pricer
+from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
+
+__all__ = ["Generated", "generate"]
+
+Array = NDArray[np.float64]
+
+_ROUNDS = 200
+_MOST_NEW = 10  # types a round: more slow the cone solver more than they help
+_MOST_STARTS = 300
+_CLIMBERS = 10
+_NODES = 200_000
+_PATIENCE = 15  # rounds without a better bound: the cone solver's digits are used up
+
+
+class Generated(NamedTuple):
+    """Types and weights of a nearly best design, its prior, and the bound on all mechanisms."""
+
+    columns: Columns
+    weights: Array
+    prior: Array
+    lower_bound: float  # of the objective per user
+
+
+def generate(problem: DesignProblem, tolerance: float) -> Generated:
+    """Solve one component until no type's ratio exceeds 1 by more than about ``tolerance``.
+
+    Raises
+    ------
+    ConvergenceError
+        The cone solver failed.
+    """
+    rng = np.random.default_rng(0)  # starts of a search; what it finds is proven apart
+    columns = _first_columns(problem, rng)
+    fine = max(tolerance / 4, 1e-12)
+    best: Generated | None = None
+    promising, hoped, stuck = None, -np.inf, 0
+    for last in reversed(range(_ROUNDS)):
+        multipliers, weights = solve_restricted(problem, columns)
+        pricer = Pricer(problem, multipliers)
+        active = columns.chosen(weights > 1e-9 * weights.max())
+        found = pricer.improve(pricer.starts(rng, _CLIMBERS).joined(active), 1.0)
+        new, excess = _worst(pricer, found, fine)
+        likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
+        stuck = 0 if likely > hoped + fine * abs(hoped) else stuck + 1
+        if promising is None or likely > hoped:
+            hoped, promising = likely, (columns, weights, multipliers)
+        if excess <= fine or stuck >= _PATIENCE or last == 0:
+            columns, weights, multipliers = promising
+            pricer = Pricer(problem, multipliers)
+            proof = pricer.largest_ratio(1.0, fine / 100, _NODES)
+            bound = _bound(problem, multipliers, proof.ratio)
+            if best is None or bound > best.lower_bound:
+                best = Generated(columns, weights, multipliers.prior, bound)
+            if proof.seen <= 1 + fine or stuck >= _PATIENCE:
+                break
+            hoped, promising = bound, None  # the search had missed a type
+            new, excess = _worst(pricer, pricer.improve(proof.types, 1.0), fine)
+        keep = (weights > 1e-8 * weights.max()) | (pricer.ratios(columns) > 1 - excess)
+        columns = columns.chosen(keep).joined(new)
+    if best is None:  # the last round always proves something
+        raise AssertionError("no bound")
+    return best
+
+
+def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> float:
+    """What the multipliers prove if no type's ratio exceeds ``ratio``: least objective per user.
+
+    ``(tr Omega^(1/2) A)^2 / (ratio sum lam) - pi . omega``, rounded down.
+    """
+    M, f, omega = problem.items, problem.shares, problem.weights
+    trace = omega @ ((f - 1 / M) * multipliers.contrasts) + omega @ np.diag(multipliers.means) / M
+    least = float(multipliers.prior @ omega)
+    return float(M * np.square(trace) / (ratio * multipliers.slack.sum()) * (1 - 2.0**-44) - least)
+
+
+def _first_columns(problem: DesignProblem, rng: np.random.Generator) -> Columns:
+    """Every window with no, some or all items of a level high; "some" as with one level alone."""
+    low, high = problem.windows
+    some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
+    rows = []
+    for window, middle in enumerate(some):
+        choices = [
+            sorted({0, max(1, int(k)), int(m)})
+            for k, m in zip(middle, problem.item_counts, strict=True)
+        ]
+        if problem.size <= 5:
+            rows += [(window, *k) for k in product(*choices)]
+        else:
+            picks = rng.integers(
+                3, size=(_MOST_STARTS // len(some) + 4 * problem.size, problem.size)
+            )
+            rows += [
+                (window, *(c[p % len(c)] for c, p in zip(choices, row, strict=True)))
+                for row in picks
+            ]
+    table = np.unique(np.array(rows, dtype=np.int64), axis=0)
+    return Columns(table[:, 0], table[:, 1:])
+
+
+def _worst(pricer: Pricer, found: Columns, fine: float) -> tuple[Columns, float]:
+    """The types whose ratio exceeds 1 most, and by how much."""
+    if found.window.size == 0:
+        return found, 0.0
+    found = found.joined(found)
+    excess = pricer.ratios(found) - 1
+    order = np.argsort(-excess)[:_MOST_NEW]
+    worst = float(excess[order[0]])
+    return found.chosen(order[excess[order] > max(fine / 10, 0.02 * worst)]), worst

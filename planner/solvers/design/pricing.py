@@ -1,0 +1,293 @@
+"""Pricing: the types that the multipliers do not yet cover, and a proof that there are no others.
+
+For one window ``mean = low + gap x`` is affine in the shares ``x_i = k_i / m_i`` of high
+items, so that, with ``num`` the left and ``den`` the right side of a type's cone,
+
+    f_rho(x) = num(x) - rho den(x)
+
+is a quadratic over a box, whose Hessian does not depend on ``x``. ``num / den <= rho`` for
+every type exactly when ``f_rho <= 0`` for all whole ``k``. :func:`improve` climbs to types
+with a large ratio; :func:`largest_ratio` bounds the ratio by branch and bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
+
+__all__ = ["Pricer", "RatioBound"]
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+_ROUNDING = 2.0**-44  # of the sum of all terms' sizes: a thousand roundings
+_FEW = 512  # splits that are tried one by one rather than divided further
+_SWEEPS = 12
+_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class RatioBound:
+    """``ratio``: no type's ratio is larger. ``seen``: the largest found. ``types``: where."""
+
+    ratio: float
+    seen: float
+    types: Columns
+
+
+class Pricer:
+    """The ratio ``num / den`` of all types of a problem, for given multipliers."""
+
+    def __init__(self, problem: DesignProblem, multipliers: Multipliers) -> None:
+        self.problem = problem
+        low, high = problem.windows
+        # Each window at its own scale, rounded outwards: a larger box proves no more than is true.
+        middle = high.max(axis=1, keepdims=True)
+        self.low = np.exp(low - middle) * (1 - 2.0**-44)
+        self.high = np.where(high > low, np.exp(high - middle) * (1 + 2.0**-44), self.low)
+        self.gap = self.high - self.low
+        omega, f = problem.weights, problem.shares
+        half = np.sqrt(omega)[:, None] * multipliers.means * np.sqrt(f)
+        self.square = half.T @ half  # P: num's part in the means
+        self.slack, self.prior = multipliers.slack, multipliers.prior
+        self.curve = omega * np.square(multipliers.contrasts) * f * np.square(self.gap)
+        self.m = problem.item_counts
+
+    # -- exact values --------------------------------------------------------
+
+    def parts(self, types: Columns) -> tuple[Array, Array]:
+        """``num`` and ``den`` of types, rounded against the claim: never too small, too large."""
+        w, k = types.window, types.high_counts
+        x = k / self.m
+        mean = self.low[w] + self.gap[w] * x
+        spread = self.curve[w] * x * ((self.m - k) / self.m)
+        size = np.einsum("ni,ij,nj->n", mean, np.abs(self.square), mean)
+        num = spread.sum(axis=1) + np.einsum("ni,ij,nj->n", mean, self.square, mean)
+        num += _ROUNDING * (spread.sum(axis=1) + size)
+        slack = mean @ self.slack - _ROUNDING * (mean @ np.abs(self.slack))
+        return num, slack * (mean @ self.prior) * (1 - _ROUNDING)
+
+    def ratios(self, types: Columns) -> Array:
+        """``num / den``; infinite where ``den`` is not above 0."""
+        num, den = self.parts(types)
+        return np.divide(num, den, out=np.full(num.shape, np.inf), where=den > 0)
+
+    # -- the quadratic --------------------------------------------------------
+
+    def hessian(self, window: NDArray[np.int64], rho: float) -> Array:
+        """Second derivatives of ``f_rho`` in ``x``, shape ``(n, t, t)``."""
+        both = np.outer(self.slack, self.prior)
+        core = 2 * self.square - rho * (both + both.T)
+        gap = self.gap[window]
+        hessian = gap[:, :, None] * core * gap[:, None, :]
+        place = np.arange(self.m.size)
+        hessian[:, place, place] -= 2 * self.curve[window]
+        return hessian
+
+    def value_and_slope(
+        self, window: NDArray[np.int64], x: Array, rho: float
+    ) -> tuple[Array, Array]:
+        """``f_rho`` and its gradient in ``x``, shapes ``(n,)`` and ``(n, t)``."""
+        mean = self.low[window] + self.gap[window] * x
+        curve = self.curve[window]
+        half = mean @ self.square
+        slack, prior = mean @ self.slack, mean @ self.prior
+        value = (curve * x * (1 - x)).sum(axis=1) + (half * mean).sum(axis=1) - rho * slack * prior
+        pull = 2 * half - rho * (slack[:, None] * self.prior + prior[:, None] * self.slack)
+        return value, curve * (1 - 2 * x) + self.gap[window] * pull
+
+    # -- climbing -------------------------------------------------------------
+
+    def improve(self, types: Columns, rho: float) -> Columns:
+        """Climb from types to larger ``f_rho``, one level's count at a time, to whole counts."""
+        w, k = types.window, types.high_counts.copy()
+        hessian = self.hessian(w, rho)
+        for _ in range(_SWEEPS):
+            before = k.copy()
+            for i in range(self.m.size):
+                k[:, i] = self._best_count(i, w, k, hessian[:, i, i], rho)
+            if np.array_equal(before, k):
+                break
+        return Columns(w, k)
+
+    def _best_count(
+        self, i: int, window: NDArray[np.int64], k: Counts, bend: Array, rho: float
+    ) -> Counts:
+        _, slope = self.value_and_slope(window, k / self.m, rho)
+        m = self.m[i]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            top = np.where(bend < 0, -slope[:, i] / bend, 0.0) * m + k[:, i]
+        near = np.clip(np.floor(np.nan_to_num(top)), 0, m).astype(np.int64)
+        tries = np.stack([k[:, i], 0 * near, near, np.minimum(near + 1, m), 0 * near + m], axis=1)
+        step = (tries - k[:, i : i + 1]) / m
+        gain = step * (slope[:, i : i + 1] + 0.5 * bend[:, None] * step)
+        return tries[np.arange(len(k)), gain.argmax(axis=1)]
+
+    def starts(self, rng: np.random.Generator, each: int) -> Columns:
+        """Corners and random splits of every window, to climb from."""
+        windows, t = self.low.shape
+        corners = np.vstack([np.zeros(t), np.eye(t), 1 - np.eye(t), rng.random((each, t)) ** 2])
+        k = np.rint(corners * self.m).astype(np.int64)
+        return Columns(
+            np.repeat(np.arange(windows), len(k)), np.tile(k, (windows, 1)).astype(np.int64)
+        )
+
+    # -- proof ----------------------------------------------------------------
+
+    def largest_ratio(self, seen: float, slack: float, most_nodes: int) -> RatioBound:
+        """Bound ``num / den`` over all types by branch and bound.
+
+        Boxes of counts are divided until each is known to hold no ratio above
+        ``(1 + slack)`` times the largest seen, or ``most_nodes`` were looked at; the open
+        boxes are then charged to the bound, which is true in any case.
+        """
+        windows = np.arange(self.low.shape[0])
+        free = self.gap > 0
+        low = np.zeros((windows.size, self.m.size), dtype=np.int64)
+        high = np.where(free, self.m, 0)
+        window, looked, ceiling = windows, 0, 0.0
+        best: list[Columns] = []
+        while window.size:
+            seen, found = self._try_few(window, low, high, seen)
+            if found is not None:
+                best.append(found)
+            few = _points(low, high) <= _FEW
+            window, low, high = window[~few], low[~few], high[~few]
+            if window.size == 0:
+                break
+            rho = seen * (1 + slack)
+            rest, done = [], looked > most_nodes
+            for part in np.array_split(np.arange(window.size), -(-window.size // _CHUNK)):
+                open_, top, y, side = self._bound(window[part], low[part], high[part], rho)
+                here = Columns(
+                    window[part], low[part] + np.rint(y * (high - low)[part]).astype(np.int64)
+                )
+                if open_.any():
+                    new = self.ratios(here.chosen(open_))
+                    if new.max() > seen:
+                        seen = float(new.max())
+                        best.append(here.chosen(open_).chosen(np.array([int(new.argmax())])))
+                if done:
+                    ceiling = max(ceiling, float(top[open_].max(initial=0.0)))
+                    continue
+                rest.append(
+                    _split(
+                        window[part][open_],
+                        low[part][open_],
+                        high[part][open_],
+                        y[open_],
+                        side[open_],
+                    )
+                )
+            looked += window.size
+            if done or not rest:
+                break
+            window, low, high = (np.concatenate(column) for column in zip(*rest, strict=True))
+        types = (
+            best[0]
+            if best
+            else Columns(np.zeros(0, np.int64), np.zeros((0, self.m.size), np.int64))
+        )
+        for more in best[1:]:
+            types = types.joined(more)
+        return RatioBound(max(ceiling, seen * (1 + slack)), seen, types)
+
+    def _bound(
+        self, window: NDArray[np.int64], low: Counts, high: Counts, rho: float
+    ) -> tuple[NDArray[np.bool_], Array, Array, NDArray[np.int64]]:
+        """Which boxes may exceed ``rho``; their ratios' bounds; a point and a side to divide at.
+
+        Adding ``nu y (1 - y)`` with ``2 nu`` the largest curvature makes ``f_rho`` concave over
+        the box and never smaller; a tangent plane of that bounds it at the box's corners.
+        """
+        start, width = low / self.m, (high - low) / self.m
+        wide = high > low
+        hessian = self.hessian(window, rho) * width[:, :, None] * width[:, None, :]
+        bends, axes = np.linalg.eigh(hessian)
+        size = np.abs(hessian).sum(axis=(1, 2))
+        nu = np.maximum(bends[:, -1], 0) / 2 + _ROUNDING * size
+        place = np.arange(self.m.size)
+        bent = hessian.copy()
+        bent[:, place, place] -= 2 * nu[:, None]
+        y = np.full(low.shape, 0.5)
+        y[~wide] = 0.0
+        value, slope = self.value_and_slope(window, start + width * y, rho)
+        slope = slope * width + nu[:, None] * (1 - 2 * y) * wide
+        value = value + (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
+        for _ in range(_SWEEPS):
+            for i in range(self.m.size):
+                curve = bent[:, i, i]
+                step = np.where(curve < 0, -slope[:, i] / np.minimum(curve, -1e-300), 0.0)
+                step = np.clip(y[:, i] + step, 0, 1) - y[:, i]
+                step[~wide[:, i]] = 0.0
+                y[:, i] += step
+                value = value + step * (slope[:, i] + 0.5 * curve * step)
+                slope = slope + bent[:, :, i] * step[:, None]
+        value, slope = self.value_and_slope(window, start + width * y, rho)
+        lift = (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
+        slope = slope * width + nu[:, None] * (1 - 2 * y) * wide
+        reach = np.where(slope > 0, slope * (1 - y), -slope * y)
+        top_mean = self.low[window] + self.gap[window] * (start + width)
+        terms = self.curve[window].sum(axis=1) + np.einsum(
+            "ni,ij,nj->n", top_mean, np.abs(self.square), top_mean
+        )
+        terms += rho * (top_mean @ np.abs(self.slack)) * (top_mean @ self.prior)
+        top = value + lift + reach.sum(axis=1) + _ROUNDING * terms
+        base = self.low[window] + self.gap[window] * start
+        gains = np.where(self.slack > 0, base, top_mean)
+        least = np.maximum(gains @ self.slack, 0) * (base @ self.prior)
+        with np.errstate(divide="ignore"):
+            ceiling = np.where(top > 0, rho + top / least, rho)
+        weight = np.square(axes[:, :, -1]) * (y * (1 - y) + 0.05) * wide
+        weight += 1e-3 * wide * width
+        return top > 0, ceiling, y, weight.argmax(axis=1)
+
+    def _try_few(
+        self, window: NDArray[np.int64], low: Counts, high: Counts, seen: float
+    ) -> tuple[float, Columns | None]:
+        """The largest ratio in the boxes of few splits, each tried."""
+        sizes = _points(low, high)
+        few = np.flatnonzero(sizes <= _FEW)
+        found = None
+        for part in np.array_split(few, max(1, few.size * _FEW // 200_000)):
+            if part.size == 0:
+                continue
+            count = sizes[part].astype(np.int64)
+            owner = np.repeat(part, count)
+            rest = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+            k = np.empty((owner.size, self.m.size), dtype=np.int64)
+            for i in range(self.m.size):
+                rest, digit = np.divmod(rest, (high - low)[owner, i] + 1)
+                k[:, i] = low[owner, i] + digit
+            types = Columns(window[owner], k)
+            ratios = self.ratios(types)
+            if ratios.max() > seen:
+                seen, found = float(ratios.max()), types.chosen(np.array([int(ratios.argmax())]))
+        return seen, found
+
+
+def _points(low: Counts, high: Counts) -> Array:
+    return np.prod((high - low + 1).astype(np.float64), axis=1)
+
+
+def _split(
+    window: NDArray[np.int64], low: Counts, high: Counts, y: Array, side: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Counts, Counts]:
+    """Every box in two, divided at the point on the given side."""
+    rows = np.arange(window.size)
+    left, right = low[rows, side], high[rows, side]
+    share = y[rows, side]
+    share = np.where((share < 0.1) | (share > 0.9), 0.5, share)
+    cut = np.clip(np.floor(left + share * (right - left)).astype(np.int64), left, right - 1)
+    first_high, second_low = high.copy(), low.copy()
+    first_high[rows, side] = cut
+    second_low[rows, side] = cut + 1
+    return (
+        np.concatenate([window, window]),
+        np.vstack([low, second_low]),
+        np.vstack([first_high, high]),
+    )
