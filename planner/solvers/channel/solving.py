@@ -1,0 +1,160 @@
+"""From a linear question to its best channel, certified over all mechanisms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.designs.channel import Channel, Scenario
+from planner.designs.table import Certificate
+from planner.errors import ConvergenceError, InfeasibleError, InputError
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.channel.cone import ConeAnswer, solve_cones
+from planner.solvers.channel.pricing import (
+    MOST_ENUMERATED,
+    Enumeration,
+    Pricing,
+    RayList,
+    lower_bound,
+    ratios,
+)
+from planner.solvers.channel.program import Program, program_of
+from planner.solvers.channel.rays import matrix_rays, windows
+from planner.solvers.channel.repair import best_estimator, few_outputs, whole_columns
+
+__all__ = ["solve_channel"]
+
+Array = NDArray[np.float64]
+_ROUNDS = 60
+_COLUMNS_A_ROUND = 40
+_NEAR = 0.8  # columns below this ratio are left out of the next round
+
+
+def solve_channel(
+    policy: PrivacyPolicy,
+    wanted: ArrayLike,
+    scenarios: Sequence[Scenario],
+    wanted_names: Sequence[str] | None = None,
+    *,
+    tolerance: float = 1e-6,
+    start: Channel | None = None,
+) -> Channel:
+    """The channel of least largest error for numbers that are linear in the answers.
+
+    Minimises the largest error of the scenarios without a cap, over all mechanisms that
+    keep the pair budgets and all unbiased linear estimators, with the others' errors under
+    their caps. Columns are added until the bound over all of them is within ``tolerance``.
+
+    Parameters
+    ----------
+    policy:
+        One level of one item per symbol.
+    wanted:
+        What each symbol adds to each wanted number, shape ``(p, symbols)``.
+    scenarios:
+        The assumed populations and what counts as error in each.
+    wanted_names:
+        ``p`` names; ``"number 1"``, ... when omitted.
+    tolerance:
+        Stop when the proven relative gap is this small.
+    start:
+        A channel for a similar question: its columns are tried first.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, or more symbols than can be searched with proof.
+    InfeasibleError, ConvergenceError
+        The caps cannot be kept, or the solver stopped early.
+
+    Examples
+    --------
+    Randomised response is the best channel for one share.
+
+    >>> policy = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
+    >>> worst = [Scenario(name, one, np.eye(1)) for name, one in zip(policy.names, np.eye(2))]
+    >>> channel = solve_channel(policy, [[0, 1]], worst, ["share of yes"])
+    >>> round(channel.worst_error, 6), np.sort(channel.matrix).round(6).tolist()
+    (0.75, [[0.25, 0.75], [0.25, 0.75]])
+    """
+    table = np.atleast_2d(np.array(wanted, dtype=np.float64))
+    _check(policy, table)
+    hardness = 1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2
+    program = program_of(table, scenarios, hardness)
+    pricing = _pricing(policy)
+    columns = pricing.start(None if start is None else _highs(start, policy.size))
+    best = _generate(program, pricing, columns, tolerance)
+    names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
+    multipliers, weights = best.answer
+    few = few_outputs(program, multipliers, best.columns, weights)
+    made = []
+    for chosen in (few, weights):  # fewer reports, unless rounding then costs too much
+        matrix = whole_columns(best.columns, chosen, float(policy.bounds().min()))
+        estimator = best_estimator(table, scenarios, multipliers.scenarios, matrix)
+        channel = Channel(policy, table, names, matrix, estimator, tuple(scenarios))
+        _keeps_caps(channel, tolerance)
+        gap = max(0.0, channel.worst_error / best.bound - 1) if best.bound > 0 else np.inf
+        certificate = Certificate(best.bound, gap, channel.max_violation)
+        made.append(replace(channel, certificate=certificate))
+        if gap <= 2 * tolerance:
+            break
+    return min(made, key=lambda channel: channel.worst_error)
+
+
+def _keeps_caps(channel: Channel, tolerance: float) -> None:
+    for scenario, error in zip(channel.scenarios, channel.errors, strict=True):
+        if scenario.cap is not None and error > scenario.cap * (1 + 10 * tolerance):
+            reason = f"The caps cannot be kept: scenario {scenario.name!r} has {error:.6g}"
+            raise InfeasibleError(reason, f"Raise its cap of {scenario.cap:.6g}, or the budgets.")
+
+
+class _Best(NamedTuple):
+    answer: ConeAnswer
+    columns: Array
+    bound: float
+
+
+def _generate(program: Program, pricing: Pricing, columns: Array, tolerance: float) -> _Best:
+    bound = -np.inf
+    for _ in range(_ROUNDS):
+        answer = solve_cones(program, columns)
+        priced = pricing.price(program, answer.multipliers, _COLUMNS_A_ROUND)
+        bound = max(bound, lower_bound(program, answer.multipliers, priced.largest))
+        # What the columns at hand reach: the dual's own value, as if they were all rays.
+        reached = lower_bound(program, answer.multipliers, 1.0)
+        if bound > -np.inf and reached - bound <= tolerance * abs(bound):
+            return _Best(answer, columns, bound)
+        near = ratios(program, answer.multipliers, columns) > _NEAR
+        columns = np.vstack([columns[near], priced.columns])
+    reason = f"The bound is still {reached / bound - 1:.1e} away after {_ROUNDS} rounds"
+    raise ConvergenceError(reason, "Ask for a larger tolerance.")
+
+
+def _pricing(policy: PrivacyPolicy) -> Pricing:
+    if policy.rule_name == "matrix":
+        return RayList(matrix_rays(policy.bounds()))
+    if policy.size > MOST_ENUMERATED:
+        raise InputError("symbols", policy.size, f"at most {MOST_ENUMERATED}")
+    return Enumeration(windows(policy))
+
+
+def _highs(channel: Channel, symbols: int) -> NDArray[np.bool_]:
+    if channel.policy.size != symbols:
+        raise InputError("start", channel.policy.size, f"a channel with {symbols} symbols")
+    logs = np.log(channel.matrix.T)
+    return np.asarray(logs > (logs.max(axis=1) + logs.min(axis=1))[:, None] / 2)
+
+
+def _check(policy: PrivacyPolicy, wanted: Array) -> None:
+    if (policy.item_counts != 1).any():
+        remedy = "Give each symbol a level of its own; levels may share a budget."
+        raise InputError("item_counts", policy.item_counts.tolist(), "1 for every level", remedy)
+    if policy.size < 2:
+        raise InputError("symbols", policy.size, "at least 2")
+    if wanted.ndim != 2 or wanted.shape[1] != policy.size or not np.isfinite(wanted).all():
+        allowed = f"finite numbers, {policy.size} columns"
+        raise InputError("wanted", wanted.shape, allowed, "Give a column a symbol.")

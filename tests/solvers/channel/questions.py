@@ -1,0 +1,30 @@
+"""Questions that several tests solve."""
+
+import numpy as np
+
+from planner.designs.channel import Scenario
+from planner.policy.policy import PrivacyPolicy
+
+
+def plain(epsilon, m):
+    return PrivacyPolicy([epsilon] * m, [1] * m)
+
+
+def worst_case(wanted):
+    """Any one person's error, all numbers counting alike."""
+    p, m = np.shape(wanted)
+    return [Scenario(f"all x{i}", person, np.eye(p)) for i, person in enumerate(np.eye(m))]
+
+
+def cumulative(d):
+    return np.tril(np.ones((d, d)))[:-1]
+
+
+def random_question(rng, m=4, p=2, k=3):
+    """Random wanted numbers, populations and directions."""
+    wanted = rng.normal(size=(p, m))
+    scenarios = [
+        Scenario(f"s{i}", rng.dirichlet(np.ones(m)), rng.normal(size=(2, p)), drawn=bool(i % 2))
+        for i in range(k)
+    ]
+    return wanted, scenarios

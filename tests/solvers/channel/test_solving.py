@@ -1,0 +1,160 @@
+"""The best channel: known optima, an independent program, and what nothing may beat."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from planner.designs.channel import Channel, Scenario
+from planner.errors import InfeasibleError, InputError
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.channel.rays import matrix_rays
+from planner.solvers.channel.repair import best_estimator
+from planner.solvers.channel.solving import solve_channel
+from tests.solvers.channel.questions import cumulative, plain, random_question, worst_case
+
+
+def dense(policy, wanted, scenarios):
+    """The primal over all rays, in cvxpy: rows sum to 1, unbiased, quadratic over linear."""
+    bounds = policy.bounds().copy()
+    rays = matrix_rays(bounds)
+    rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
+    p, n = len(wanted), len(rays)
+    theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
+    worst = cp.Variable()
+    rows = [rays.T @ theta == 1, z @ rays == wanted]
+    for scenario in scenarios:
+        moved, shares = scenario.directions @ z, rays @ scenario.population
+        terms = [shares[o] * cp.quad_over_lin(moved[:, o], theta[o]) for o in range(n)]
+        error = cp.sum(cp.hstack(terms)) - scenario.known(wanted)
+        rows.append(error <= (worst if scenario.cap is None else scenario.cap))
+    problem = cp.Problem(cp.Minimize(worst), rows)
+    problem.solve(solver=cp.CLARABEL)
+    return float(problem.value)
+
+
+# -- known optima -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 8.0])
+def test_two_symbols_are_randomised_response(epsilon):
+    channel = solve_channel(plain(epsilon, 2), [[0, 1]], worst_case([[0, 1]]))
+    closed = np.exp(epsilon) / np.expm1(epsilon) ** 2
+    assert channel.worst_error == pytest.approx(closed, rel=1e-6)
+    keep = np.exp(epsilon) / (1 + np.exp(epsilon))
+    assert np.sort(channel.matrix) == pytest.approx(np.array([[1 - keep, keep]] * 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("m", [3, 5])
+def test_counts_with_one_budget_are_subset_selection(epsilon, m):
+    """Total error of the best size k (Ye and Barg 2018), from its columns' moments."""
+    best = np.inf
+    for k in range(1, m):
+        total = k * np.exp(epsilon) + m - k
+        spread = k * np.exp(2 * epsilon) + m - k - total**2 / m
+        best = min(best, (m - 1) ** 2 * total**2 / (spread * m**2) + 1 / m - 1)
+    channel = solve_channel(plain(epsilon, m), np.eye(m), worst_case(np.eye(m)))
+    assert channel.worst_error == pytest.approx(best, rel=1e-6)
+    assert channel.certificate.lower_bound <= best
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon", "value"),
+    [(5, 1.0, 9.6463), (5, 2.0, 1.7943), (8, 1.0, 23.0523), (8, 2.0, 4.3891)],
+)
+def test_cumulative_counts(d, epsilon, value):
+    wanted = cumulative(d)
+    channel = solve_channel(plain(epsilon, d), wanted, worst_case(wanted))
+    assert round(channel.worst_error, 4) == value
+    assert channel.certificate.relative_gap < 1e-5
+    assert channel.certificate.max_violation == 0
+    assert channel.bias < 1e-12
+
+
+# -- an independent program ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+def test_dense_program(rule, seed):
+    rng = np.random.default_rng(seed)
+    wanted, scenarios = random_question(rng)
+    bounds = rng.uniform(0.6, 2.5, (4, 4))
+    chosen = rule if rule != "matrix" else (bounds + bounds.T) / 2
+    policy = PrivacyPolicy(rng.uniform(0.6, 2.5, 4), [1] * 4, chosen)
+    channel = solve_channel(policy, wanted, scenarios)
+    assert channel.certificate.relative_gap < 1e-5
+    assert channel.worst_error == pytest.approx(dense(policy, wanted, scenarios), rel=1e-5)
+
+
+def test_a_cap_is_kept_and_costs():
+    rng = np.random.default_rng(3)
+    wanted, scenarios = random_question(rng)
+    free, policy = scenarios[:1], plain(1.0, 4)
+    alone = solve_channel(policy, wanted, free)
+    other = scenarios[2]
+    unseen = alone.error(other)
+    least = solve_channel(policy, wanted, [other]).worst_error
+    cap = least + 0.3 * (unseen - least)
+    capped = Scenario("capped", other.population, other.directions, other.drawn, cap)
+    both = solve_channel(policy, wanted, [*free, capped])
+    assert both.error(capped) <= cap * (1 + 1e-6)
+    assert both.worst_error > alone.worst_error * (1 + 1e-3)
+    assert both.worst_error == pytest.approx(dense(policy, wanted, [*free, capped]), rel=1e-5)
+    impossible = Scenario("impossible", other.population, other.directions, other.drawn, least / 2)
+    with pytest.raises(InfeasibleError, match="caps"):
+        solve_channel(policy, wanted, [*free, impossible])
+
+
+# -- nothing beats the bound --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_random_private_mechanisms_never_beat_the_bound(rule):
+    rng = np.random.default_rng(7)
+    policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0], [1] * 4, rule)
+    wanted, scenarios = random_question(rng)
+    channel = solve_channel(policy, wanted, scenarios)
+    rays, closest = matrix_rays(policy.bounds()), np.inf
+    for trial in range(300):
+        if trial % 2:  # mixtures of random sets of rays, brought to row sums of 1
+            joint = rng.dirichlet(np.full(len(rays), 0.3)) * rays.T
+        else:  # or disturbed copies of the best one
+            joint = channel.matrix * np.exp(rng.normal(scale=0.05, size=channel.matrix.shape))
+        joint = joint / joint.sum(axis=1, keepdims=True)
+        gaps = np.log(joint)[:, None] - np.log(joint)[None, :]
+        room = policy.bounds() - gaps.max(axis=2)
+        shrink = 1.0  # towards the blank mechanism until every pair is kept
+        while (room[~np.eye(4, dtype=bool)] < 0).any():
+            shrink *= 0.9
+            mixed = shrink * joint + (1 - shrink) * joint.mean(axis=0)
+            gaps = np.log(mixed)[:, None] - np.log(mixed)[None, :]
+            room = policy.bounds() - gaps.max(axis=2)
+        mixed = shrink * joint + (1 - shrink) * joint.mean(axis=0)
+        if np.linalg.matrix_rank(mixed, tol=1e-8) < 4:
+            continue
+        estimator = best_estimator(wanted, scenarios, rng.dirichlet(np.ones(3)), mixed)
+        other = Channel(policy, wanted, ("a", "b"), mixed, estimator, scenarios)
+        assert other.max_violation < 1e-12
+        closest = min(closest, other.worst_error / channel.certificate.lower_bound)
+    assert 1 <= closest < 1.2  # and they do come near
+
+
+# -- refusals -----------------------------------------------------------------------------------
+
+
+def test_refusals():
+    policy, wanted = plain(1.0, 3), cumulative(3)
+    people = worst_case(wanted)
+    with pytest.raises(InputError, match="item_counts"):
+        solve_channel(PrivacyPolicy([1.0, 2.0], [1, 2]), wanted, people)
+    with pytest.raises(InputError, match="symbols is 1"):
+        solve_channel(plain(1.0, 1), [[1.0]], people)
+    with pytest.raises(InputError, match="wanted"):
+        solve_channel(policy, [[1.0, 2.0]], people)
+    with pytest.raises(InputError, match="wanted is 'nothing'"):
+        solve_channel(policy, 0 * wanted, people)
+    with pytest.raises(InputError, match="without a cap"):
+        solve_channel(policy, wanted, [])
+    with pytest.raises(InputError, match=r"scenarios\[0\]"):
+        solve_channel(policy, wanted, worst_case(np.eye(3)))
