@@ -73,13 +73,23 @@ def solve_cones(program: Program, columns: Array) -> ConeAnswer:
     if str(answer.status) not in _GOOD_ENOUGH or not np.isfinite([*point, *prices]).all():
         remedy = "Use fewer symbols or scenarios, or budgets that are less extreme."
         raise ConvergenceError(f"Clarabel stopped early: {answer.status}", remedy)
-    scenarios = np.maximum(point[free:], 0.0)
-    if not program.common:  # a scenario without weight may leave a small matrix singular
-        scenarios[~program.capped] += _MIXED / (~program.capped).sum()
-    multipliers = Multipliers(point[: p * m].reshape(p, m).T, point[p * m : free], scenarios)
     blocks = prices[first:].reshape(len(columns), -1)
     shares = blocks[:, 0] + blocks[:, -1] if program.common else blocks[:, 0]
-    return ConeAnswer(multipliers, np.maximum(shares, 0.0) * scale)
+    multipliers = Multipliers(point[: p * m].reshape(p, m).T, point[p * m : free], point[free:])
+    return ConeAnswer(_inside(program, multipliers), np.maximum(shares, 0.0) * scale)
+
+
+def _inside(program: Program, multipliers: Multipliers) -> Multipliers:
+    """The same a little off the boundary, where a ratio would be 0 / 0 or divide by 0.
+
+    A scenario without weight may leave small matrices singular; an output that says
+    nothing has ``rows.u = 0``.
+    """
+    scenarios = np.maximum(multipliers.scenarios, 0.0)
+    scenarios[~program.capped] += _MIXED / (~program.capped).sum()
+    rows = multipliers.rows
+    lift = _MIXED * abs(float(rows.sum())) / rows.size
+    return Multipliers(multipliers.alpha, rows + lift, scenarios)
 
 
 def _second_order(program: Program, columns: Array) -> tuple[sp.csr_matrix, list[Any]]:
