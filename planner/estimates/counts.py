@@ -14,7 +14,7 @@ from planner.frames import Framed
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at"]
+__all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at", "tail_share"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ class Estimates(Framed):
             False: each interval covers with probability ``level``. True: all
             of them together do (Bonferroni).
         """
-        share = (1 - _level(level)) / (self.values.size if simultaneous else 1)
+        share = tail_share(level, self.values.size if simultaneous else 1)
         reach = normal_quantile(1 - share / 2) * self.standard_errors
         return self.values - reach, self.values + reach
 
@@ -97,7 +97,7 @@ class Estimates(Framed):
         One-sided: an item that nobody has exceeds it with probability ``1 - level``;
         with ``simultaneous``, any such item of all does (Bonferroni).
         """
-        share = (1 - _level(level)) / (self.values.size if simultaneous else 1)
+        share = tail_share(level, self.values.size if simultaneous else 1)
         return normal_quantile(1 - share) * self.null_standard_errors
 
     def significant(self, level: float = 0.95, simultaneous: bool = True) -> NDArray[np.bool_]:
@@ -120,17 +120,20 @@ class Estimates(Framed):
     def on_simplex(self) -> ProcessedCounts:
         """The nearest counts that are not negative and sum to ``users``, for single items.
 
-        Nearest by least squares weighted by one over the variance: minimise
-        ``sum (x_k - v_k)^2 / s_k^2``. The solution is ``max(0, v_k - lambda s_k^2)``: an
-        uncertain count gives way more than a certain one, where subtracting the same
-        number from all ("norm-sub") is right only for equal variances.
+        Nearest by least squares weighted by one over the variance ``s_k^2`` that the count of
+        an absent item would have: minimise ``sum (x_k - v_k)^2 / s_k^2``. The solution is
+        ``max(0, v_k - lambda s_k^2)``: an item of a noisier level gives way more than one of
+        another, where subtracting the same number from all ("norm-sub", Wang et al., NDSS 2020)
+        is right only for equal variances. Weights that grow with the count itself would let
+        one large count pay for the noise of all others, and can be far worse than doing
+        nothing (docs/how-to/collect.md has the comparison).
 
         Examples
         --------
         >>> Estimates([60, 50, -2], [5, 10, 5], [5, 10, 5], users=100).on_simplex().values.tolist()
         [58.0, 42.0, 0.0]
         """
-        v, weight = self.values, np.square(np.maximum(self.standard_errors, 1e-300))
+        v, weight = self.values, np.square(np.maximum(self.null_standard_errors, 1e-300))
         order = np.argsort(-v / weight, kind="stable")
         shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
         active = np.flatnonzero(v[order] / weight[order] > shift)  # a prefix, never empty
@@ -200,7 +203,15 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def _level(level: float) -> float:
+def tail_share(level: float, together: int = 1) -> float:
+    """Chance that each of so many limits may miss, if all hold with probability ``level``.
+
+    Raises
+    ------
+    InputError
+        ``level`` is not above 0 and below 1.
+    """
     if not 0 < level < 1:
-        raise InputError("level", level, "a probability above 0 and below 1")
-    return level
+        remedy = "Use 0.95 for limits that miss one time in twenty."
+        raise InputError("level", level, "a probability above 0 and below 1", remedy)
+    return (1 - level) / together

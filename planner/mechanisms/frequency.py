@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
+from planner.estimates.support import SupportEstimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.policy import logodds
@@ -137,7 +138,7 @@ class ItemReports(FrequencyMechanism):
 
 def linear_estimates(
     aggregate: Aggregate, a: NDArray[np.float64], b: NDArray[np.float64]
-) -> Estimates:
+) -> SupportEstimates:
     """``(count - n b) / (a - b)`` with standard errors, for probabilities of shape ``(items,)``.
 
     Raises
@@ -154,4 +155,5 @@ def linear_estimates(
     signal = logodds.signal_from_probabilities(a, b)
     values = (aggregate.counts - n * b) / (a - b)
     variance = n * noise + np.clip(values, 0, n) * signal
-    return Estimates(values, np.sqrt(variance), np.sqrt(n * noise), n)
+    errors, null = np.sqrt(variance), np.sqrt(n * noise)
+    return SupportEstimates(values, errors, null, n, aggregate.counts, a, b)

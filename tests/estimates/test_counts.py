@@ -42,6 +42,20 @@ def test_projection_gives_way_where_the_estimate_is_unsure():
     np.testing.assert_allclose(already.on_simplex().values, [60, 40])
 
 
+def test_weights_do_not_grow_with_the_count_itself():
+    """Large counts must not pay for the noise of the many items that nobody has."""
+    mechanism, rng = UnaryMechanism.oue(6.0, items=1000), np.random.default_rng(2)
+    truth = np.append(np.full(995, 0), np.full(5, 2000))
+    squares = np.zeros(3)
+    for _ in range(20):
+        raw = mechanism.estimate(mechanism.draw_aggregate(truth, rng))
+        before = Estimates(raw.values, np.ones(1000), raw.standard_errors, raw.users)
+        ways = (raw.values, raw.on_simplex().values, before.on_simplex().values)
+        squares += [float(np.sum((values - truth) ** 2)) for values in ways]
+    assert 2 * squares[1] < squares[0]
+    assert squares[2] > 2 * squares[1]  # weights by each count's own error
+
+
 def test_post_processing_says_what_it_did():
     estimates = random_estimates(np.random.default_rng(0))
     assert "unbiased" in estimates.clipped().method

@@ -33,6 +33,7 @@ VERDICTS = {
     "new_saturation": "yes yes",
     "new_padding_length": "no yes yes yes no no yes yes",
     "new_joint_allocation": "yes yes yes",
+    "new_consistent_counts": "yes yes",
 }
 WORDS = {"holds": "yes", "does not hold": "no", "not checked": "open"}
 NEEDS_DATA = {
