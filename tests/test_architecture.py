@@ -15,6 +15,7 @@ LAYERS = (
     ("policy",),
     ("designs", "estimates", "survey"),
     ("mechanisms", "solvers"),
+    ("outsiders",),
     ("planning",),
     ("deployment", "trial"),
     ("show",),

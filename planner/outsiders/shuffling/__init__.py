@@ -1,0 +1,1 @@
+"""If reports are shuffled or only summed: central privacy, proven from both sides."""

@@ -1,0 +1,211 @@
+"""What hides one person among shuffled reports: the part of a report that does not depend on it.
+
+Let ``P_z`` be the law of a report of answer ``z`` and ``omega`` a measure with
+``omega(y) <= P_z(y)`` for every answer ``z`` that others may have: the *privacy blanket*. Each
+other report is then drawn from ``omega`` with probability ``omega(all y)``, whatever its answer.
+Telling an observer which reports were not so drawn, the change of one person from ``x`` to
+``x'`` among ``n`` shuffled reports keeps, for every epsilon,
+
+    delta <= E[(W_1 + ... + W_n)+] / n,   W = (P_x(y) - e^epsilon P_x'(y)) / omega(y)
+
+with probability ``omega(y)``, else ``W = 0``, the ``W_i`` independent (Balle, Bell, Gascon and
+Nissim, CRYPTO 2019, lemma 5). With ``omega = P_z`` it is an equality: the exact delta of two data
+sets in which all others have the answer ``z``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.arguments import finite, number_column
+from planner.errors import InputError
+
+__all__ = ["Blanket"]
+
+_MOST_OUTCOMES = 100_000
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blanket:
+    """A privacy blanket seen by a pair of answers ``x``, ``x'``; outcomes that look alike merged.
+
+    Attributes
+    ----------
+    masses:
+        ``omega`` of each outcome, shape ``(k,)``, above 0, at most 1 in all.
+    first, second:
+        ``P_x / omega`` and ``P_x' / omega`` of each outcome, shape ``(k,)``, not negative.
+
+    Raises
+    ------
+    InputError
+        The masses exceed 1, or the ratios do not belong to two laws: ``masses @ first`` and
+        ``masses @ second`` must be 1.
+
+    Examples
+    --------
+    Randomised response of two answers with budget ln 3: both reports hide with mass 1/4.
+
+    >>> blanket = Blanket([0.25, 0.25], [3.0, 1.0], [1.0, 3.0])
+    >>> blanket.mass
+    0.5
+    >>> Blanket([0.5, 0.5], [3.0, 1.0], [1.0, 3.0])
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: masses @ first is 2.0 but must be 1: the law of a report.
+    """
+
+    masses: Array
+    first: Array
+    second: Array
+
+    def __post_init__(self) -> None:
+        for name in ("masses", "first", "second"):
+            object.__setattr__(self, name, number_column(name, getattr(self, name)))
+        if not self.masses.shape == self.first.shape == self.second.shape:
+            raise InputError("first", self.first.shape, f"of the shape {self.masses.shape}")
+        for name in ("masses", "first", "second"):
+            least = float(getattr(self, name).min())
+            if least < 0 or (name == "masses" and least == 0):
+                raise InputError(name, least, "above 0" if name == "masses" else "not negative")
+        if self.mass > 1 + 1e-9:
+            remedy = "The numbers exclude each other: an upper bound is too small."
+            raise InputError("total of masses", self.mass, "at most 1", remedy)
+        for name in ("first", "second"):
+            total = float(self.masses @ getattr(self, name))
+            if abs(total - 1) > 1e-9:
+                raise InputError(f"masses @ {name}", total, "1: the law of a report")
+
+    @classmethod
+    def from_numbers(cls, ratio: float, variation: float, others_ratio: float) -> Blanket:
+        """The worst blanket of any mechanism with three numbers of a pair, or less of each.
+
+        With ``omega = max(P_x, P_x') / q`` the law of W is, in convex order, at most that of
+        three outcomes, ``W = q (1 - e/p)`` and ``-q (e - 1/p)`` with mass ``p alpha / q`` each and
+        ``-q (e - 1)`` with mass ``gamma / q``, where ``e = e^epsilon``, ``alpha = beta / (p - 1)``
+        and ``gamma = 1 - (p + 1) alpha``. Raising p, beta or q is a mean-preserving spread.
+
+        Parameters
+        ----------
+        ratio:
+            ``p``: upper bound of ``P_x(y) / P_x'(y)``, both ways, over all reports; above 1.
+        variation:
+            ``beta``: upper bound of the total variation between ``P_x`` and ``P_x'``, above 0;
+            more than ``(p - 1) / (p + 1)`` is impossible.
+        others_ratio:
+            ``q``: upper bound of ``max(P_x(y), P_x'(y)) / P_z(y)`` over reports and all answers
+            ``z``, those of the pair too, so at least ``p``.
+
+        Raises
+        ------
+        InputError
+            Numbers that exclude each other.
+
+        Examples
+        --------
+        >>> from math import e
+        >>> round(Blanket.from_numbers(e, (e - 1) / (e + 1), e).mass, 6)
+        0.537883
+        """
+        p, beta, q = (
+            finite(name, value)
+            for name, value in zip(
+                ("ratio", "variation", "others_ratio"),
+                (ratio, variation, others_ratio),
+                strict=True,
+            )
+        )
+        if p <= 1:
+            raise InputError("ratio", p, "above 1", "Answers that look alike need no hiding.")
+        most = (p - 1) / (p + 1)
+        if not 0 < beta <= most * (1 + 1e-12):
+            raise InputError("variation", beta, f"above 0 and at most (p-1)/(p+1) = {most:.9g}")
+        if q < p * (1 - 1e-12):
+            raise InputError("others_ratio", q, f"at least the pair's own ratio {p:.9g}")
+        alpha = min(beta, most) / (p - 1)
+        same = max(0.0, 1 - (p + 1) * alpha)
+        masses = np.array([p * alpha, p * alpha, same]) / q
+        first, second = q * np.array([1, 1 / p, 1]), q * np.array([1 / p, 1, 1])
+        there = masses > 0
+        return cls(masses[there], first[there], second[there])
+
+    @classmethod
+    def from_laws(cls, first: ArrayLike, second: ArrayLike, others: ArrayLike) -> Blanket:
+        """The blanket that the laws of the others have in common.
+
+        Parameters
+        ----------
+        first, second:
+            ``P_x`` and ``P_x'``, shape ``(reports,)``.
+        others:
+            Laws of all answers that others may have, shape ``(answers, reports)``; of one answer
+            alone for the exact delta of data sets in which everybody else has it.
+
+        Raises
+        ------
+        InputError
+            A report that the pair can make and one of the others cannot.
+        """
+        one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+        least = np.min(np.atleast_2d(np.asarray(others, dtype=np.float64)), axis=0)
+        for y in np.flatnonzero((least <= 0) & ((one > 0) | (two > 0)))[:1]:
+            remedy = "Nobody hides there: no epsilon holds without a delta of its own."
+            raise InputError(f"others[:, {y}]", float(least[y]), "above 0", remedy)
+        seen = least > 0
+        return cls(least[seen], one[seen] / least[seen], two[seen] / least[seen]).merged()
+
+    @property
+    def mass(self) -> float:
+        """Probability that a report of another person hides this one, 0 to 1."""
+        return float(self.masses.sum())
+
+    @property
+    def local_epsilon(self) -> float:
+        """The pair's local budget, both ways, in nats; ``inf`` if only one can make a report."""
+        possible = np.maximum(self.first, self.second) > 0
+        if np.any(np.minimum(self.first, self.second)[possible] == 0):
+            return float("inf")
+        return float(np.max(np.abs(np.log(self.first[possible] / self.second[possible]))))
+
+    def reversed(self) -> Blanket:
+        """The same, from ``x'`` to ``x``."""
+        return Blanket(self.masses, self.second, self.first)
+
+    def merged(self) -> Blanket:
+        """Outcomes with the same two ratios as one."""
+        ratios = np.column_stack([self.first, self.second])
+        unique, place = np.unique(ratios, axis=0, return_inverse=True)
+        masses = np.zeros(len(unique))
+        np.add.at(masses, place.ravel(), self.masses)
+        return Blanket(masses, unique[:, 0], unique[:, 1])
+
+    @staticmethod
+    def of_one_message(blankets: list[Blanket]) -> Blanket:
+        """Several questions answered in one message: the product of their blankets.
+
+        The answers to all of them may change together.
+
+        Raises
+        ------
+        InputError
+            No question, or more than 100,000 outcomes together.
+        """
+        if not blankets:
+            raise InputError("blankets", blankets, "one or more")
+        return reduce(_product, blankets)
+
+
+def _product(one: Blanket, two: Blanket) -> Blanket:
+    if one.masses.size * two.masses.size > _MOST_OUTCOMES:
+        size = one.masses.size * two.masses.size
+        raise InputError("outcomes of all questions", size, f"at most {_MOST_OUTCOMES}")
+    columns = [
+        np.multiply.outer(getattr(one, name), getattr(two, name)).ravel()
+        for name in ("masses", "first", "second")
+    ]
+    return Blanket(*columns).merged()

@@ -1,0 +1,231 @@
+"""What shuffled reports tell of the people of each privacy level, and what they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.arguments import positive, whole_number
+from planner.errors import InfeasibleError, InputError
+from planner.frames import Framed
+from planner.outsiders.shuffling.central import (
+    MOST_PEOPLE,
+    central_epsilon,
+    is_kept,
+    lost_epsilon,
+)
+from planner.outsiders.shuffling.mechanisms import ShuffledReports
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["CONDITION", "ShuffledGuarantee", "composed", "largest_scale", "shuffled"]
+
+CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
+_MOST_LEVELS = 30
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShuffledGuarantee(Framed):
+    """Central (epsilon, delta) per pair of levels, beside the local guarantee.
+
+    Attributes
+    ----------
+    names:
+        Names of the levels.
+    people:
+        Honest people, colluders taken off.
+    delta:
+        For every pair.
+    epsilons:
+        Proven: whatever the honest others answer, nobody can tell an answer of level i from one
+        of level j better, in nats, shape ``(t, t)``; NaN where no such pair exists.
+    examples:
+        Epsilons that are lost, proven, on one explicit pair of data sets each: all others have
+        the same answer. NaN where there is none to be computed. The truth lies between.
+    local:
+        Budgets of one report seen alone.
+
+    Notes
+    -----
+    Epsilons are upper bounds. That one level's is smaller does not prove that it is hidden better.
+    """
+
+    names: tuple[str, ...]
+    people: int
+    delta: float
+    epsilons: Array
+    examples: Array
+    local: Array
+
+    @property
+    def level_epsilons(self) -> Array:
+        """Per level, the largest over all levels to be told apart from, shape ``(t,)``."""
+        return np.nanmax(self.epsilons, axis=1)
+
+    @property
+    def epsilon(self) -> float:
+        """The largest of all."""
+        return float(self.level_epsilons.max())
+
+    @property
+    def summary(self) -> str:
+        """The guarantee and its condition, in a sentence."""
+        return (
+            f"Among {self.people:,} people's shuffled reports anybody's answer is hidden with "
+            f"epsilon {self.epsilon:.4g} at delta {self.delta:.2g}, where one report alone may "
+            f"tell {np.nanmax(self.local):.4g}; it {CONDITION}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """One row a pair of levels.
+
+        Columns: ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``example`` (lost on
+        one pair of data sets), ``delta``, ``people``.
+        """
+        from pandas import DataFrame
+
+        rows = [
+            (self.names[i], self.names[j], *columns, self.delta, self.people)
+            for i in range(len(self.names))
+            for j in range(i, len(self.names))
+            for columns in [(self.local[i, j], self.epsilons[i, j], self.examples[i, j])]
+            if not np.isnan(self.epsilons[i, j])
+        ]
+        columns = ["level", "other", "local", "epsilon", "example", "delta", "people"]
+        return DataFrame(rows, columns=columns)
+
+
+def shuffled(
+    reports: ShuffledReports, people: int, delta: float, colluders: int = 0
+) -> ShuffledGuarantee:
+    """Central privacy of every pair of levels if reports are shuffled.
+
+    Parameters
+    ----------
+    reports:
+        A mechanism's blankets, see :mod:`planner.outsiders.shuffling.mechanisms`.
+    people:
+        Everybody who reports.
+    delta:
+        Above 0, below 1.
+    colluders:
+        People who tell the observer what they sent; they hide nobody.
+
+    Raises
+    ------
+    InputError
+        Nobody honest is left, or more than 30 levels.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, solve
+    >>> from planner.outsiders import UnaryReports
+    >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
+    >>> result = shuffled(UnaryReports(table.policy, table.a, table.b), 100_000, 1e-6)
+    >>> result.to_frame()[["level", "other", "local", "epsilon", "example"]].round(4)
+          level     other   local  epsilon  example
+    0  intimate  intimate  0.5788   0.0051   0.0045
+    1  intimate    public  1.0000   0.0108   0.0095
+    2    public    public  1.4212   0.0145   0.0128
+    """
+    whole_number("people", people, most=MOST_PEOPLE)
+    whole_number("colluders", colluders, 0, people - 1, "Somebody honest must be left.")
+    size = len(reports.names)
+    honest = people - colluders
+    epsilons, examples, local = (np.full((size, size), np.nan) for _ in range(3))
+    for i, j in _pairs(reports):
+        blanket = reports.blanket(i, j)
+        for matrix, value in (
+            (epsilons, central_epsilon(blanket, delta, honest).upper),
+            (examples, lost_epsilon(reports.examples(i, j), delta, honest)),
+            (local, blanket.local_epsilon),
+        ):
+            matrix[i, j] = matrix[j, i] = value
+    return ShuffledGuarantee(reports.names, honest, delta, epsilons, examples, local)
+
+
+def composed(guarantees: Sequence[ShuffledGuarantee]) -> tuple[float, float]:
+    """Epsilon and delta of several questions, each shuffled separately: they add up.
+
+    Questions asked of different people do not: each person keeps the guarantee of theirs.
+    Answers sent in one message, shuffled as one: multiply their blankets instead, see
+    :meth:`~planner.outsiders.shuffling.blanket.Blanket.of_one_message`.
+    """
+    if not guarantees:
+        raise InputError("guarantees", guarantees, "one or more")
+    return sum(one.epsilon for one in guarantees), sum(one.delta for one in guarantees)
+
+
+def largest_scale(
+    reports: Callable[[float], ShuffledReports],
+    epsilon: float,
+    people: int,
+    delta: float,
+    largest: float = 20.0,
+) -> float:
+    """The opposite way: a factor of the local budgets that keeps a wanted central epsilon.
+
+    Found by halving and rounded down: the guarantee has been computed at the factor that is
+    returned. For budgets alone (:class:`~planner.outsiders.shuffling.mechanisms.AnyMechanism`) the
+    bound grows with the factor, so no larger one (by more than 0.1 %) keeps it.
+
+    Parameters
+    ----------
+    reports:
+        The blankets with all local budgets scaled by a factor.
+    epsilon:
+        Wanted: no pair of levels may have more, in nats.
+    people, delta:
+        As in :func:`shuffled`.
+    largest:
+        Largest factor to try.
+
+    Raises
+    ------
+    InfeasibleError
+        Not even a thousandth of the budgets keeps it.
+
+    Examples
+    --------
+    Any mechanism for a million people; the best local budget for central epsilon 0.1:
+
+    >>> from planner import PrivacyPolicy
+    >>> from planner.outsiders import AnyMechanism
+    >>> plain = lambda scale: AnyMechanism(PrivacyPolicy([scale], [2]))
+    >>> round(largest_scale(plain, epsilon=0.1, people=1_000_000, delta=1e-8), 2)
+    5.48
+    """
+    positive("epsilon", epsilon)
+    positive("largest", largest)
+
+    def kept(factor: float) -> bool:
+        scaled = reports(factor)
+        pairs = _pairs(scaled)
+        return all(is_kept(scaled.blanket(i, j), epsilon, delta, people) for i, j in pairs)
+
+    if kept(largest):
+        return largest
+    low, high = 1e-3, largest
+    if not kept(low):
+        reason = f"No local budgets reach a central epsilon of {epsilon:g} with {people:,} people"
+        raise InfeasibleError(reason, "Ask more people, or accept a larger epsilon or delta.")
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low
+
+
+def _pairs(reports: ShuffledReports) -> list[tuple[int, int]]:
+    """Pairs of levels with two different answers."""
+    size = len(reports.names)
+    if size > _MOST_LEVELS:
+        raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs")
+    pairs = combinations_with_replacement(range(size), 2)
+    return [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]

@@ -1,0 +1,321 @@
+"""Blankets of the mechanisms, for every pair of privacy levels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import comb, exp
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.subset import SubsetSelection
+from planner.outsiders.shuffling.blanket import Blanket
+from planner.policy.policy import PrivacyPolicy
+
+__all__ = [
+    "AnyMechanism",
+    "HashedReports",
+    "ItemReports",
+    "MatrixReports",
+    "ShuffledReports",
+    "SubsetReports",
+    "UnaryReports",
+]
+
+Array = NDArray[np.float64]
+
+
+class ShuffledReports(Protocol):
+    """What is asked of a mechanism: the levels of its answers, and what hides each pair."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One name per level."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of answers of each level."""
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        """For two different answers of these levels, whatever others answer."""
+
+    def examples(self, first: int, second: int) -> list[Blanket]:
+        """The same where all others have one given answer: each an exact delta of data sets."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnyMechanism:
+    """Whatever mechanism keeps a policy's pair budgets, e.g. one that is not chosen yet.
+
+    With ``p = e^r(x, x')``, the largest possible total variation ``(p - 1)/(p + 1)`` and
+    ``q = e^max(worst budget of x, worst budget of x')``; see
+    :meth:`~planner.outsiders.shuffling.blanket.Blanket.from_numbers`. It has no examples.
+
+    Examples
+    --------
+    >>> reports = AnyMechanism(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]))
+    >>> round(reports.blanket(0, 1).local_epsilon, 6)
+    1.0
+    """
+
+    policy: PrivacyPolicy
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.policy.names
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(int(count) for count in self.policy.item_counts)
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        worst = self.policy.leakage_epsilons[[first, second]].max()
+        budget = min(self.policy.bounds()[first, second], worst)
+        if not np.isfinite(worst):
+            names = f"{self.names[first]!r}, {self.names[second]!r}"
+            allowed = "connected to all others by finite pair budgets"
+            raise InputError(f"levels {names}", "not", allowed, "Shuffling hides none of them.")
+        ratio = exp(budget) * (1 + 1e-12)
+        return Blanket.from_numbers(ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12))
+
+    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
+        return []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnaryReports:
+    """Unary encoding with bit probabilities per level: IDUE, RAPPOR, OUE.
+
+    Two answers' laws differ in their own two bits. Another's report has the law of "no item"
+    in all bits but one, so ``omega`` is that law times ``min_z (1 - a_z)/(1 - b_z)``; four
+    outcomes are left. If totals alone are released the other bits say nothing (they do not
+    depend on the two), and ``omega`` is the least law of the two bits over ``x``, ``x'`` and
+    all other answers: it is larger.
+
+    Examples of data sets: all others have the answer ``x``, or ``x'``, or a further one ``z``, of
+    the level that hides least; then bit z counts too. From totals alone, all others at ``z``: W is
+    a sum over the bits of ``x`` and ``x'``, so totals lose as much as the two bits do.
+
+    Parameters
+    ----------
+    policy:
+        Levels and how many items each has.
+    a, b:
+        Bit probabilities per level, shape ``(t,)``, ``0 < b < a < 1``.
+    totals_only:
+        Only the totals of the bits are released.
+
+    Examples
+    --------
+    >>> from planner import solve
+    >>> table = solve(PrivacyPolicy([1.0, 2.0], [1, 4]))
+    >>> shuffled = UnaryReports(table.policy, table.a, table.b)
+    >>> totals = UnaryReports(table.policy, table.a, table.b, totals_only=True)
+    >>> shuffled.blanket(0, 1).mass < totals.blanket(0, 1).mass < 1
+    True
+    """
+
+    policy: PrivacyPolicy
+    a: Array
+    b: Array
+    totals_only: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b"):
+            column = np.array(getattr(self, name), dtype=np.float64)
+            if column.shape != (self.policy.size,):
+                raise InputError(name, column.shape, f"of shape ({self.policy.size},)")
+            object.__setattr__(self, name, column)
+        for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1)))[:1]:
+            pair = (float(self.a[i]), float(self.b[i]))
+            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.policy.names
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(int(count) for count in self.policy.item_counts)
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        pair, further = self._two_bits(first, second), self._no_item(first, second)
+        if self.totals_only:
+            return Blanket.from_laws(*pair, [*pair, further])
+        return Blanket.from_laws(*pair, [further * np.min((1 - self.a) / (1 - self.b))])
+
+    def examples(self, first: int, second: int) -> list[Blanket]:
+        pair, further = self._two_bits(first, second), self._no_item(first, second)
+        left = np.array(self.sizes)
+        np.subtract.at(left, [first, second], 1)
+        if self.totals_only:
+            return [Blanket.from_laws(*pair, [further])] if left.any() else []
+        blankets = [Blanket.from_laws(*pair, [law]) for law in pair]
+        if left.any():
+            shares = np.where(left > 0, (1 - self.a) / (1 - self.b), np.inf)
+            z = int(np.argmin(shares))
+            own, other = _bit(self.b[z]), _bit(self.a[z])
+            laws = [
+                np.multiply.outer(law, bit).ravel()
+                for law, bit in ((pair[0], own), (pair[1], own), (further, other))
+            ]
+            blankets.append(Blanket.from_laws(laws[0], laws[1], laws[2:]))
+        return blankets
+
+    def _two_bits(self, first: int, second: int) -> tuple[Array, Array]:
+        one = np.multiply.outer(_bit(self.a[first]), _bit(self.b[second])).ravel()
+        two = np.multiply.outer(_bit(self.b[first]), _bit(self.a[second])).ravel()
+        return one, two
+
+    def _no_item(self, first: int, second: int) -> Array:
+        return np.multiply.outer(_bit(self.b[first]), _bit(self.b[second])).ravel()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatrixReports:
+    """Any mechanism with few outputs, by its law; each answer is a level of its own.
+
+    Parameters
+    ----------
+    law:
+        ``Pr[report | answer]``, shape ``(answers, reports)``. Answers that are mixtures of these
+        (values between the ends of an interval, say) are covered as well.
+    answers:
+        One name per answer; their numbers if omitted.
+
+    Examples
+    --------
+    >>> reports = MatrixReports([[0.75, 0.25], [0.25, 0.75]])
+    >>> reports.blanket(0, 1).masses.tolist()
+    [0.25, 0.25]
+    """
+
+    law: ArrayLike
+    answers: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        law = np.array(self.law, dtype=np.float64)
+        if law.ndim != 2 or len(law) < 2 or not np.all(law >= 0):
+            raise InputError(
+                "law", law.shape, "probabilities, one row for each of 2 answers or more"
+            )
+        for row in np.flatnonzero(np.abs(law.sum(axis=1) - 1) > 1e-9)[:1]:
+            raise InputError(f"sum of law[{row}]", float(law[row].sum()), "1")
+        if self.answers is not None and len(self.answers) != len(law):
+            raise InputError("answers", self.answers, f"{len(law)} names")
+        object.__setattr__(self, "law", law)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.answers or (str(x) for x in range(len(np.asarray(self.law)))))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (1,) * len(self.names)
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        law = np.asarray(self.law)
+        return Blanket.from_laws(law[first], law[second], law)
+
+    def examples(self, first: int, second: int) -> list[Blanket]:
+        law = np.asarray(self.law)
+        return [Blanket.from_laws(law[first], law[second], [other]) for other in law]
+
+
+class _OneLevel:
+    """A frequency mechanism that treats all its items alike."""
+
+    __slots__ = ()
+    mechanism: FrequencyMechanism
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("any answer",)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return (self.mechanism.items,)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemReports(_OneLevel):
+    """Generalised randomised response: ``omega`` is ``q`` for every report."""
+
+    mechanism: GeneralizedRandomizedResponse
+
+    def blanket(self, first: int, second: int) -> Blanket:  # noqa: ARG002
+        return self._merged(None)
+
+    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
+        answers = range(min(3, self.mechanism.items))
+        return [self._merged(answer) for answer in answers]
+
+    def _merged(self, other: int | None) -> Blanket:
+        """Reports x, x', a third one, and the remaining ones together."""
+        p, q, m = self.mechanism.p, self.mechanism.q, self.mechanism.items
+        law = np.full((3, 3), q) + (p - q) * np.eye(3)
+        sizes = np.array([1, 1, 1, m - 3] if m > 2 else [1, 1])
+        rows = [np.append(row, q)[: sizes.size] for row in law]
+        hiding = np.full(sizes.size, q) if other is None else rows[other]
+        there = sizes > 0
+        columns = (hiding * sizes, rows[0] / hiding, rows[1] / hiding)
+        return Blanket(*(column[there] for column in columns)).merged()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HashedReports(_OneLevel):
+    """Local hashing: given the seed, randomised response of the hash values.
+
+    ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
+    W has the same mean within the range of the others', so "no collision" is the worst case,
+    whatever the hash function. It has no examples: they would need its collisions.
+    """
+
+    mechanism: OptimizedLocalHashing
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        response = GeneralizedRandomizedResponse(self.mechanism.epsilon, self.mechanism.values)
+        return ItemReports(response).blanket(first, second)
+
+    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
+        return []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubsetReports(_OneLevel):
+    """Subset selection: ``omega`` is the probability of a set without one's item."""
+
+    mechanism: SubsetSelection
+
+    def blanket(self, first: int, second: int) -> Blanket:  # noqa: ARG002
+        return self._merged(None)
+
+    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
+        return [self._merged(other) for other in range(min(3, self.mechanism.items))]
+
+    def _merged(self, other: int | None) -> Blanket:
+        """Outcomes: which of x, x' and a third answer are in the set."""
+        m, d = self.mechanism.items, self.mechanism.size
+        held = float(self.mechanism.a[0])
+        share = (1 - held) * m / (m - d), held * m / d  # of a set, times the number of sets
+        watched = min(3, m)
+        masses, first, second = [], [], []
+        for inside in product((0, 1), repeat=watched):
+            missing = d - sum(inside)
+            if 0 <= missing <= m - watched:
+                hiding = share[0] if other is None else share[inside[other]]
+                masses.append(comb(m - watched, missing) / comb(m, d) * hiding)
+                first.append(share[inside[0]] / hiding)
+                second.append(share[inside[1]] / hiding)
+        return Blanket(*map(np.array, (masses, first, second))).merged()
+
+
+def _bit(one: float) -> Array:
+    return np.array([1 - one, one])

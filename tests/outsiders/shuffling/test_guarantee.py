@@ -1,0 +1,222 @@
+"""Shuffled mechanisms, level by level."""
+
+from math import exp
+
+import numpy as np
+import pytest
+
+from planner import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    PrivacyPolicy,
+    SubsetSelection,
+    solve,
+)
+from planner.errors import InfeasibleError, InputError
+from planner.mechanisms.unary import unary_law
+from planner.outsiders import (
+    AnyMechanism,
+    Blanket,
+    HashedReports,
+    ItemReports,
+    MatrixReports,
+    SubsetReports,
+    UnaryReports,
+    central_delta,
+    central_epsilon,
+    composed,
+    largest_scale,
+    shuffled,
+)
+from tests.outsiders.shuffling.exhaustion import delta, worst_delta
+
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
+TABLE = solve(POLICY)
+PAIRS = [(0, 0), (0, 2), (1, 2), (2, 2)]
+PEOPLE = 100_000
+
+
+def test_reference_table():
+    result = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b), PEOPLE, 1e-6)
+    seen = [result.epsilons[pair] for pair in PAIRS]
+    assert seen == pytest.approx([0.00529, 0.01052, 0.01205, 0.01407], abs=1.2e-5)
+    assert np.all(result.examples < result.epsilons)
+    assert np.all(result.examples > 0.7 * result.epsilons)
+    assert result.level_epsilons.tolist() == result.epsilons[2].tolist()  # all meet public best
+    assert result.epsilon == result.epsilons[2, 2]
+    frame = result.to_frame()
+    assert list(frame["level"]) == [POLICY.names[i] for i in (0, 0, 0, 1, 1, 2)]
+    assert "holds if a shuffler" in result.summary
+    assert f"{PEOPLE:,}" in result.summary
+
+
+def test_reference_table_by_three_numbers():
+    high, low = TABLE.a / TABLE.b, (1 - TABLE.a) / (1 - TABLE.b)
+    seen = []
+    for i, j in PAIRS:
+        sharp = UnaryReports(POLICY, TABLE.a, TABLE.b).blanket(i, j)
+        beta = float(sharp.masses @ np.maximum(sharp.first - sharp.second, 0))
+        others = float(max(max(high[i], high[j]) / low.min(), exp(sharp.local_epsilon)))
+        numbers = Blanket.from_numbers(exp(sharp.local_epsilon), beta, others)
+        seen.append(central_epsilon(numbers, 1e-6, PEOPLE).upper)
+    assert seen == pytest.approx([0.00529, 0.01280, 0.01352, 0.01407], abs=1.2e-5)
+
+
+@pytest.mark.parametrize("totals_only", [False, True])
+def test_small_tables_by_exhaustion(totals_only):
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    table = solve(policy)
+    level_of = np.array([0, 1, 1])
+    law = unary_law(table.a[level_of], table.b[level_of])
+    reports = UnaryReports(policy, table.a, table.b, totals_only)
+    bits = np.array([[(y >> k) & 1 for y in range(8)] for k in range(3)])
+
+    def totals(counts):
+        return tuple(bits @ np.array(counts))
+
+    seen = totals if totals_only else (lambda counts: counts)
+    for i, j, first, second in ((0, 1, 0, 1), (1, 1, 1, 2)):
+        for people in (2, 3):
+            for others in ((0,) * (people - 1), (1,) * (people - 1), tuple(range(people - 1))):
+                for one, two in ((first, second), (second, first)):
+                    true = delta(law[one], law[two], law[list(others)], 0.2, seen)
+                    upper = central_delta(reports.blanket(i, j), 0.2, people).upper
+                    assert 0 < true <= upper
+            examples = reports.examples(i, j)
+            third = ({0, 1, 2} - {first, second}).pop()
+            answers = (third,) if totals_only else (first, second, third)
+            for blanket, other in zip(examples, answers, strict=True):
+                true = max(
+                    delta(law[one], law[two], law[[other] * (people - 1)], 0.2, seen)
+                    for one, two in ((first, second), (second, first))
+                )
+                bracket = central_delta(blanket, 0.2, people)
+                assert bracket.lower <= true * (1 + 1e-12) <= bracket.upper * (1 + 1e-11)
+
+
+@pytest.mark.parametrize(
+    ("reports", "mechanism"),
+    [
+        (ItemReports, GeneralizedRandomizedResponse(1.0, 2)),
+        (ItemReports, GeneralizedRandomizedResponse(1.0, 3)),
+        (ItemReports, GeneralizedRandomizedResponse(1.0, 5)),
+        (SubsetReports, SubsetSelection(0.5, 2)),
+        (SubsetReports, SubsetSelection(0.5, 3)),
+        (SubsetReports, SubsetSelection(0.5, 5)),
+    ],
+)
+def test_merged_outcomes_are_those_of_the_whole_law(reports, mechanism):
+    law = mechanism.output_law()
+    whole = MatrixReports(law)
+    merged = reports(mechanism)
+    assert merged.sizes == (mechanism.items,)
+    pairs = [(merged.blanket(0, 0), whole.blanket(0, 1))]
+    pairs += list(zip(merged.examples(0, 0), whole.examples(0, 1), strict=False))
+    assert len(pairs) == 1 + min(3, mechanism.items)
+    for ours, theirs in pairs:
+        assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
+        for epsilon in (0.1, 0.3):
+            a, b = (central_delta(law, epsilon, 50) for law in (ours, theirs))
+            assert a.lower <= b.upper
+            assert b.lower <= a.upper
+    if mechanism.items < 5:
+        worst = worst_delta(law, 0, 1, 3, 0.2)
+        assert worst <= central_delta(merged.blanket(0, 0), 0.2, 3).upper
+
+
+def test_hashing_is_hidden_whatever_the_hash():
+    """All hash functions from three items to three values: the exact law with a public seed."""
+    mechanism = OptimizedLocalHashing(np.log(2), 3)
+    values = mechanism.values
+    assert values == 3
+    truth = GeneralizedRandomizedResponse(np.log(2), values)
+    for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
+        law = truth.output_law()[list(hashed)]
+        worst = worst_delta(law, 0, 1, 3, 0.1)
+        assert worst <= central_delta(HashedReports(mechanism).blanket(0, 0), 0.1, 3).upper
+    assert HashedReports(mechanism).examples(0, 0) == []
+
+
+def test_any_mechanism_covers_the_table():
+    any_one = shuffled(AnyMechanism(POLICY), PEOPLE, 1e-6)
+    table = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b), PEOPLE, 1e-6)
+    totals = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b, totals_only=True), PEOPLE, 1e-6)
+    assert np.all(table.epsilons <= any_one.epsilons)
+    assert np.all(totals.epsilons <= table.epsilons * 1.002)
+    assert totals.epsilons[0, 0] < 0.9 * table.epsilons[0, 0]
+    assert np.isnan(any_one.examples).all()
+
+
+def test_colluders_hide_nobody():
+    reports = ItemReports(GeneralizedRandomizedResponse(1.0, 10))
+    fewer = shuffled(reports, 900, 1e-6)
+    colluding = shuffled(reports, 1000, 1e-6, colluders=100)
+    assert colluding.epsilons.tolist() == fewer.epsilons.tolist()
+    assert colluding.people == 900
+    alone = shuffled(reports, 1000, 1e-6, colluders=999)
+    assert alone.epsilon == pytest.approx(1.0, rel=1e-6)
+    with pytest.raises(InputError, match="colluders"):
+        shuffled(reports, 1000, 1e-6, colluders=1000)
+
+
+def test_levels_of_one_item_have_no_pair_inside():
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    result = shuffled(AnyMechanism(policy), 1000, 1e-6)
+    assert np.isnan(result.epsilons[0, 0])
+    assert len(result.to_frame()) == 2
+
+
+def test_questions_shuffled_apart_add_up():
+    one = shuffled(ItemReports(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
+    two = shuffled(ItemReports(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
+    epsilon, delta_ = composed([one, two])
+    assert epsilon == one.epsilon + two.epsilon
+    assert delta_ == pytest.approx(1.1e-6)
+    with pytest.raises(InputError):
+        composed([])
+
+
+@pytest.mark.parametrize("wanted", [0.05, 0.3])
+def test_local_budgets_for_a_central_one(wanted):
+    def scaled(factor):
+        return AnyMechanism(PrivacyPolicy(factor * np.array([1.0, 2.0]), [2, 5]))
+
+    factor = largest_scale(scaled, wanted, 10_000, 1e-7)
+    pairs = [(0, 0), (0, 1), (1, 1)]
+
+    def largest_delta(factor, end):
+        blankets = [scaled(factor).blanket(*pair) for pair in pairs]
+        return max(getattr(central_delta(one, wanted, 10_000), end) for one in blankets)
+
+    assert largest_delta(factor, "upper") <= 1e-7 * 1.01
+    assert shuffled(scaled(factor), 10_000, 1e-7).epsilon <= wanted * 1.001
+    assert largest_delta(1.004 * factor, "lower") > 1e-7
+
+
+def test_no_local_budgets_for_it():
+    def scaled(factor):
+        return AnyMechanism(PrivacyPolicy([factor], [2]))
+
+    with pytest.raises(InfeasibleError, match="Ask more people"):
+        largest_scale(scaled, 1e-6, 10, 1e-9)
+    assert largest_scale(scaled, 30.0, 10, 1e-9, largest=5.0) == 5.0
+
+
+def test_refusals():
+    inf = np.inf
+    rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
+    apart = AnyMechanism(PrivacyPolicy([1.0] * 3, [2] * 3, rule))
+    with pytest.raises(InputError, match="finite pair budgets"):
+        apart.blanket(0, 1)
+    with pytest.raises(InputError, match="at most 30"):
+        shuffled(AnyMechanism(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
+    for bad in ([[0.5, 0.5]], [[0.5, 0.4], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]):
+        with pytest.raises(InputError):
+            MatrixReports(bad)
+    with pytest.raises(InputError, match="2 names"):
+        MatrixReports([[0.5, 0.5], [0.5, 0.5]], answers=["a"])
+    assert MatrixReports([[0.5, 0.5], [0.5, 0.5]], answers=["a", "b"]).names == ("a", "b")
+    with pytest.raises(InputError, match="shape"):
+        UnaryReports(POLICY, [0.5], [0.1])
+    with pytest.raises(InputError, match="level 1"):
+        UnaryReports(POLICY, [0.5, 0.1, 0.5], [0.1, 0.2, 0.1])
