@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["PaddingPlan", "plan_padding"]
 
 Array = NDArray[np.float64]
+_MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,10 +126,11 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     noise = float(policy.item_counts @ table.noise)
     gain = 1 + table.signal  # (1 - 2b) / (a - b)
     bias2, variance = np.empty(lengths.size), np.empty(lengths.size)
-    for i, length in enumerate(lengths.tolist()):
-        at = sets.moments(length, policy.item_counts)
-        bias2[i] = (users - 1) * at.lost2 + at.spread2
-        variance[i] = length**2 * (noise + float(at.once @ gain) - at.twice)
+    parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
+    for part in np.array_split(np.arange(lengths.size), parts):
+        at = sets.moments(lengths[part], policy.item_counts)
+        bias2[part] = (users - 1) * at.lost2 + at.spread2
+        variance[part] = lengths[part] ** 2.0 * (noise + at.once @ gain - at.twice)
     mse = bias2 + variance
     best = int(np.argmin(mse))
     far = np.flatnonzero(mse > 1.05 * mse[best])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,52 @@ from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import read_transactions
 from planner.survey import Question
-from planner.survey.set_model import PilotFile, SetModel, SetMoments
+from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots
 
 __all__ = ["PilotSets", "set_model_of"]
+
+
+class _Sums(NamedTuple):
+    """Sums over members by the size of their set: all, per level, and over pairs of one item.
+
+    ``squares.longer`` holds sums over items of ``N^2``, ``N R`` and ``R^2``, where ``N`` counts the
+    sets from a size on that have the item, and ``R`` adds up their ``1/size``: the square of
+    what the item loses is ``(N - l R)^2``.
+    """
+
+    slots: Slots
+    levels: tuple[Slots, ...]
+    squares: Slots
+
+
+def _sums(sets: ItemSets, level_of: NDArray[np.int64] | None) -> _Sums:
+    size_of = np.repeat(sets.sizes, sets.sizes)
+    sizes, members = np.unique(size_of, return_counts=True)
+    size = sizes.astype(np.float64)
+    levels = []
+    if level_of is not None:
+        home = level_of[sets.members]
+        for level in range(int(level_of.max()) + 1):
+            here = np.bincount(size_of[home == level], minlength=sizes[-1] + 1)
+            levels.append(Slots.of(size, here[sizes].astype(np.float64)))
+    return _Sums(Slots.of(size, members.astype(np.float64)), tuple(levels), _pairs(sets, size_of))
+
+
+def _pairs(sets: ItemSets, size_of: NDArray[np.int64]) -> Slots:
+    order = np.argsort(-size_of, kind="stable")
+    sizes, starts = np.unique(-size_of[order], return_index=True)
+    number, inverse = np.zeros(sets.items), np.zeros(sets.items)
+    total, sums = np.zeros(3), [np.zeros(3)]
+    for size, group in zip(-sizes.astype(np.float64), np.split(order, starts[1:]), strict=True):
+        item, count = np.unique(sets.members[group], return_counts=True)
+        before, share = (number[item], inverse[item]), count / size
+        number[item] += count
+        inverse[item] += share
+        after = (number[item], inverse[item])
+        for k, (i, j) in enumerate(((0, 0), (0, 1), (1, 1))):
+            total[k] += float(after[i] @ after[j]) - float(before[i] @ before[j])
+        sums.append(total.copy())
+    return Slots(-sizes[::-1].astype(np.float64), np.array(sums)[::-1].T)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +86,7 @@ class PilotSets:
 
     sets: ItemSets
     level_of: NDArray[np.int64] | None = None
+    _sums: _Sums = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.sets.users < 2:
@@ -51,6 +96,7 @@ class PilotSets:
         if self.level_of is not None and np.shape(self.level_of) != (self.sets.items,):
             allowed = f"one level number per item, shape ({self.sets.items},)"
             raise InputError("level_of", np.shape(self.level_of), allowed)
+        object.__setattr__(self, "_sums", _sums(self.sets, self.level_of))
 
     @property
     def mean_size(self) -> float:
@@ -62,19 +108,21 @@ class PilotSets:
         """Size of the pilot's largest set."""
         return int(self.sets.sizes.max())
 
-    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
-        """See the module; ``lost2`` without the bias of squaring an estimate."""
-        sizes, members, n = self.sets.sizes, self.sets.members, self.sets.users
-        chance = np.repeat(1 / np.maximum(sizes, length), sizes)
-        lost = np.maximum(0.0, 1 - length * chance)
-        squares = float(lost @ lost)
-        total = np.bincount(members, lost)
-        lost2 = max(0.0, (float(total @ total) - squares) / (n * (n - 1)))
+    def moments(
+        self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
+    ) -> SetMoments:
+        """See ``planner.survey.set_model``; ``lost2`` without the bias of squared estimates."""
+        n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
+        lost = slots.lost(length).squared
+        pairs = squares.lost(length).squared  # of all members that share an item
+        lost2 = np.maximum(0.0, pairs - lost) / (n * (n - 1))
         if self.level_of is None:
-            once = chance.sum() * item_counts / item_counts.sum()
+            once = slots.once(length)[..., None] * item_counts / item_counts.sum()
         else:
-            once = np.bincount(self.level_of[members], chance, item_counts.size)
-        return SetMoments(lost2, squares / n, once / n, float(chance @ chance) / n)
+            levels = self._sums.levels
+            once = np.zeros((*np.shape(length), item_counts.size))
+            once[..., : len(levels)] = np.stack([one.once(length) for one in levels], axis=-1)
+        return SetMoments(lost2, lost / n, once / n, slots.twice(length) / n)
 
 
 def set_model_of(question: Question) -> SetModel | None:

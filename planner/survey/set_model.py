@@ -8,7 +8,8 @@ For padding length ``l`` and a random person with set ``x``, per person:
 - ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
 
 ``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n``
-people, and ``once`` and ``twice`` give their variance.
+people, and ``once`` and ``twice`` give their variance. Of one length or of many at once: all
+depend on the length only through sums over the sets that are longer and over those that are not.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner import arguments
 from planner.errors import InputError
 
-__all__ = ["AssumedSets", "PilotFile", "SetModel", "SetMoments"]
+__all__ = ["AssumedSets", "Lost", "PilotFile", "SetModel", "SetMoments", "Slots"]
 
 Array = NDArray[np.float64]
 _MAX_SIZE = 100_000
@@ -31,12 +32,12 @@ POPULARITIES = ("zipf", "uniform")
 
 
 class SetMoments(NamedTuple):
-    """See the module; ``once`` has shape ``(t,)``."""
+    """See the module; for lengths of shape ``(...)``; ``once`` has shape ``(..., t)``."""
 
-    lost2: float
-    spread2: float
+    lost2: Array
+    spread2: Array
     once: Array
-    twice: float
+    twice: Array
 
 
 class SetModel(Protocol):
@@ -50,8 +51,10 @@ class SetModel(Protocol):
     def mean_size(self) -> float:
         """Expected items per person."""
 
-    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
-        """The moments at padding length ``length`` for levels of so many items."""
+    def moments(
+        self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
+    ) -> SetMoments:
+        """The moments at one or many padding lengths, at least 1, for levels of so many items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +120,20 @@ class AssumedSets:
         """Items per person."""
         return float(self._shares @ np.arange(self._shares.size))
 
-    def moments(self, length: int, item_counts: NDArray[np.int64]) -> SetMoments:
+    def moments(
+        self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
+    ) -> SetMoments:
         """See the module."""
-        size = np.arange(1, self._shares.size)
-        share = self._shares[1:]
-        lost = np.maximum(0.0, 1 - length / size)
-        slots = np.maximum(size, length)
         items = int(item_counts.sum())
-        once = float(share @ (size / slots))
+        size = np.arange(1.0, self._shares.size)
+        members = self._shares[1:] * size  # per person, in sets of this size
+        slots = Slots.of(size, members)
+        lost = slots.lost(length)
         return SetMoments(
-            self._concentration(items) * float(share @ (size * lost)) ** 2,
-            float(share @ (size * lost**2)),
-            once * item_counts / items,
-            float(share @ (size / slots**2)),
+            self._concentration(items) * lost.once**2,
+            lost.squared,
+            slots.once(length)[..., None] * item_counts / items,
+            slots.twice(length),
         )
 
     def _concentration(self, items: int) -> float:
@@ -153,6 +157,58 @@ class PilotFile:
     """
 
     path: str
+
+
+class Lost(NamedTuple):
+    """Members that padding drops: ``sum d`` and ``sum d^2`` with ``d = 1 - l/size``, if longer."""
+
+    once: Array
+    squared: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slots:
+    """Sums over members of sets, by the size of their set, for any padding length.
+
+    Attributes
+    ----------
+    size:
+        Sizes of sets, rising, shape ``(k,)``.
+    longer:
+        Sums of ``1``, ``1/size`` and ``1/size^2`` over members of the sets from each position
+        on, and 0 at the end, shape ``(3, k + 1)``.
+    """
+
+    size: Array
+    longer: Array
+
+    @classmethod
+    def of(cls, size: Array, members: Array) -> Slots:
+        """For so many members in sets of each size."""
+        powers = members / size ** np.arange(3)[:, None]
+        longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
+        return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))
+
+    def _above(self, length: ArrayLike) -> Array:
+        """The three sums over the sets that are longer."""
+        return np.asarray(self.longer[:, np.searchsorted(self.size, length, side="right")])
+
+    def once(self, length: ArrayLike) -> Array:
+        """``sum 1/max(size, l)`` over all members."""
+        above = self._above(length)
+        return np.asarray((self.longer[0, 0] - above[0]) / np.asarray(length) + above[1])
+
+    def twice(self, length: ArrayLike) -> Array:
+        """``sum 1/max(size, l)^2`` over all members."""
+        above = self._above(length)
+        shorter = (self.longer[0, 0] - above[0]) / np.square(np.asarray(length, dtype=np.float64))
+        return np.asarray(shorter + above[2])
+
+    def lost(self, length: ArrayLike) -> Lost:
+        """What padding drops of the longer sets."""
+        above, length = self._above(length), np.asarray(length, dtype=np.float64)
+        squared = above[0] - 2 * length * above[1] + length**2 * above[2]
+        return Lost(np.asarray(above[0] - length * above[1]), np.maximum(0.0, squared))
 
 
 def _masses(name: str, values: ArrayLike) -> Array:

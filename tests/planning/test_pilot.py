@@ -67,3 +67,36 @@ def test_bad_pilots_are_refused():
         PilotSets(ItemSets.of([[], []], 3))
     with pytest.raises(InputError, match="level_of"):
         PilotSets(ItemSets.of([[0], [1]], 3), np.zeros(2, dtype=int))
+
+
+def literal(pilot, length, counts):
+    """The moments one length at a time, from the definition."""
+    sizes, members, n = pilot.sets.sizes, pilot.sets.members, pilot.sets.users
+    chance = np.repeat(1 / np.maximum(sizes, length), sizes)
+    lost = np.maximum(0.0, 1 - length * chance)
+    total = np.bincount(members, lost)
+    lost2 = max(0.0, (total @ total - lost @ lost) / (n * (n - 1)))
+    once = chance.sum() * counts / counts.sum()
+    if pilot.level_of is not None:
+        once = np.bincount(pilot.level_of[members], chance, counts.size)
+    return lost2, lost @ lost / n, once / n, chance @ chance / n
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_lengths_at_once_agree_with_the_definition(seed):
+    rng = np.random.default_rng(seed)
+    sets = [rng.choice(12, rng.integers(0, 8), replace=False).tolist() for _ in range(40)]
+    level_of = None if seed % 2 else rng.integers(0, 2, 12)
+    pilot = PilotSets(ItemSets.of([*sets, [0, 1]], items=12), level_of)
+    counts = np.array([5, 7, 3])
+    lengths = np.arange(1, 11)
+    together = pilot.moments(lengths, counts)
+    assert together.once.shape == (10, 3)
+    for i, length in enumerate(lengths.tolist()):
+        for all_lengths, one, expected in zip(
+            together, pilot.moments(length, counts), literal(pilot, length, counts), strict=True
+        ):
+            np.testing.assert_allclose(all_lengths[i], expected, rtol=1e-10, atol=1e-13)
+            np.testing.assert_allclose(one, expected, rtol=1e-10, atol=1e-13)
+    assert together.lost2[0] > 0
+    assert together.lost2[-1] == 0

@@ -43,8 +43,8 @@ def choice_block(question: Question, users: int) -> ChoiceBlock:
         offset, fixed, mean_size = float(length * (length - 1)), 0.0, float(length)
     else:
         at = sets.moments(length, policy.item_counts)
-        fixed = (users - 1) * at.lost2 + at.spread2
-        offset = length**2 * (float(at.once.sum()) - at.twice) + fixed
+        fixed = float((users - 1) * at.lost2 + at.spread2)
+        offset = length**2 * float(at.once.sum() - at.twice) + fixed
         mean_size = sets.mean_size
     return ChoiceBlock(
         question.name,
