@@ -17,13 +17,14 @@ from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 
 from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
-from planner.deployment.bulk import draw_unary
-from planner.deployment.client.laws.output import UnaryLaw
+from planner.deployment.client.drawing.entropy import system
+from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.deployment.collecting.counting.cluster import dask_engine
 from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import isolated_engine
 from planner.deployment.collecting.counting.local import Engine, local_engine
 from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.mechanisms.unary import draw_unary
 from planner.deployment.parameter_file.building import parameters_from_plan
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.mechanisms.unary import draw_reports
@@ -75,7 +76,7 @@ def write_reports(parameters: Parameters, folder: Path) -> None:
 
 
 def client_report() -> Figure:
-    client = Client(planned(1000).model_dump(mode="json"))
+    client = Client(planned(1000).document)
     time_taken = seconds(lambda: [client.report("q", 7) for _ in range(100)]) / 100
     entropy = seconds(lambda: [os.urandom(4000) for _ in range(100)]) / 100
     return Figure(
@@ -90,7 +91,7 @@ def client_report() -> Figure:
 
 def randomising(parameters: Parameters) -> Figure:
     law, true = law_of(parameters), np.zeros(100_000, dtype=np.int64)
-    time_taken = seconds(lambda: draw_unary(law, true))
+    time_taken = seconds(lambda: draw_unary(law, true, system))
     entropy = seconds(lambda: [os.urandom(2**20) for _ in range(98)])  # a byte a bit
     rate = true.size / time_taken
     return Figure(

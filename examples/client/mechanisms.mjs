@@ -1,6 +1,6 @@
 // The mechanisms: each takes a question, proves its budgets, and gives { size, code, draw }: "size"
 // is the bytes of a report; "code" checks an answer and draws nothing; "draw" takes random bytes in
-// the order that the Python client's planner/deployment/client/drawing/encoders.py documents.
+// the order that the Python client's planner/deployment/client/mechanisms documents.
 
 import { budget, flag, list, number, refuse, whole } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
@@ -62,8 +62,8 @@ function unary(question) {
     },
     draw: (items, source) => {
       const slot = choose(source, Math.max(items.length, length));
-      const own = slot < items.length ? items[slot] : domain.total + choose(source, length);
-      return encode(own, source);
+      const dummy = choose(source, length); // drawn in any case: the number of words is public
+      return encode(slot < items.length ? items[slot] : domain.total + dummy, source);
     },
   };
 }

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.client.drawing.encoders import Encoder
-from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.laws.output import Law, SignLaw, UnaryLaw
+from planner.deployment.client.mechanisms.law import Encoder, Law
 from planner.errors import FileError, InputError
 from planner.files import unreadable
 
 __all__ = ["Column", "read_answers"]
 
 _BLOCK = 2**14  # answers at a time
-_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,39 +63,8 @@ def _codes(
         raise FileError(data, f"line {line} has too few columns")
     try:
         return [
-            column.encoder.code(_answer(column.law, row[place]))
+            column.encoder.code(column.law.from_text(row[place]))
             for place, column in zip(places, columns, strict=True)
         ]
     except InputError as error:
         raise FileError(data, f"line {line}: {error}") from error
-
-
-def _answer(law: Law, cell: str) -> Any:
-    """A cell as the answer that a person would give."""
-    if isinstance(law, SignLaw):
-        try:
-            return float(cell) if cell.strip() else None
-        except ValueError:
-            return cell
-    if isinstance(law, UnaryLaw) and law.padding_length:
-        return [_item(law.levels, item) for item in _items(cell)]
-    return _item(law.levels, cell) if cell else None
-
-
-def _items(cell: str) -> list[Any]:
-    if not cell.startswith("["):
-        return [item for item in cell.split(";") if item]
-    try:
-        items = json.loads(cell)
-    except (ValueError, RecursionError):
-        items = None
-    if not isinstance(items, list):
-        raise InputError("answer", "text", "a JSON list")
-    return items
-
-
-def _item(levels: Levels, cell: Any) -> Any:
-    """Items without a name are given by number."""
-    if not levels.named and isinstance(cell, str) and _NUMBER.fullmatch(cell):
-        return int(cell)
-    return cell

@@ -10,25 +10,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from planner.deployment.answer_file import Column, read_answers
 from planner.deployment.client.client import Report
-from planner.deployment.client.drawing.encoders import SamplingEncoder, encoder_for
 from planner.deployment.client.drawing.entropy import system
-from planner.deployment.client.laws.output import UnaryLaw
 from planner.deployment.collecting.reports.batch import Key, Rows
 from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError
 from planner.files import replace_file
-from planner.mechanisms.chunks import map_rows
-from planner.mechanisms.packed import pack
 
-__all__ = ["draw_unary", "perturb_file"]
-
-_DRAW_BYTES = 2**21  # random bytes a worker handles at a time
+__all__ = ["perturb_file"]
 
 
 def perturb_file(
@@ -68,7 +60,7 @@ def perturb_file(
     """
     names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
     laws = {name: parameters.question(name).law for name in names}
-    columns = [Column(name, law, encoder_for(law)) for name, law in laws.items()]
+    columns = [Column(name, law, law.encoder()) for name, law in laws.items()]
     paths = _paths(out, columns)
     # Every answer is checked before anything is drawn.
     total = sum(len(rows) for rows in read_answers(data, columns))
@@ -78,59 +70,11 @@ def perturb_file(
         _make_directory(out)
     blocks = _randomised(data, columns, progress)
     if all(path.suffix == ".parquet" for path in paths.values()):
-        sizes = {one.name: one.encoder.size for one in columns}
+        sizes = {one.name: one.law.size for one in columns}
         _write_parquet(blocks, parameters.hash, paths, sizes)
     else:
         _write_lines(blocks, parameters.hash, paths)
     return dict.fromkeys(paths.values(), total)
-
-
-def draw_unary(
-    law: UnaryLaw, true: NDArray[np.int64], source: Callable[[int], bytes] = system
-) -> Rows:
-    """Unary reports for bit numbers, uint8, shape ``(n, report size)``.
-
-    A bit's word is drawn digit by digit: eight binary digits decide unless they equal the
-    threshold's, and only then the other 24 are drawn. Exactly the client's law, at a
-    quarter of the entropy.
-
-    Parameters
-    ----------
-    law:
-        A unary law.
-    true:
-        Bit number of each user's (sampled) item, shape ``(n,)``.
-    source:
-        The operating system's entropy; tests may play back bytes.
-    """
-    levels = np.array([*law.levels.level_of(), *[law.dummy_level] * law.padding_length])
-    a, b = (np.array(column, dtype=np.uint32)[levels] for column in (law.a, law.b))
-    size = 8 * -(-law.bits // 64)
-    reports = np.empty((true.size, size), dtype=np.uint8)
-    chunk = max(1, _DRAW_BYTES // law.bits)
-
-    def draw(part: slice, _: int) -> None:
-        own = true[part]
-        bits = _bernoulli(b, own.size, source)
-        bits[np.arange(own.size), own] = _bernoulli(a[own], 1, source)[0]
-        reports[part] = pack(bits).view(np.uint8).reshape(own.size, size)
-
-    map_rows(draw, true.size, chunk)
-    return reports
-
-
-def _bernoulli(
-    thresholds: NDArray[np.uint32], rows: int, source: Callable[[int], bytes]
-) -> NDArray[np.bool_]:
-    """Rows of independent bits; bit ``k`` is 1 with probability ``thresholds[k] / 2^32``."""
-    size = thresholds.size
-    first = np.frombuffer(source(rows * size), dtype=np.uint8).reshape(rows, size)
-    top = (thresholds >> np.uint32(24)).astype(np.uint8)
-    bits = first < top
-    ties = np.flatnonzero(first == top)
-    rest = np.frombuffer(source(4 * ties.size), dtype="<u4") & np.uint32(2**24 - 1)
-    bits.reshape(-1)[ties] = rest < (thresholds & np.uint32(2**24 - 1))[ties % size]
-    return bits
 
 
 def _randomised(
@@ -149,21 +93,8 @@ def _randomised(
 
 
 def _draw(column: Column, codes: Sequence[Any]) -> dict[Key, Rows]:
-    name, law, encoder = column.name, column.law, column.encoder
-    if isinstance(law, UnaryLaw) and not law.padding_length:
-        return {(name, None): draw_unary(law, np.array(codes, dtype=np.int64))}
-    drawn = [encoder.draw(code, system) for code in codes]
-    if not isinstance(encoder, SamplingEncoder):
-        return {(name, None): _stacked(drawn, encoder.size)}
-    both = list(zip(drawn, codes, strict=True))
-    return {
-        (name, number): _stacked([encoder.output(*one, number) for one in both], encoder.size)
-        for number in (1, 2)
-    }
-
-
-def _stacked(payloads: list[bytes], size: int) -> Rows:
-    return np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, size)
+    drawn = deployed(column.law).draw(codes, system)
+    return {(column.name, n): rows for n, rows in zip(column.law.rounds, drawn, strict=True)}
 
 
 def _write_parquet(
@@ -197,7 +128,7 @@ def _write_lines(
 
 def _paths(out: Path, columns: Sequence[Column]) -> dict[Key, Path]:
     numbered = enumerate(columns, start=1)
-    keys = [(i, one.name, number) for i, one in numbered for number in one.encoder.rounds]
+    keys = [(i, one.name, number) for i, one in numbered for number in one.law.rounds]
     if len(keys) == 1:
         if out.suffix not in (".parquet", ".jsonl"):
             raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")

@@ -78,7 +78,7 @@ def test_plan_for_machines(model, survey, tmp_path):
     result = invoke("plan", survey, "--model", model, "--json", "--out", out)
     assert result.exit_code == 0
     document = json.loads(result.stdout)
-    parameters = Parameters.model_validate(document["parameters"])
+    parameters = Parameters.of(document["parameters"])
     assert parameters == read_parameters(out)
     parameters.verify()
     assert parameters.questions[0].model == model
@@ -130,7 +130,7 @@ def test_verify_lists_every_pair(params):
 
 def test_verify_fails_on_the_first_violation(params):
     text = params.read_text()
-    a = read_parameters(params).questions[0].levels[0].a
+    a = read_parameters(params).questions[0].law.a[0]
     altered = json.loads(text.replace(str(a), str(a + 1000)))
     params.write_text(json.dumps(altered | {"hash": content_hash(altered)}))
     result = invoke("verify", params)

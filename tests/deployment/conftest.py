@@ -10,7 +10,7 @@ import pytest
 
 from planner import Level, Question, Survey, solve
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client.client import encoders_of
+from planner.deployment.client.questions import read_questions
 from planner.deployment.parameter_file.building import (
     parameters_from_mechanisms,
     parameters_from_plan,
@@ -40,7 +40,7 @@ def document(parameter_file):
 
 @pytest.fixture(scope="session")
 def encoders(document):
-    return encoders_of(document, "parameters")
+    return {one.name: one.law.encoder() for one in read_questions(document, "parameters")}
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,15 @@
 """Small files of reports, and their counts."""
 
-from planner.deployment.bulk import draw_unary
+from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.mechanisms.unary import draw_unary
 from planner.mechanisms.packed import unpack
 
 KEY = ("q", None)
 
 
 def draw(parameters, rng, reports):
-    return draw_unary(parameters.questions[0].law, rng.integers(40, size=reports))
+    return draw_unary(parameters.questions[0].law, rng.integers(40, size=reports), system)
 
 
 def write(path, parameters, rows, *, key=KEY, name=None):

@@ -4,9 +4,11 @@ import pytest
 
 from planner.deployment import answer_file
 from planner.deployment.answer_file import Column, read_answers
-from planner.deployment.client.drawing.encoders import encoder_for
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.laws.output import SamplingLaw, SignLaw, UnaryLaw
+from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.sampling import SamplingLaw
+from planner.deployment.client.mechanisms.sign import SignLaw
+from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import FileError
 from tests.deployment.client.laws.oracle import D
 
@@ -15,8 +17,8 @@ NUMBERED = Levels(("s",), (1.0,), (12,), ((),), "min")
 LAWS = {
     "named": UnaryLaw(NAMED, (9,), (8,)),
     "numbered": UnaryLaw(NUMBERED, (9,), (8,)),
-    "set": UnaryLaw(NAMED, (9,), (8,), 2),
-    "numbered set": UnaryLaw(NUMBERED, (9,), (8,), 2),
+    "set": SetLaw(NAMED, (9,), (8,), 2),
+    "numbered set": SetLaw(NUMBERED, (9,), (8,), 2),
     "age": SignLaw(1.0, 9, 0.0, 120.0, yes_no=False),
     "sampled": SamplingLaw(NAMED, 1, D - 4, (1, 1, 1), 1.0, everyone_has_value=False),
 }
@@ -29,7 +31,7 @@ def read(tmp_path):
 
     def read(text, *names):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        columns = [Column(name, LAWS[name], encoder_for(LAWS[name])) for name in names]
+        columns = [Column(name, LAWS[name], LAWS[name].encoder()) for name in names]
         return [row for block in read_answers(path, columns) for row in block]
 
     return read
@@ -111,5 +113,5 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_blocks_are_bounded(read, tmp_path, monkeypatch):
     monkeypatch.setattr(answer_file, "_BLOCK", 2)
     read("named\n" + "x\n" * 5, "named")
-    column = Column("named", LAWS["named"], encoder_for(LAWS["named"]))
+    column = Column("named", LAWS["named"], LAWS["named"].encoder())
     assert [len(block) for block in read_answers(tmp_path / "answers.csv", [column])] == [2, 2, 1]

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from planner.deployment.bulk import _bernoulli, draw_unary, perturb_file
+from planner.deployment.bulk import perturb_file
+from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.mechanisms.unary import _bernoulli, draw_unary
 from planner.errors import FileError
 
 FALSE_ALARM = 1e-6
@@ -30,7 +32,7 @@ def test_bulk_bits_are_exact():
 def test_bulk_reports_follow_the_law(one_question):
     law, n = one_question.questions[0].law, 30_000
     true = np.full(n, 2)
-    rows = draw_unary(law, true)
+    rows = draw_unary(law, true, system)
     counts = np.unpackbits(rows, axis=1, bitorder="little")[:, :40].sum(axis=0)
     level = np.array(law.levels.level_of())
     p = np.array(law.b)[level] / 2**32

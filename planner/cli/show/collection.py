@@ -8,7 +8,7 @@ from rich.console import Console
 
 from planner.cli.output import more, table
 from planner.deployment.collecting.counting.collector import Collection
-from planner.deployment.collecting.counting.poisoning import ALPHA
+from planner.deployment.mechanisms.signs import ALPHA
 
 __all__ = ["collection_document", "show_estimates", "show_files"]
 

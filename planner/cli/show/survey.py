@@ -32,7 +32,7 @@ def whole_document(plan: WholePlan, parameters: Parameters | None) -> dict[str, 
     """A planned survey as JSON-ready data; ``parameters`` is null where there is no one file."""
     found = plan.allocation
     return {
-        "parameters": None if parameters is None else parameters.model_dump(mode="json"),
+        "parameters": None if parameters is None else parameters.document,
         "questions": [question_document(question) for question in plan.questions],
         "survey": {
             "design": plan.survey.design,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from math import isinf
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from planner.cli.output import lowered, more, table
+from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.deployment.parameter_file.questions import QuestionParameters
 from planner.policy.budget_text import rounded_up
 
 __all__ = ["show_verification", "verification_document"]
@@ -46,14 +47,14 @@ def verification_document(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def _pair_rows(question: QuestionParameters) -> list[dict[str, Any]]:
+def _pair_rows(question: DeployedQuestion) -> list[dict[str, Any]]:
     names = question.law.labels
     return [
         {
             "level": names[pair.first],
             "against": names[pair.second],
             "realised": pair.realised,
-            "demanded": pair.demanded,
+            "demanded": None if isinf(pair.demanded) else pair.demanded,
         }
         for pair in question.pairs
     ]

@@ -79,7 +79,9 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
         raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
-        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+        document = json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_value
+        )
     except UnicodeDecodeError as error:
         raise FileError(source, "is not text in UTF-8", _AGAIN) from error
     except (ValueError, RecursionError) as error:
@@ -94,7 +96,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
         actual = content_hash(document)
     except InputError as error:
         raise FileError(source, str(error), _AGAIN) from error
-    if version > 1 and document.get("hash") != actual:
+    if version > 1 and document.get("hash") != actual:  # version 1 has no such key
         reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
         remedy = "The file was altered or damaged. Get the original, or export it again."
         raise FileError(source, reason, remedy)
@@ -202,6 +204,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ValueError(f"the key {twice!r} appears twice")
     return found
+
+
+def _value(text: str) -> float | int:
+    """A number by its value: 1.0 is a whole number in JSON Schema and in the canonical form."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) <= _MAX_INTEGER else number
 
 
 def _no_constant(name: str) -> None:

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from planner.deployment.client.canonical import content_hash, parse_document, read_document
-from planner.deployment.client.drawing.encoders import Encoder, SamplingEncoder, encoder_for
 from planner.deployment.client.drawing.entropy import system
-from planner.deployment.client.laws.reading import read_law
 from planner.deployment.client.memory import Memory
+from planner.deployment.client.questions import read_questions
 from planner.errors import FileError, InputError, VerificationError
 
-__all__ = ["Client", "Report", "encoders_of"]
+__all__ = ["Client", "Report"]
 
-_ROUNDS = (1, 2)
 _ID_BYTES = 8
 
 
@@ -84,11 +82,12 @@ class Client:
 
     Examples
     --------
-    >>> level = {"name": "all", "epsilon": 1.1, "item_count": 3, "items": ["a", "b", "c"]}
-    >>> question = {"name": "q", "kind": "categorical", "mechanism": "grr", "rule": "min",
-    ...             "denominator": 2**32, "levels": [level], "truth": 2**30}
-    >>> document = {"format": "ldp-planner-parameters", "version": 2, "questions": [question]}
-    >>> client = Client(document | {"hash": content_hash(document)})
+    >>> from planner import Level, Question, Survey
+    >>> from planner.deployment.parameter_file.building import parameters_from_mechanisms
+    >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    >>> survey = Survey("s", 10, (Question("q", (Level("all", 1.1, ("a", "b", "c")),)),))
+    >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
+    >>> client = Client(parameters_from_mechanisms(survey, mechanisms).document)
     >>> len(client.report("q", "b").payload)
     4
     >>> client.report("q", "d")
@@ -97,7 +96,7 @@ class Client:
     planner.errors.InputError: answer is 'of type str' but must be the name of an item of ...
     """
 
-    __slots__ = ("_encoders", "_hash", "_memory")
+    __slots__ = ("_encoders", "_hash", "_laws", "_memory")
 
     def __init__(
         self,
@@ -109,8 +108,9 @@ class Client:
         else:
             document = read_document(parameters)
         source = "parameters" if isinstance(parameters, Mapping) else parameters
-        self._hash: str = document.get("hash") or content_hash(document)
-        self._encoders = encoders_of(document, source)
+        self._hash = content_hash(document)
+        self._laws = {one.name: one.law for one in read_questions(document, source)}
+        self._encoders = {name: law.encoder() for name, law in self._laws.items()}
         self._memory = memory if memory is None or isinstance(memory, Memory) else Memory(memory)
 
     @property
@@ -156,34 +156,37 @@ class Client:
         FileError
             The memory cannot be used; nothing is released.
         """
-        encoder = self._encoders.get(question) if isinstance(question, str) else None
-        if encoder is None:
+        if not isinstance(question, str) or question not in self._encoders:
             raise InputError("question", question, f"one of {', '.join(self._encoders)}")
+        encoder, size = self._encoders[question], self._laws[question].size
         code = encoder.code(answer)
-        self._check_round(encoder, user, round_number)
+        self._check_round(self._laws[question].rounds, user, round_number)
         if user is None:
             return self._released(question, _with_id(encoder.draw(code, system)))
         memory, parts = self._memory_for(user), (self._hash, user, question)
-        if not isinstance(encoder, SamplingEncoder) or round_number is None:
+        if round_number is None:
             kept = memory.recall((*parts, "report"), lambda: _with_id(encoder.draw(code, system)))
             return self._released(question, kept)
         die = memory.recall((*parts, "die"), lambda: encoder.draw(code, system))
-        _require_size(die, encoder.size)
+        _require_size(die, size)
         output = encoder.output(die, code, round_number)
         kept = memory.recall((*parts, f"round {round_number}"), lambda: _with_id(output))
         return self._released(question, kept, round_number)
 
     def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
-        _require_size(kept, _ID_BYTES + self._encoders[question].size)
+        _require_size(kept, _ID_BYTES + self._laws[question].size)
         number, payload = kept[:_ID_BYTES].hex(), kept[_ID_BYTES:]
         return Report(self._hash, question, payload, number, round_number)
 
-    def _check_round(self, encoder: Encoder, user: str | None, round_number: int | None) -> None:
-        if not isinstance(encoder, SamplingEncoder):
+    def _check_round(
+        self, rounds: tuple[int | None, ...], user: str | None, round_number: int | None
+    ) -> None:
+        if rounds == (None,):
             if round_number is not None:
                 raise InputError("round_number", round_number, "left out: there is one round")
-        elif type(round_number) is not int or round_number not in _ROUNDS:
-            raise InputError("round_number", round_number, "1 or 2 for this question")
+        elif type(round_number) is not int or round_number not in rounds:
+            allowed = " or ".join(map(str, rounds))
+            raise InputError("round_number", round_number, f"{allowed} for this question")
         elif user is None:
             raise InputError("user", user, "given: both rounds share one throw of the die")
 
@@ -194,32 +197,6 @@ class Client:
             remedy = "Make the client with Client(parameters, memory=path)."
             raise InputError("memory", None, "given, to remember a user's report", remedy)
         return self._memory
-
-
-def encoders_of(document: Mapping[str, Any], source: str | Path) -> dict[str, Encoder]:
-    """The verified questions of a parsed document, each with its encoder.
-
-    Raises
-    ------
-    FileError, VerificationError
-        As :class:`Client`.
-    """
-    found: dict[str, Encoder] = {}
-    questions = document.get("questions")
-    if not isinstance(questions, list) or not questions:
-        raise FileError(source, "questions: one or more are needed", "Export it again.")
-    for question in questions:
-        try:
-            law = read_law(question)
-            law.verify()
-            encoder = encoder_for(law)
-        except InputError as error:
-            raise FileError(source, str(error), "Export the parameters again.") from error
-        if question["name"] in found:
-            reason = f"the question {question['name']!r} appears twice"
-            raise FileError(source, reason, "Export the parameters again.")
-        found[question["name"]] = encoder
-    return found
 
 
 def _require_size(kept: bytes, size: int) -> None:

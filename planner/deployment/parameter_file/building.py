@@ -9,10 +9,9 @@ from typing import Any
 from planner import __version__
 from planner.deployment.client.canonical import FORMAT, content_hash
 from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.laws.reading import read_law
-from planner.deployment.parameter_file.describing import describe
+from planner.deployment.client.questions import derived, law_of
+from planner.deployment.mechanisms.registry import half_for
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.deployment.parameter_file.parts import derived
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.mechanisms.padding import PaddedUnaryMechanism
@@ -38,7 +37,7 @@ def parameters_from_plan(plan: Plan) -> Parameters:
     >>> from planner import Level, Question, Survey
     >>> from planner.planning.frequency import plan_survey
     >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
-    >>> parameters_from_plan(plan_survey(survey)).questions[0].levels[0].a > 2**30
+    >>> parameters_from_plan(plan_survey(survey)).questions[0].law.a[0] > 2**30
     True
     """
     for question in plan.questions:
@@ -91,9 +90,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
         "users": survey.users,
         "questions": questions,
     }
-    parameters = Parameters.model_validate(document | {"hash": content_hash(document)})
-    parameters.verify()
-    return parameters
+    return Parameters.of(document | {"hash": content_hash(document)})
 
 
 def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
@@ -104,13 +101,19 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
     InputError
         The mechanism cannot be deployed, or does not fit the question.
     """
-    items = sum(level.item_count for level in question.levels)
-    size = items if isinstance(mechanism, UnaryTable) else getattr(mechanism, "items", items)
-    if size != items:
-        raise InputError(f"items of question {question.name!r}", size, f"{items}, as in its levels")
-    common = {"name": question.name, "denominator": DENOMINATOR}
-    document = common | describe(mechanism, question)
-    return document | derived(read_law(document))
+    half = half_for(mechanism)
+    if half is None:
+        what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
+        raise InputError(what, name, "one that can be deployed")
+    law = half.law_type
+    document = {
+        "name": question.name,
+        "kind": law.kind,
+        "mechanism": law.mechanism,
+        "denominator": DENOMINATOR,
+        **half.describe(mechanism, question),
+    }
+    return document | derived(law_of(document))
 
 
 def _planned(plan: QuestionPlan) -> UnaryTable | PaddedUnaryMechanism:

@@ -9,22 +9,23 @@ do not keep their budgets, is refused with the reason.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import Field, ValidationError, model_validator
+from typing import Any
 
 from planner.deployment.client.canonical import (
     FORMAT,
     MAX_FILE_BYTES,
+    VERSIONS,
     content_hash,
     parse_document,
     read_document,
 )
-from planner.deployment.parameter_file.parts import Strict, Text
-from planner.deployment.parameter_file.questions import QuestionParameters
-from planner.deployment.parameter_file.version1 import upgrade
-from planner.errors import FileError, InputError
+from planner.deployment.client.questions import DeployedQuestion, read_questions
+from planner.deployment.client.shape import file_shape
+from planner.deployment.mechanisms.registry import deployed
+from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
 
 __all__ = [
@@ -38,41 +39,70 @@ __all__ = [
 ]
 
 
-class Parameters(Strict):
-    """A whole parameter file.
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """A whole parameter file, checked and proven when it is made.
 
-    ``hash`` is the SHA-256 of the canonical JSON (RFC 8785) of everything else. The
-    planner version and the time of creation are null when read from version 1 only.
+    Attributes
+    ----------
+    document:
+        The file's JSON, not to be changed. :func:`json_schema` is its shape.
+    hash:
+        SHA-256 of its canonical form (RFC 8785) without the key ``hash``; reports carry it.
+    questions:
+        The questions, each with its mechanism's law.
     """
 
-    format: Literal["ldp-planner-parameters"]
-    version: Literal[2]
-    hash: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    planner_version: Text | None
-    created: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")] | None
-    survey: Text
-    users: Annotated[int, Field(ge=1, le=10**12)]
-    questions: Annotated[list[QuestionParameters], Field(min_length=1)]
+    document: Mapping[str, Any]
+    hash: str
+    questions: tuple[DeployedQuestion, ...]
 
-    @model_validator(mode="after")
-    def _distinct(self) -> Parameters:
-        names = [question.name for question in self.questions]
-        if len(set(names)) < len(names):
-            raise ValueError("a question name appears twice")
-        return self
+    @classmethod
+    def of(cls, document: Mapping[str, Any], source: str | Path = "parameters") -> Parameters:
+        """From a parsed document whose outside was checked, see :func:`parse_parameters`.
+
+        Raises
+        ------
+        FileError
+            It is not exactly of its version's form; ``source`` is named.
+        VerificationError
+            The probabilities do not keep the promised budgets, or something that is stated
+            does not follow from them.
+        """
+        questions = tuple(read_questions(document, source))
+        _prove(questions)
+        return cls(document, content_hash(document), questions)
+
+    @property
+    def survey(self) -> str:
+        """Name of the survey."""
+        return str(self.document["survey"])
+
+    @property
+    def users(self) -> int:
+        """Planned number of people."""
+        return int(self.document["users"])
+
+    @property
+    def created(self) -> str | None:
+        """Time of creation (UTC); ``None`` in version 1."""
+        return self.document.get("created")
+
+    def to_json(self) -> str:
+        """The file's text."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
 
     def verify(self) -> None:
-        """Prove every question's budgets again.
+        """Prove every question again, what a device cannot prove included.
 
         Raises
         ------
         VerificationError
             Names the question and what does not hold.
         """
-        for question in self.questions:
-            question.verify()
+        _prove(read_questions(self.document, "parameters"))
 
-    def question(self, name: str | None = None) -> QuestionParameters:
+    def question(self, name: str | None = None) -> DeployedQuestion:
         """The question of that name; without a name, the only one.
 
         Raises
@@ -98,12 +128,12 @@ def read_parameters(path: str | Path) -> Parameters:
     VerificationError
         The probabilities do not keep the promised budgets.
     """
-    return _checked(read_document(path), path)
+    return Parameters.of(read_document(path), path)
 
 
 def parse_parameters(data: bytes | str, source: str | Path = "parameters") -> Parameters:
     """As :func:`read_parameters`, from the file's content; ``source`` is named in errors."""
-    return _checked(parse_document(data, source), source)
+    return Parameters.of(parse_document(data, source), source)
 
 
 def write_parameters(path: str | Path, parameters: Parameters) -> None:
@@ -119,22 +149,36 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     VerificationError
         The probabilities do not keep the promised budgets.
     """
-    document = parameters.model_dump(mode="json")
-    if content_hash(document) != parameters.hash:
+    if parameters.document["version"] != VERSIONS[-1]:
+        raise InputError("version", parameters.document["version"], "the present one")
+    if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()
-    if _says_the_same(Path(path), document):
+    if _says_the_same(Path(path), parameters.document):
         return
-    replace_file(path, json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    replace_file(path, parameters.to_json())
 
 
 def json_schema() -> str:
     """The file's JSON Schema (draft 2020-12), as text."""
-    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps(schema | Parameters.model_json_schema(), indent=2) + "\n"
+    about = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Parameters",
+        "description": "A parameter file. What no schema can say is checked by every client.",
+    }
+    return json.dumps(about | file_shape(), indent=2) + "\n"
 
 
-def _says_the_same(path: Path, document: dict[str, Any]) -> bool:
+def _prove(questions: Iterable[DeployedQuestion]) -> None:
+    """What a device cannot prove of the questions that were read."""
+    for question in questions:
+        try:
+            deployed(question.law).verify()
+        except VerificationError as error:
+            raise VerificationError(f"Question {question.name!r}: {error.reason}") from error
+
+
+def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:
     try:
         existing = read_document(path)
     except FileError:
@@ -144,18 +188,3 @@ def _says_the_same(path: Path, document: dict[str, Any]) -> bool:
         for each in (existing, document)
     ]
     return timeless[0] == timeless[1]
-
-
-def _checked(document: dict[str, Any], source: str | Path) -> Parameters:
-    try:
-        current = upgrade(document) if document["version"] == 1 else document
-        parameters = Parameters.model_validate(current)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"]) or "the file"
-        message = first["msg"].removeprefix("Value error, ")
-        raise FileError(source, f"{place}: {message}", "Export the parameters again.") from error
-    except InputError as error:
-        raise FileError(source, str(error), "Export the parameters again.") from error
-    parameters.verify()
-    return parameters

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from planner.deployment.client.client import encoders_of
-from planner.deployment.client.drawing.encoders import Encoder, SamplingEncoder
-from planner.deployment.client.laws.output import Law, SamplingLaw, SignLaw, UnaryLaw
+from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 
@@ -51,17 +48,15 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
         ``report`` (hexadecimal) and, for Sampling Privacy, ``round``; the entropy is then
         the die's.
     """
-    document = parameters.model_dump(mode="json")
-    encoders = encoders_of(document, "parameters")
     vectors = []
     for question in parameters.questions:
-        encoder = encoders[question.name]
-        for i, answer in enumerate(_answers(question.law)):
+        law, encoder = question.law, question.law.encoder()
+        for i, answer in enumerate(law.examples()):
             for prefix in _PREFIXES:
                 seed = f"{question.name} {i} {prefix.hex()}"
                 vectors += [
                     _vector(question.name, encoder, answer, prefix, seed, number)
-                    for number in encoder.rounds
+                    for number in law.rounds
                 ]
     return {
         "format": VECTOR_FORMAT,
@@ -90,9 +85,7 @@ def replay(encoder: Encoder, vector: dict[str, Any]) -> bytes:
     report = encoder.draw(code, source)
     if left:
         raise InputError("entropy", f"{len(left)} bytes left over", "consumed exactly")
-    if isinstance(encoder, SamplingEncoder):
-        return encoder.output(report, code, vector["round"])
-    return report
+    return encoder.output(report, code, vector.get("round"))
 
 
 def _vector(
@@ -100,27 +93,8 @@ def _vector(
 ) -> dict[str, Any]:
     source = _Recorded(prefix, seed)
     code = encoder.code(answer)
-    report = encoder.draw(code, source)
+    report = encoder.output(encoder.draw(code, source), code, number)
     vector = {"question": name, "answer": answer, "entropy": source.taken.hex()}
-    if isinstance(encoder, SamplingEncoder) and number is not None:
-        report = encoder.output(report, code, number)
+    if number is not None:
         vector["round"] = number
     return vector | {"report": report.hex()}
-
-
-def _answers(law: Law) -> Iterator[Any]:
-    if isinstance(law, SignLaw):
-        yield from (law.lower, law.upper, None)
-        if not law.yes_no:
-            yield from (law.lower + (law.upper - law.lower) * share for share in (0.5, 0.7))
-        return
-    levels = law.levels
-    total, numbers = levels.total, levels.item_names()
-    places = sorted({0, total // 2, total - 1})
-    items = [numbers[k] if numbers[k] in levels.numbers() else k for k in places]
-    if isinstance(law, UnaryLaw) and law.padding_length:
-        yield from ([], items[:1], items)
-        return
-    yield from items
-    if isinstance(law, SamplingLaw) and not law.everyone_has_value:
-        yield None

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
-from planner.deployment.parameter_file.questions import QuestionParameters
 from planner.deployment.parameter_file.survey_plans import (
     DEPLOYABLE,
     SurveyPlan,
@@ -118,10 +118,10 @@ def _verified(files: dict[str, Parameters]) -> None:
                 _pairs(question)
 
 
-def _pairs(question: QuestionParameters) -> None:
+def _pairs(question: DeployedQuestion) -> None:
     pairs = question.pairs[:_MOST_PAIRS]
     label = _labels(question)
-    kept = [pair.demanded is None or pair.realised <= pair.demanded for pair in pairs]
+    kept = [pair.realised <= pair.demanded for pair in pairs]
     show_table(
         {
             "answer": [label(pair.first) for pair in pairs],
@@ -133,11 +133,11 @@ def _pairs(question: QuestionParameters) -> None:
     )
 
 
-def _labels(question: QuestionParameters) -> Callable[[int], str]:
-    names = [level.name for level in getattr(question, "levels", [])]
+def _labels(question: DeployedQuestion) -> Callable[[int], str]:
+    names = question.law.labels
 
     def label(place: int) -> str:
-        return names[place] if place < len(names) else "none of them"
+        return names[place]
 
     return label
 

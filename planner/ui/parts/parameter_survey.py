@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import math
 
+from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.deployment.parameter_file.questions import (
-    ItemSetQuestion,
-    NumericQuestion,
-    QuestionParameters,
-    SamplingQuestionParameters,
-)
 from planner.errors import InputError
 from planner.survey import Level, Numeric, Question, Rule, Survey
 from planner.survey.numeric_domain import NumericDomain
@@ -30,21 +25,22 @@ def survey_from_parameters(parameters: Parameters) -> Survey:
     return Survey(parameters.survey, parameters.users, questions)
 
 
-def _question(question: QuestionParameters) -> Question:
-    if isinstance(question, NumericQuestion):
-        domain = NumericDomain(question.lower, question.upper, question.yes_no)
-        numeric = Numeric(domain, epsilon=question.epsilon)
+def _question(question: DeployedQuestion) -> Question:
+    stated = question.document
+    if question.kind == "numeric":
+        domain = NumericDomain(stated["lower"], stated["upper"], stated["yes_no"])
+        numeric = Numeric(domain, epsilon=stated["epsilon"])
         return Question(question.name, (), kind="numeric", numeric=numeric)
-    if isinstance(question, SamplingQuestionParameters | ItemSetQuestion):
+    if question.kind != "categorical":
         remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
         raise InputError(
             f"kind of question {question.name!r}", question.kind, "categorical or numeric", remedy
         )
     levels = tuple(
-        Level(level.name, level.epsilon, tuple(level.items), level.item_count)
-        for level in question.levels
+        Level(level["name"], level["epsilon"], tuple(level["items"]), level["item_count"])
+        for level in stated["levels"]
     )
-    return Question(question.name, levels, _rule(question.rule))
+    return Question(question.name, levels, _rule(stated["rule"]))
 
 
 def _rule(rule: str | list[list[float | None]]) -> Rule:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from planner.deployment import Client
-from planner.deployment.client.drawing.encoders import MAX_BITS
-from planner.deployment.client.laws.output import SignLaw, UnaryLaw
+from planner.deployment.client.mechanisms.law import MAX_BITS
+from planner.deployment.client.mechanisms.sign import SignLaw
+from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import FileError, InputError
 from tests.deployment.client.drawing.played import bits_of
 from tests.deployment.examples import sealed
@@ -64,7 +65,7 @@ def test_reports_from_the_system_follow_the_law(parameters, client):
 
 def test_memory_does_not_change_the_law(parameters, tmp_path):
     law, n = parameters.question("grr").law, 150
-    client = Client(sealed(parameters.model_dump(mode="json")), memory=tmp_path / "m.sqlite")
+    client = Client(sealed(parameters.document), memory=tmp_path / "m.sqlite")
     counts = Counter(client.report("grr", "flu", user=f"u{i}").payload for i in range(n))
     kept = counts[(1).to_bytes(4, "little")]
     p = law.truth / GRID + (1 - law.truth / GRID) / 5
@@ -129,7 +130,7 @@ def test_ten_thousand_odd_answers(parameters, encoders, answers, seed):
             continue
         report = encoder.draw(code, tape)
         assert type(report) is bytes
-        assert len(report) == encoder.size
+        assert len(report) == question.law.size
         assert len(tape.given) >= 4 * law_words(question.law, report)  # all of it randomised
 
 
@@ -184,7 +185,7 @@ def test_too_many_items_for_a_report(document):
 
 
 def test_items_without_names_are_given_by_number(one_question):
-    client = Client(one_question.model_dump(mode="json"))
+    client = Client(one_question.document)
     assert len(client.report("q", 39).payload) == 8
     for wrong in (40, -1, True, 1.0, "0", None):
         with pytest.raises(InputError, match="number from 0 to 39"):

@@ -98,17 +98,17 @@ def test_mechanisms_must_be_one_for_each_question():
 def test_predictions_are_those_of_the_integers(small_parameters):
     question = small_parameters.questions[0]
     noise, signal = [], []
-    for level in question.levels:
-        a, b = level.a / DENOMINATOR, level.b / DENOMINATOR
-        noise.append(level.item_count * b * (1 - b) / (a - b) ** 2)
+    for level in question.document["levels"]:
+        a, b = level["a"] / DENOMINATOR, level["b"] / DENOMINATOR
+        noise.append(level["item_count"] * b * (1 - b) / (a - b) ** 2)
         signal.append((1 - a - b) / (a - b))
     error = sum(noise) + max(signal)
-    predicted = question.predicted
-    assert predicted.worst_case_mse == pytest.approx(error, rel=1e-12)
-    assert predicted.worst_case_mse == pytest.approx(8.567495463, rel=1e-8)
-    assert predicted.lower_bound <= predicted.worst_case_mse
-    gap = predicted.worst_case_mse / predicted.lower_bound - 1
-    assert predicted.relative_gap == pytest.approx(gap, abs=1e-15)
+    predicted = question.document["predicted"]
+    assert predicted["worst_case_mse"] == pytest.approx(error, rel=1e-12)
+    assert predicted["worst_case_mse"] == pytest.approx(8.567495463, rel=1e-8)
+    assert predicted["lower_bound"] <= predicted["worst_case_mse"]
+    gap = predicted["worst_case_mse"] / predicted["lower_bound"] - 1
+    assert predicted["relative_gap"] == pytest.approx(gap, abs=1e-15)
 
 
 def test_baselines_are_not_exported(small_plan):
@@ -143,12 +143,17 @@ def test_a_table_of_another_policy_is_refused():
 def test_a_stricter_mechanism_may_serve_but_its_bound_is_of_another_policy():
     strict = solve(PrivacyPolicy([0.5, 1.0], [1, 4]))
     question = built(UnaryMechanism(strict), Question("q", LEVELS))
-    assert question.predicted.lower_bound is None
-    assert question.predicted.relative_gap is None
-    assert question.predicted.worst_case_mse == pytest.approx(strict.worst_case_mse, rel=1e-6)
+    assert question.document["predicted"]["lower_bound"] is None
+    assert question.document["predicted"]["relative_gap"] is None
+    assert question.document["predicted"]["worst_case_mse"] == pytest.approx(
+        strict.worst_case_mse, rel=1e-6
+    )
     own = solve(Question("q", LEVELS).policy)
-    assert question.predicted.worst_case_mse > own.worst_case_mse
-    assert built(UnaryMechanism(own), Question("q", LEVELS)).predicted.lower_bound is not None
+    assert question.document["predicted"]["worst_case_mse"] > own.worst_case_mse
+    assert (
+        built(UnaryMechanism(own), Question("q", LEVELS)).document["predicted"]["lower_bound"]
+        is not None
+    )
 
 
 def test_items_are_numbered_through_the_levels():
@@ -160,7 +165,7 @@ def test_items_are_numbered_through_the_levels():
 def test_a_numeric_question_keeps_what_it_promised():
     domain = NumericDomain(0, 10)
     promised = Question("n", (), kind="numeric", numeric=Numeric(domain, epsilon=1.0))
-    assert built(BiSampleMD(1.0, domain), promised).epsilon == 1.0
+    assert built(BiSampleMD(1.0, domain), promised).law.epsilon == 1.0
     with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
         built(BiSampleMD(1.1, domain), promised)
 
@@ -174,4 +179,4 @@ def test_item_sets_are_never_reported_without_padding():
         parameters_from_plan(plan_survey(Survey("s", 10, (question,))))
     padded = Question("q", LEVELS, kind="item-set", padding_length=3)
     (found,) = parameters_from_plan(plan_survey(Survey("s", 10, (padded,)))).questions
-    assert (found.mechanism, found.padding_length) == ("idue-ps", 3)
+    assert (found.mechanism, found.law.padding_length) == ("idue-ps", 3)

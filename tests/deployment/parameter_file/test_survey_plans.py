@@ -57,10 +57,10 @@ def test_one_file_for_everybody(plan):
     spent = {(row.question, row.level): row.spent for row in plan.whole.spending}
     illness, symptoms, age, _ = parameters.questions
     for question in (illness, symptoms):
-        for level in question.levels:
-            assert level.epsilon == pytest.approx(spent[question.name, level.name])
-    assert age.epsilon == pytest.approx(spent["age", "age"])
-    assert symptoms.padding_length == 2
+        for level in question.document["levels"]:
+            assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
+    assert age.law.epsilon == pytest.approx(spent["age", "age"])
+    assert symptoms.law.padding_length == 2
 
 
 def test_one_question_alone(plan):
@@ -76,7 +76,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
     assert list(files) == ["parameters-1", "parameters-2"]
     names = [[question.name for question in file.questions] for file in files.values()]
     assert names == [["illness"], ["symptoms"]]
-    assert files["parameters-2"].questions[0].model == "oue"
+    assert files["parameters-2"].questions[0].document["model"] == "oue"
     assert sum(file.users for file in files.values()) == 1000
     with pytest.raises(InputError, match=r"design is 'one-each' .* Export the questions one"):
         survey_parameters(plan, {})
@@ -109,7 +109,7 @@ def test_a_ledger_leaves_less():
     past = Collection(survey="past", day="2026-03-01", rule="min", spent={"severe": 0.4})
     ledger = Ledger().after(past).model_dump_json()
     left = survey_parameters(plan_survey_with(survey(CHOICE), ledger), {}).questions[0]
-    assert [level.epsilon for level in left.levels] == pytest.approx([0.6, 2.0])
+    assert list(left.law.levels.epsilons) == pytest.approx([0.6, 2.0])
 
 
 def test_a_choice_without_a_plan_has_no_mechanism(plan):

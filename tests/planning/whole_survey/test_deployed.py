@@ -22,10 +22,10 @@ def test_what_is_deployed_spends_what_is_said():
     spent = {(row.question, row.level): row.spent for row in plan.spending}
     *choices, income = parameters.questions
     for question in choices:
-        for level in question.levels:
-            assert level.epsilon == pytest.approx(spent[question.name, level.name])
+        for level in question.document["levels"]:
+            assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
     assert [q.name for q in choices] == ["diagnosis", "page"]
-    assert income.epsilon == pytest.approx(spent["income", "income"])
+    assert income.law.epsilon == pytest.approx(spent["income", "income"])
     # Sequential composition: the largest level of every question, added up.
     largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
     assert plan.most_spent == pytest.approx(sum(largest))
@@ -39,7 +39,7 @@ def test_one_each_exports_question_by_question():
         exported(plan)
     page = exported(plan, "page")
     assert page.users == plan.questions[1].users
-    epsilons = [level.epsilon for level in page.questions[0].levels]
+    epsilons = list(page.questions[0].law.levels.epsilons)
     assert epsilons == survey.questions[1].policy.epsilons.tolist()
     assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
     assert plan.most_spent == 4.0
@@ -53,7 +53,7 @@ def test_item_sets_are_exported_with_padding():
     plan = plan_whole_survey(shop())
     (question,) = exported(plan).questions
     assert question.mechanism == "idue-ps"
-    assert question.padding_length == plan.questions[0].padding_length
+    assert question.law.padding_length == plan.questions[0].padding_length
 
 
 def test_a_set_is_never_exported_without_padding():

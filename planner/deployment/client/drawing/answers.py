@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planner.deployment.client.laws.levels import Levels
 from planner.errors import InputError
-
-if TYPE_CHECKING:
-    from planner.deployment.client.laws.output import SignLaw
 
 __all__ = ["item_number", "item_set", "number"]
 
@@ -49,8 +46,8 @@ def item_set(levels: Levels, numbers: Mapping[str, int], answer: Any) -> tuple[i
     return tuple(found)
 
 
-def number(law: SignLaw, answer: Any) -> float | None:
-    """A number in the question's range, or ``None`` for no answer (``None`` or NaN).
+def number(answer: Any, lower: float, upper: float, yes_no: bool = False) -> float | None:
+    """A number in the range, its ends if ``yes_no``, or ``None`` for no answer (``None``, NaN).
 
     Raises
     ------
@@ -60,11 +57,11 @@ def number(law: SignLaw, answer: Any) -> float | None:
     if answer is None or (isinstance(answer, float) and answer != answer):  # noqa: PLR0124 - NaN
         return None
     plain = isinstance(answer, int | float) and not isinstance(answer, bool)
-    allowed = f"a number from {law.lower:g} to {law.upper:g}, or none"
-    if not plain or not law.lower <= answer <= law.upper:
+    allowed = f"a number from {lower:g} to {upper:g}, or none"
+    if not plain or not lower <= answer <= upper:
         raise InputError("answer", _kind(answer), allowed)
-    if law.yes_no and answer not in (law.lower, law.upper):
-        raise InputError("answer", _kind(answer), f"{law.lower:g}, {law.upper:g} or none")
+    if yes_no and answer not in (lower, upper):
+        raise InputError("answer", _kind(answer), f"{lower:g}, {upper:g} or none")
     return float(answer)
 
 

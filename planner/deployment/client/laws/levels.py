@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from planner.deployment.client.json_fields import Fields
-from planner.deployment.client.laws.pairs import MAX_BUDGET, Rule
+from planner.deployment.client.laws.pairs import Rule
+from planner.deployment.client.schema import (
+    BUDGET,
+    TEXT,
+    Schema,
+    choice,
+    either,
+    list_of,
+    record,
+    whole,
+)
 from planner.errors import InputError
 
-__all__ = ["Levels"]
+__all__ = ["LEVEL", "MAX_ITEMS", "RULE", "Levels"]
 
-_MAX_COUNT = 10**12
+MAX_ITEMS = 10**12
+_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+LEVEL = record(
+    {
+        "name": TEXT,
+        "epsilon": BUDGET,
+        "item_count": whole(1, MAX_ITEMS),
+        "items": list_of(TEXT, least=0),
+    },
+    "One privacy level and its items; items is empty where only their number is known.",
+)
+RULE: Schema = either(choice("min", "avg"), list_of(list_of(either(BUDGET, {"type": "null"})))) | {
+    "description": "Pair budgets: of both levels the smaller, the mean, or a symmetric matrix "
+    "with null where none is demanded.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +61,29 @@ class Levels:
     rule: Rule
 
     @classmethod
-    def read(cls, fields: Fields, least: int = 1) -> Levels:
-        """The levels of a question that has ``least`` items or more.
+    def read(cls, question: Mapping[str, Any], least: int = 1) -> Levels:
+        """The levels of a question of the right shape that has ``least`` items or more.
 
         Raises
         ------
         InputError
-            A field is missing or not as it must be, or a name appears twice.
+            The parts do not fit each other, or a name appears twice.
         """
-        names, epsilons, counts, items = [], [], [], []
-        for row in fields.list("levels"):
-            level = Fields("a level", row)
-            names.append(level.text("name"))
-            level = Fields(f"level {names[-1]!r}", row)
-            epsilons.append(level.number("epsilon", math.ulp(0), MAX_BUDGET))
-            counts.append(level.whole("item_count", 1, _MAX_COUNT))
-            items.append(_names(level, counts[-1]))
-        rule = _rule(fields, len(names))
+        rows = question["levels"]
+        names, counts = ([row[key] for row in rows] for key in ("name", "item_count"))
+        items = [tuple(row["items"]) for row in rows]
+        for i, (given, count) in enumerate(zip(items, counts, strict=True)):
+            if given and len(given) != count:
+                allowed = f"a list of item_count = {count}"
+                raise InputError(f"levels[{i}].items", f"a list of {len(given)}", allowed)
+        epsilons = [float(row["epsilon"]) for row in rows]
+        rule = _rule(question["rule"], len(rows))
         levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule)
         if levels.total < least:
-            raise fields.wrong("levels", f"{levels.total} item", f"of at least {least} items")
+            raise InputError("levels", f"{levels.total} item", f"of at least {least} items")
         for kind, values in (("level", names), ("item", [x for row in items for x in row])):
             if len(set(values)) < len(values):
-                raise fields.wrong("levels", f"a repeated {kind} name", f"distinct {kind} names")
+                raise InputError("levels", f"a repeated {kind} name", f"distinct {kind} names")
         return levels
 
     @property
@@ -84,6 +109,12 @@ class Levels:
             start += count
         return found
 
+    def from_text(self, text: str) -> str | int:
+        """The item that a text means: its name, or its number where items have no names."""
+        if not self.named and isinstance(text, str) and _NUMBER.fullmatch(text):
+            return int(text)
+        return text
+
     def item_names(self) -> list[str]:
         """A name for each item; its number where the file has none."""
         names = [str(k) for k in range(self.total)]
@@ -92,35 +123,15 @@ class Levels:
         return names
 
 
-def _names(level: Fields, count: int) -> tuple[str, ...]:
-    items = level.list("items", least=0)
-    if any(not isinstance(item, str) or not item for item in items):
-        raise level.wrong("items", items, "a list of texts that are not empty")
-    if items and len(items) != count:
-        raise level.wrong("items", f"a list of {len(items)}", f"a list of item_count = {count}")
-    return tuple(items)
-
-
-def _rule(fields: Fields, size: int) -> Rule:
-    rule = fields.value("rule")
+def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if isinstance(rule, str):
-        return fields.choice("rule", ("min", "avg"))
-    rows = fields.list("rule")
-    if len(rows) != size or any(not isinstance(row, list) or len(row) != size for row in rows):
-        raise fields.wrong("rule", rule, f"min, avg or a {size} x {size} matrix")
-    matrix = [[_budget(fields, entry) for entry in row] for row in rows]
+        return rule
+    if len(rule) != size or any(len(row) != size for row in rule):
+        raise InputError("rule", rule, f"min, avg or a {size} x {size} matrix")
+    matrix = [[math.inf if entry is None else float(entry) for entry in row] for row in rule]
     if any(matrix[i][j] != matrix[j][i] for i in range(size) for j in range(i)):
-        raise fields.wrong("rule", rule, "a symmetric matrix")
+        raise InputError("rule", rule, "a symmetric matrix")
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."
         raise InputError("rule", rule, "finite for at least one pair of each level", remedy)
     return matrix
-
-
-def _budget(fields: Fields, entry: Any) -> float:
-    if entry is None:
-        return math.inf
-    if type(entry) not in (int, float) or not 0 < entry <= MAX_BUDGET:
-        allowed = f"a matrix of budgets above 0 and at most {MAX_BUDGET}, or null"
-        raise fields.wrong("rule", entry, allowed)
-    return float(entry)

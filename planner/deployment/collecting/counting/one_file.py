@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planner.deployment.client.drawing.encoders import encoder_for
-from planner.deployment.client.laws.output import Law
-from planner.deployment.collecting.counting.poisoning import poisoning_signs
-from planner.deployment.collecting.counting.tallies import Tallier, Tally
+from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.collecting.reports.batch import Key
 from planner.deployment.collecting.reports.reading import read_batches
+from planner.deployment.mechanisms.counting import Counter, Tally
+from planner.deployment.mechanisms.registry import deployed
 from planner.errors import FileError
 
 if TYPE_CHECKING:
@@ -32,12 +31,7 @@ class Expected:
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
         laws = {question.name: question.law for question in parameters.questions}
-        encoders = {name: encoder_for(law) for name, law in laws.items()}
-        sizes = {
-            (name, number): encoder.size
-            for name, encoder in encoders.items()
-            for number in encoder.rounds
-        }
+        sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
         return cls(parameters.hash, laws, sizes)
 
 
@@ -80,25 +74,25 @@ def count_file(path: Path, expected: Expected) -> FileCount:
     try:
         stamp = stamp_of(path)
         file_id = ""
-        talliers: dict[Key, Tallier] = {}
+        counters: dict[Key, Counter] = {}
         for batch in read_batches(path, expected.parameters, expected.sizes):
             file_id = batch.file_id
-            if batch.key not in talliers:
-                talliers[batch.key] = Tallier(expected.laws[batch.key[0]])
-            talliers[batch.key].add(batch.rows)
+            if batch.key not in counters:
+                counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
+            counters[batch.key].add(batch.rows)
     except FileError as error:
         return FileCount(path, stamp, refused=error.reason)
     except OSError as error:
         return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
-    tallies = {key: tallier.tally() for key, tallier in talliers.items()}
+    tallies = {key: counter.tally() for key, counter in counters.items()}
     if not tallies:
         return FileCount(path, stamp, refused="holds no reports")
     signs = tuple(
         f"{name}{'' if number is None else f', round {number}'}: {sign}"
         for (name, number), tally in tallies.items()
-        for sign in poisoning_signs(expected.laws[name], tally, number)
+        for sign in deployed(expected.laws[name]).signs(tally, number)
     )
     return FileCount(path, stamp, file_id, tallies, signs)
 

@@ -7,13 +7,10 @@ import pytest
 
 from planner.deployment.client.drawing.answers import item_number, item_set, number
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.laws.output import SignLaw
 from planner.errors import InputError
 
 NAMED = Levels(("s",), (1.0,), (3,), (("x", "y", "7"),), "min")
 MIXED = Levels(("s", "t"), (1.0, 2.0), (2, 2), (("x", "y"), ()), "min")
-RANGE = SignLaw(1.0, 5, -1.0, 2.5, yes_no=False)
-YES_NO = SignLaw(1.0, 5, 0.0, 1.0, yes_no=True)
 
 
 def numbered(levels, answer):
@@ -59,12 +56,12 @@ def test_what_is_no_set():
 
 def test_numbers_in_the_range_both_ends_included():
     for answer in (-1, 2.5, 0, np.float64(0.5)):
-        found = number(RANGE, answer)
+        found = number(answer, -1.0, 2.5)
         assert type(found) is float
         assert found == answer
-    assert number(RANGE, None) is number(RANGE, math.nan) is None
-    assert number(RANGE, np.float64("nan")) is None
-    assert [number(YES_NO, answer) for answer in (0, 1, None)] == [0.0, 1.0, None]
+    assert number(None, -1.0, 2.5) is number(math.nan, -1.0, 2.5) is None
+    assert number(np.float64("nan"), -1.0, 2.5) is None
+    assert [number(answer, 0.0, 1.0, yes_no=True) for answer in (0, 1, None)] == [0.0, 1.0, None]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +69,12 @@ def test_numbers_in_the_range_both_ends_included():
 )
 def test_what_is_no_number_of_the_range(answer):
     with pytest.raises(InputError, match=r"a number from -1 to 2.5, or none") as found:
-        number(RANGE, answer)
+        number(answer, -1.0, 2.5)
     assert found.value.value == f"of type {type(answer).__name__}"
 
 
 def test_yes_or_no_and_nothing_between():
     with pytest.raises(InputError, match="must be 0, 1 or none"):
-        number(YES_NO, 0.5)
+        number(0.5, 0.0, 1.0, yes_no=True)
     with pytest.raises(InputError, match="a number from 0 to 1, or none"):
-        number(YES_NO, 2)
+        number(2, 0.0, 1.0, yes_no=True)

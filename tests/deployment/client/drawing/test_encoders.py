@@ -11,26 +11,15 @@ import xxhash
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from planner.deployment.client.drawing.encoders import (
-    MAX_BITS,
-    HashingEncoder,
-    ResponseEncoder,
-    SamplingEncoder,
-    SetEncoder,
-    SignEncoder,
-    SubsetEncoder,
-    UnaryEncoder,
-    encoder_for,
-)
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.laws.output import (
-    HashingLaw,
-    ResponseLaw,
-    SamplingLaw,
-    SignLaw,
-    SubsetLaw,
-    UnaryLaw,
-)
+from planner.deployment.client.mechanisms.hashing import HashingEncoder, HashingLaw
+from planner.deployment.client.mechanisms.item_sets import SetEncoder, SetLaw
+from planner.deployment.client.mechanisms.law import MAX_BITS
+from planner.deployment.client.mechanisms.response import ResponseEncoder, ResponseLaw
+from planner.deployment.client.mechanisms.sampling import SamplingEncoder, SamplingLaw
+from planner.deployment.client.mechanisms.sign import SignEncoder, SignLaw
+from planner.deployment.client.mechanisms.subset import SubsetEncoder, SubsetLaw
+from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
 from planner.errors import InputError
 from tests.deployment.client.drawing.played import Played, bits_of, number
 from tests.deployment.client.laws.oracle import D, levels
@@ -38,7 +27,7 @@ from tests.deployment.client.laws.oracle import D, levels
 LEVELS = levels((2.0, 1.0), (1, 4))  # five items; the second level has the smaller budget
 A, B = (3 * 10**9, 2 * 10**9), (10**9, 9 * 10**8)
 UNARY = UnaryLaw(LEVELS, A, B)
-SETS = UnaryLaw(LEVELS, A, B, padding_length=3)
+SETS = SetLaw(LEVELS, A, B, 3)
 RESPONSE = ResponseLaw(LEVELS, 10**9)
 HASHING = HashingLaw(LEVELS, 10**9, 3)
 SIGN = SignLaw(2.0, 5 * 10**8, 17.0, 90.0, yes_no=False)
@@ -52,7 +41,7 @@ DIE = SamplingLaw(LEVELS, 7, D - 22, (1, 2, 3, 4, 5), 1.0, everyone_has_value=Fa
         (SETS, SetEncoder, 8, (None,)),
         (UnaryLaw(levels((1.0,), (64,)), (9,), (8,)), UnaryEncoder, 8, (None,)),
         (UnaryLaw(levels((1.0,), (65,)), (9,), (8,)), UnaryEncoder, 16, (None,)),
-        (UnaryLaw(levels((1.0,), (62,)), (9,), (8,), 3), SetEncoder, 16, (None,)),
+        (SetLaw(levels((1.0,), (62,)), (9,), (8,), 3), SetEncoder, 16, (None,)),
         (RESPONSE, ResponseEncoder, 4, (None,)),
         (HASHING, HashingEncoder, 8, (None,)),
         (SubsetLaw(levels((1.0,), (128,)), 9, 2), SubsetEncoder, 16, (None,)),
@@ -62,45 +51,42 @@ DIE = SamplingLaw(LEVELS, 7, D - 22, (1, 2, 3, 4, 5), 1.0, everyone_has_value=Fa
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_each_law_has_its_encoder(law, kind, size, rounds):
-    encoder = encoder_for(law)
-    assert type(encoder) is kind
-    assert (encoder.size, encoder.rounds) == (size, rounds)
+    assert type(law.encoder()) is kind
+    assert (law.size, law.rounds) == (size, rounds)
 
 
 def test_reports_have_a_largest_size():
     assert MAX_BITS == 8 * 2 * 2**20  # 2 MiB
-    assert encoder_for(SubsetLaw(levels((1.0,), (MAX_BITS,)), 9, 1)).size == MAX_BITS // 8
-    assert encoder_for(ResponseLaw(levels((1.0,), (D,)), 9)).size == 4
-    assert encoder_for(HashingLaw(levels((1.0,), (D,)), 9, 3)).size == 8
+    assert SubsetLaw(levels((1.0,), (MAX_BITS,)), 9, 1).size == MAX_BITS // 8
+    assert ResponseLaw(levels((1.0,), (D,)), 9).size == 4
+    assert HashingLaw(levels((1.0,), (D,)), 9, 3).size == 8
     for law in (
         SubsetLaw(levels((1.0,), (MAX_BITS + 1,)), 9, 1),
-        UnaryLaw(levels((1.0,), (MAX_BITS,)), (9,), (8,), 1),
+        SetLaw(levels((1.0,), (MAX_BITS,)), (9,), (8,), 1),
         ResponseLaw(levels((1.0,), (D + 1,)), 9),
         HashingLaw(levels((1.0,), (D + 1,)), 9, 3),
     ):
         with pytest.raises(InputError, match=r"at most .* for this mechanism's reports"):
-            encoder_for(law)
-    with pytest.raises(InputError, match=r"law is 'NoneType' .* one that has an encoder"):
-        encoder_for(None)
+            _ = law.size
 
 
 def test_codes_are_item_numbers():
     for law in (UNARY, RESPONSE, HASHING, SubsetLaw(LEVELS, 9, 2)):
-        assert encoder_for(law).code(3) == 3
-    assert encoder_for(SETS).code([4, 1]) == (1, 4)
-    assert encoder_for(SIGN).code(20) == 20.0
-    assert encoder_for(DIE).code(3) == 4
-    assert encoder_for(DIE).code(None) == 0
+        assert law.encoder().code(3) == 3
+    assert SETS.encoder().code([4, 1]) == (1, 4)
+    assert SIGN.encoder().code(20) == 20.0
+    assert DIE.encoder().code(3) == 4
+    assert DIE.encoder().code(None) == 0
     everyone = SamplingLaw(LEVELS, 7, D - 22, (1, 2, 3, 4, 5), 1.0, everyone_has_value=True)
     with pytest.raises(InputError, match="number from 0 to 4"):
-        encoder_for(everyone).code(None)
+        everyone.encoder().code(None)
 
 
 def test_codes_of_named_items():
     named = Levels(("x", "y"), (1.0, 2.0), (1, 2), (("HIV",), ("flu", "cold")), "min")
     for law in (UnaryLaw(named, A, B), ResponseLaw(named, 10**9)):
-        assert encoder_for(law).code("cold") == 2
-    assert encoder_for(UnaryLaw(named, A, B, padding_length=2)).code(["flu", "HIV"]) == (0, 1)
+        assert law.encoder().code("cold") == 2
+    assert SetLaw(named, A, B, 2).encoder().code(["flu", "HIV"]) == (0, 1)
 
 
 # -- bits ----------------------------------------------------------------------------
@@ -110,7 +96,7 @@ def test_codes_of_named_items():
 def test_each_bit_is_1_for_exactly_the_words_below_its_threshold(item):
     own = [B[0], B[1], B[1], B[1], B[1]]
     own[item] = A[0 if item == 0 else 1]
-    encoder = encoder_for(UNARY)
+    encoder = UNARY.encoder()
     below = Played(*(threshold - 1 for threshold in own))
     assert bits_of(encoder.draw(item, below)).tolist() == [1] * 5 + [0] * 59
     at = Played(*own)
@@ -123,21 +109,20 @@ def test_each_bit_is_1_for_exactly_the_words_below_its_threshold(item):
 
 def test_bits_fill_whole_words():
     wide = UnaryLaw(levels((1.0,), (70,)), (9,), (5,))
-    report = encoder_for(wide).draw(69, Played(*[5] * 69, 8))
+    report = wide.encoder().draw(69, Played(*[5] * 69, 8))
     assert len(report) == 16
     assert bits_of(report).nonzero()[0].tolist() == [69]
 
 
 def slots(code, length):
     """The own bit for every slot and dummy that may be drawn: its number, and the words taken."""
-    encoder = encoder_for(SETS)
+    encoder = SETS.encoder()
     found = []
     for slot, dummy in product(range(max(len(code), 3)), range(length)):
-        drawn = [slot] if slot < len(code) else [slot, dummy]
-        source = Played(*drawn, B[0], *[B[1]] * 7)  # at its threshold each bit but the own is 0
+        source = Played(slot, dummy, B[0], *[B[1]] * 7)  # at its threshold only the own bit is 1
         report = bits_of(encoder.draw(code, source))
         assert report.sum() == 1
-        assert source.taken == 4 * (len(drawn) + 8)
+        assert source.taken == 4 * (2 + 8)  # whatever the set
         found.append(int(report.argmax()))
     return Counter(found)
 
@@ -152,7 +137,7 @@ def test_item_sets_sample_each_slot_alike_and_then_each_dummy():
 
 def test_dummies_have_the_thresholds_of_the_smallest_budget():
     source = Played(2, 0, *[D - 1] * 5, A[1] - 1, B[1], B[1] - 1)
-    assert bits_of(encoder_for(SETS).draw((), source)).nonzero()[0].tolist() == [5, 7]
+    assert bits_of(SETS.encoder().draw((), source)).nonzero()[0].tolist() == [5, 7]
 
 
 # -- values --------------------------------------------------------------------------
@@ -160,7 +145,7 @@ def test_dummies_have_the_thresholds_of_the_smallest_budget():
 
 @pytest.mark.parametrize("item", range(5))
 def test_a_response_is_the_truth_or_any_item(item):
-    encoder = encoder_for(RESPONSE)
+    encoder = RESPONSE.encoder()
     source = Played(RESPONSE.truth - 1)
     assert encoder.draw(item, source) == number(item)
     assert source.taken == 4
@@ -171,7 +156,7 @@ def test_a_response_is_the_truth_or_any_item(item):
 
 @pytest.mark.parametrize("seed", [0, 7, D - 1])
 def test_a_hashed_response_reports_its_seed(seed):
-    encoder = encoder_for(HASHING)
+    encoder = HASHING.encoder()
     for item in range(5):
         hashed = xxhash.xxh32_intdigest(number(item), seed) % 3
         assert encoder.draw(item, Played(seed, HASHING.truth - 1)) == number(seed) + number(hashed)
@@ -183,7 +168,7 @@ def test_a_hashed_response_reports_its_seed(seed):
 def test_subsets_are_all_alike(size):
     """Uniform over the sets of the right size, given whether the true item is held."""
     law = SubsetLaw(LEVELS, 10**9, size)
-    encoder = encoder_for(law)
+    encoder = law.encoder()
     for held, item in product((True, False), range(5)):
         missing = size - held
         sizes = [4 - missing + j + 1 for j in range(missing)]
@@ -209,7 +194,7 @@ def test_subsets_are_all_alike(size):
 @pytest.mark.parametrize("positive", [0, 1])
 def test_two_bits(answer, share, positive):
     """By negative sampling the bit is turned over; of the second word only one bit counts."""
-    encoder = encoder_for(SIGN)
+    encoder = SIGN.encoder()
     threshold = SIGN.low + round(share * (D - 2 * SIGN.low))
     for word, one in ((threshold - 1, 1), (threshold, 0)):
         for sign in (positive, D - 2 + positive):
@@ -222,7 +207,7 @@ def test_two_bits(answer, share, positive):
 @pytest.mark.parametrize("answer", [None, math.nan])
 @pytest.mark.parametrize("positive", [0, 1])
 def test_no_answer_is_not_turned_over(answer, positive):
-    encoder = encoder_for(SIGN)
+    encoder = SIGN.encoder()
     for word, one in ((SIGN.low - 1, 1), (SIGN.low, 0)):
         assert encoder.draw(encoder.code(answer), Played(word, positive)) == bytes(
             [2 * positive + one]
@@ -242,7 +227,7 @@ def test_numbers_between_have_the_nearest_threshold(answer):
 
 def threshold_of(law, answer):
     """Found from outside: the number of words that give a 1 by positive sampling."""
-    encoder = encoder_for(law)
+    encoder = law.encoder()
     low, high = 0, D
     while low < high:
         middle = (low + high) // 2
@@ -270,7 +255,7 @@ def test_halves_are_rounded_up():
 
 
 def test_both_rounds_share_the_die():
-    encoder = encoder_for(DIE)
+    encoder = DIE.encoder()
     edges = np.cumsum([DIE.zero, *DIE.decoys]).tolist()
     for code in range(6):
         for face, (start, end) in enumerate(zip([0, *edges], edges, strict=False)):

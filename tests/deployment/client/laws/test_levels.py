@@ -4,9 +4,11 @@ import math
 
 import pytest
 
-from planner.deployment.client.json_fields import Fields
-from planner.deployment.client.laws.levels import Levels
+from planner.deployment.client.laws.levels import LEVEL, RULE, Levels
+from planner.deployment.client.schema import check, list_of, record
 from planner.errors import InputError
+
+SHAPE = record({"levels": list_of(LEVEL), "rule": RULE})
 
 
 def level(name="a", epsilon=1.0, item_count=2, items=()):
@@ -14,7 +16,9 @@ def level(name="a", epsilon=1.0, item_count=2, items=()):
 
 
 def read(*rows, rule="min", least=1):
-    return Levels.read(Fields("question 'q'", {"levels": list(rows), "rule": rule}), least)
+    question = {"levels": list(rows), "rule": rule}
+    check(question, SHAPE, where=" of question 'q'")
+    return Levels.read(question, least)
 
 
 def test_items_are_numbered_through_the_levels():
@@ -31,18 +35,24 @@ def test_items_are_numbered_through_the_levels():
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (level(name=""), "name of a level is '' but must be text that is not empty"),
-        (level(epsilon=0), "epsilon of level 'a' is 0 but must be a number from .* to 50"),
-        (level(epsilon=50.5), "epsilon of level 'a' is 50.5"),
-        (level(epsilon=True), "epsilon of level 'a' is True"),
-        (level(item_count=0), "item_count of level 'a' is 0 .* from 1 to 1000000000000"),
-        (level(item_count=10**12 + 1), "item_count of level 'a' is 1000000000001"),
-        (level(items=["x"]), "items of level 'a' is 'a list of 1' .* a list of item_count = 2"),
-        (level(items=["x", ""]), "items of level 'a' .* texts that are not empty"),
-        (level(items=["x", 1]), "items of level 'a' .* texts that are not empty"),
-        (level(items=["x", "x"]), "levels of question 'q' is 'a repeated item name'"),
-        (level(name="z", items="uv"), "levels of question 'q' is 'a repeated level name'"),
-        ([], "a level"),
+        (level(name=""), "levels.0..name of .* is '' but must be text that is not empty"),
+        (
+            level(epsilon=0),
+            "epsilon of .* is 0 but must be a number above 0 and at most 50",
+        ),
+        (level(epsilon=50.5), "epsilon of question 'q' is 50.5"),
+        (level(epsilon=True), "epsilon of question 'q' is True"),
+        (level(item_count=0), "item_count of question 'q' is 0 .* from 1 to 1000000000000"),
+        (level(item_count=10**12 + 1), "item_count of question 'q' is 1000000000001"),
+        (level(items=["x"]), "levels.0..items is 'a list of 1' .* a list of item_count = 2"),
+        (
+            level(items=["x", ""]),
+            "levels.0..items.1. .* is '' but must be text that is not empty",
+        ),
+        (level(items=["x", 1]), "levels.0..items.1. of question 'q' is 1 but must be text"),
+        (level(items=["x", "x"]), "levels is 'a repeated item name'"),
+        (level(name="z", items="uv"), "levels is 'a repeated level name'"),
+        ([], "levels.0. of question 'q' is .* a JSON object"),
     ],
     ids=str,
 )
@@ -59,7 +69,7 @@ def test_the_outermost_levels_are_right():
 
 def test_a_mechanism_may_need_more_items():
     read(level(item_count=2), least=2)
-    with pytest.raises(InputError, match=r"levels of question 'q' is '1 item' .* at least 2 items"):
+    with pytest.raises(InputError, match=r"levels is '1 item' .* at least 2 items"):
         read(level(item_count=1), least=2)
 
 
@@ -74,14 +84,14 @@ def test_rules():
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        ("max", "one of min, avg"),
-        ([], "at least 1 entries"),
+        ("max", "one of 'min', 'avg' or a list"),
+        ([], "with at least 1 entries"),
         ([[1.0, 1.0]], "a 2 x 2 matrix"),
         ([[1.0, 1.0], [1.0]], "a 2 x 2 matrix"),
-        ([[1.0, 1.0], "ab"], "a 2 x 2 matrix"),
-        ([[1.0, 1.0], [1.0, 0]], "rule of question 'q' is 0 .* above 0 and at most 50, or null"),
-        ([[1.0, 1.0], [1.0, 50.5]], "is 50.5"),
-        ([[1.0, 1.0], [1.0, True]], "is True"),
+        ([[1.0, 1.0], "ab"], "rule of question 'q' is .* or a list"),
+        ([[1.0, 1.0], [1.0, 0]], "rule of question 'q'"),
+        ([[1.0, 1.0], [1.0, 50.5]], "rule of question 'q'"),
+        ([[1.0, 1.0], [1.0, True]], "rule of question 'q'"),
         ([[1.0, 2.0], [1.0, 1.0]], "a symmetric matrix"),
         ([[1.0, None], [1.0, 1.0]], "a symmetric matrix"),
         ([[1.0, None], [None, None]], "finite for at least one pair .* needs no randomisation"),

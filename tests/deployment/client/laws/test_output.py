@@ -7,14 +7,13 @@ from itertools import combinations, product
 import pytest
 
 from planner.deployment.client.laws.bounds import log_upper_bound
-from planner.deployment.client.laws.output import (
-    HashingLaw,
-    ResponseLaw,
-    SamplingLaw,
-    SignLaw,
-    SubsetLaw,
-    UnaryLaw,
-)
+from planner.deployment.client.mechanisms.hashing import HashingLaw
+from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.response import ResponseLaw
+from planner.deployment.client.mechanisms.sampling import SamplingLaw
+from planner.deployment.client.mechanisms.sign import SignLaw
+from planner.deployment.client.mechanisms.subset import SubsetLaw
+from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import InputError, VerificationError
 from tests.deployment.client.laws.oracle import D, integer_ratio, largest, levels, true_exp
 
@@ -37,7 +36,7 @@ def response_table(truth, values):
 
 def subset_table(law):
     """Probability of every set of the right size, given each item."""
-    m, d, held = law.levels.total, law.size, Fraction(law.held, D)
+    m, d, held = law.levels.total, law.size_of_set, Fraction(law.held, D)
     sets = list(combinations(range(m), d))
     with_it, without = held / math.comb(m - 1, d - 1), (1 - held) / math.comb(m - 1, d)
     return sets, [[with_it if x in chosen else without for chosen in sets] for x in range(m)]
@@ -223,7 +222,8 @@ def test_a_subset_must_say_something():
 
 
 def unary(rule="min", padding=0):
-    return UnaryLaw(levels(EPSILONS, COUNTS, rule), (D // 2, D // 2), (D // 4, D // 5), padding)
+    given = levels(EPSILONS, COUNTS, rule), (D // 2, D // 2), (D // 4, D // 5)
+    return SetLaw(*given, padding) if padding else UnaryLaw(*given)
 
 
 def test_unary_laws_name_the_levels_that_break_their_budget():
@@ -241,7 +241,7 @@ def test_item_sets_have_budgets_under_min_only():
     own = levels((2.0, 2.0), COUNTS, "avg")
     UnaryLaw(own, (D // 2, D // 2), (D // 4, D // 5)).verify()
     with pytest.raises(VerificationError, match=r'Item sets have budgets .* rule "min" only'):
-        UnaryLaw(own, (D // 2, D // 2), (D // 4, D // 5), 1).verify()
+        SetLaw(own, (D // 2, D // 2), (D // 4, D // 5), 1).verify()
 
 
 def test_dummies_follow_the_items_at_the_smallest_budget():
@@ -303,7 +303,7 @@ def test_item_sets_keep_their_budgets_under_the_rule_min_alone():
     a, b = (D // 2, D // 2), (D // 3, D // 3)
     for rule in ("min", "avg", MATRIX):
         UnaryLaw(levels(EPSILONS, COUNTS, rule), a, b).verify()
-    UnaryLaw(levels(EPSILONS, COUNTS), a, b, padding_length=2).verify()
+    SetLaw(levels(EPSILONS, COUNTS), a, b, 2).verify()
     for rule in ("avg", MATRIX):
         with pytest.raises(VerificationError, match='under the rule "min" only'):
-            UnaryLaw(levels(EPSILONS, COUNTS, rule), a, b, padding_length=2).verify()
+            SetLaw(levels(EPSILONS, COUNTS, rule), a, b, 2).verify()

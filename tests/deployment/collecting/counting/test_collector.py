@@ -34,7 +34,7 @@ def test_files_and_folders_are_each_counted_once(one_question, collection):
 
 
 def test_newline_json_of_a_pilot(one_question, tmp_path):
-    client = Client(one_question.model_dump(mode="json"))
+    client = Client(one_question.document)
     reports = [client.report("q", i % 40) for i in range(60)]
     lines = [report.to_json() + "\n" for report in reports]
     (tmp_path / "a.jsonl").write_text("".join(lines[:50]))

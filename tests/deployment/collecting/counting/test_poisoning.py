@@ -4,21 +4,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from planner.deployment.bulk import draw_unary
 from planner.deployment.client.drawing.entropy import system
-from planner.deployment.collecting.counting.poisoning import (
-    ALPHA,
-    _weight_law,
-    bernstein_reach,
-    poisoning_signs,
-)
-from planner.deployment.collecting.counting.tallies import Tallier
+from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.mechanisms.signs import ALPHA, bernstein_reach
+from planner.deployment.mechanisms.unary import _weight_law, draw_unary
 
 
 def signs(law, rows, number=None):
-    tallier = Tallier(law)
+    tallier = deployed(law).counter()
     tallier.add(rows)
-    return poisoning_signs(law, tallier.tally(), number)
+    return deployed(law).signs(tallier.tally(), number)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +27,7 @@ def test_honest_files_raise_no_sign_whatever_the_answers(law, rng, n, answers):
     """600 files at a false-alarm rate of 1e-6 each."""
     pick = {"one for all": [7], "spread": range(40), "half and half": [0, 39]}[answers]
     for _ in range(70 if n < 2000 else 10):
-        assert signs(law, draw_unary(law, rng.choice(list(pick), size=n))) == []
+        assert signs(law, draw_unary(law, rng.choice(list(pick), size=n), system)) == []
 
 
 def test_every_mechanisms_honest_reports_raise_no_sign(parameters, encoders):
@@ -41,16 +36,15 @@ def test_every_mechanisms_honest_reports_raise_no_sign(parameters, encoders):
         encoder = encoders[question.name]
         code = encoder.code(answers.get(question.name, "x"))
         for number in (1, 2) if question.name == "sampled" else (None,):
-            payloads = [encoder.draw(code, system) for _ in range(400)]
-            if number:
-                payloads = [encoder.output(die, code, number) for die in payloads]
-            rows = np.frombuffer(b"".join(payloads), np.uint8).reshape(-1, encoder.size)
+            drawn = [encoder.draw(code, system) for _ in range(400)]
+            payloads = [encoder.output(one, code, number) for one in drawn]
+            rows = np.frombuffer(b"".join(payloads), np.uint8).reshape(-1, question.law.size)
             assert signs(question.law, rows, number) == []
 
 
 def test_promoted_items_show(law, rng):
     """A tenth of the file claims an item by setting its bit alone."""
-    rows = draw_unary(law, rng.integers(40, size=20_000)).copy()
+    rows = draw_unary(law, rng.integers(40, size=20_000), system).copy()
     fakes = np.zeros((20_000, 8), np.uint8)
     fakes[:, 3] = 4
     rows[:4000] = fakes[:4000]
@@ -59,14 +53,14 @@ def test_promoted_items_show(law, rng):
 
 
 def test_one_item_set_by_all_shows_and_is_named(law, rng):
-    rows = draw_unary(law, rng.integers(40, size=3000)).copy()
+    rows = draw_unary(law, rng.integers(40, size=3000), system).copy()
     rows[:, 1] |= 2
     assert any(sign.startswith("'9' has 3,000") for sign in signs(law, rows))
 
 
 def test_constant_weight_shows_although_the_mean_is_right(law, rng):
     """Fakes with always the expected number of ones, each bit as frequent as it should be."""
-    honest = draw_unary(law, rng.integers(40, size=4000))
+    honest = draw_unary(law, rng.integers(40, size=4000), system)
     weight = round(float(np.unpackbits(honest, axis=1).sum()) / 4000)
     ones = np.zeros((4000, 64), np.uint8)
     b = np.array([law.b[i] for i in law.levels.level_of()], float)
@@ -87,7 +81,7 @@ def test_more_than_a_few_are_summed_up(law):
 def test_a_near_miss_shows_where_the_bound_says_so(law, rng):
     """Five percent of all zeros turned to ones is seen with enough reports, and not with few."""
     for n, seen in ((60, False), (40_000, True)):
-        rows = draw_unary(law, rng.integers(40, size=n)).copy()
+        rows = draw_unary(law, rng.integers(40, size=n), system).copy()
         bits = np.unpackbits(rows, axis=1, bitorder="little")[:, :40]
         bits |= rng.random(bits.shape) < 0.05
         padded = np.zeros((n, 64), np.uint8)
@@ -125,7 +119,7 @@ def test_weights_of_very_wide_reports_are_not_predicted(law, monkeypatch):
     """Their law would take long; the counts are looked at all the same."""
     light = np.zeros((4000, 8), np.uint8)
     assert any("reports looked at" in sign for sign in signs(law, light))
-    monkeypatch.setattr("planner.deployment.collecting.counting.poisoning._MOST_CELLS", 1)
+    monkeypatch.setattr("planner.deployment.mechanisms.unary._MOST_CELLS", 1)
     found = signs(law, light)
     assert not any("reports looked at" in sign for sign in found)
     assert any("ones per report" in sign for sign in found)

@@ -4,25 +4,23 @@ import numpy as np
 import pytest
 import xxhash
 
-from planner.deployment.client.laws.output import (
-    HashingLaw,
-    ResponseLaw,
-    SamplingLaw,
-    SignLaw,
-    SubsetLaw,
-    UnaryLaw,
-)
-from planner.deployment.collecting.counting.tallies import Tallier
+from planner.deployment.client.mechanisms.hashing import HashingLaw
+from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.response import ResponseLaw
+from planner.deployment.client.mechanisms.sampling import SamplingLaw
+from planner.deployment.client.mechanisms.sign import SignLaw
+from planner.deployment.client.mechanisms.subset import SubsetLaw
+from planner.deployment.mechanisms.registry import deployed
 from planner.errors import InputError
 from tests.deployment.client.laws.oracle import D, levels
 
 LEVELS = levels((1.0, 2.0), (2, 3))
-UNARY = UnaryLaw(LEVELS, (9, 9), (8, 8), 2)
+UNARY = SetLaw(LEVELS, (9, 9), (8, 8), 2)
 DIE = SamplingLaw(LEVELS, 1, D - 6, (1,) * 5, 1.0, everyone_has_value=False)
 
 
 def tally(law, *batches):
-    tallier = Tallier(law)
+    tallier = deployed(law).counter()
     for batch in batches:
         tallier.add(batch)
     return tallier.tally()
@@ -47,7 +45,7 @@ def test_bits_and_weights():
 
 
 def test_only_some_weights_of_a_large_batch_are_looked_at(monkeypatch):
-    monkeypatch.setattr("planner.deployment.collecting.counting.tallies._WEIGHED", 3)
+    monkeypatch.setattr("planner.deployment.mechanisms.counting._WEIGHED", 3)
     assert tally(UNARY, bits(*[{0}] * 3)).weights.sum() == 3
     assert tally(UNARY, bits({0}, set(), {1}, set())).weights.tolist()[:2] == [0, 2]  # every other
 

@@ -21,7 +21,7 @@ LINES = [
 
 @pytest.mark.parametrize(("key", "value", "reason"), LINES, ids=str)
 def test_a_bad_line_quarantines_its_file(one_question, tmp_path, key, value, reason):
-    client = Client(one_question.model_dump(mode="json"))
+    client = Client(one_question.document)
     lines = [json.loads(client.report("q", i).to_json()) for i in range(10)]
     lines[4][key] = value
     path = tmp_path / "a.jsonl"
@@ -32,7 +32,7 @@ def test_a_bad_line_quarantines_its_file(one_question, tmp_path, key, value, rea
 
 
 def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
-    line = Client(one_question.model_dump(mode="json")).report("q", 1).to_json()
+    line = Client(one_question.document).report("q", 1).to_json()
     for text, reason in (
         (line, "cut off"),
         (f"{line}\n{line}\n", "given once"),
@@ -47,7 +47,7 @@ def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
 
 
 def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
-    line = Client(one_question.model_dump(mode="json")).report("q", 1).to_json() + "\n"
+    line = Client(one_question.document).report("q", 1).to_json() + "\n"
     (tmp_path / "a.jsonl").write_text(line)
     for limit, refused in ((len(line), 0), (len(line) - 1, 1)):
         monkeypatch.setattr("planner.deployment.collecting.reports.lines.MAX_JSON_BYTES", limit)
@@ -57,7 +57,7 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
 
 
 def test_rounds_are_told_apart(parameters, tmp_path):
-    client = Client(parameters.model_dump(mode="json"), memory=tmp_path / "m.sqlite")
+    client = Client(parameters.document, memory=tmp_path / "m.sqlite")
     reports = [
         client.report("sampled", "u", user=str(i), round_number=number)
         for i in range(5)

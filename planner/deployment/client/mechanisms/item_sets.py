@@ -1,0 +1,95 @@
+"""Item sets by padding and sampling (IDUE-PS): unary encoding of one item of the set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from planner.deployment.client.drawing.answers import item_set
+from planner.deployment.client.drawing.entropy import Source, choose
+from planner.deployment.client.mechanisms.law import Encoder
+from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
+from planner.deployment.client.schema import Schema, choice, whole
+from planner.errors import InputError, VerificationError
+
+__all__ = ["MAX_PADDING", "SetEncoder", "SetLaw"]
+
+MAX_PADDING = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class SetLaw(UnaryLaw):
+    """As many dummy bits as the padding length follow the items' bits, as of the least budget."""
+
+    mechanism: ClassVar[str] = "idue-ps"
+    kind: ClassVar[str] = "item-set"
+    keys: ClassVar[Mapping[str, Schema]] = UnaryLaw.keys | {  # type: ignore[operator]
+        "rule": choice("min"),
+        "padding_length": whole(1, MAX_PADDING),
+    }
+
+    padding_length: int
+
+    @classmethod
+    def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (question["padding_length"],)
+
+    @property
+    def dummies(self) -> int:
+        return self.padding_length
+
+    def verify(self) -> None:
+        if self.levels.rule != "min":
+            reason = 'Item sets have budgets (IDUE paper, eq. 16) under the rule "min" only'
+            raise VerificationError(reason)
+        UnaryLaw.verify(self)
+
+    def encoder(self) -> Encoder:
+        return SetEncoder(self)
+
+    def examples(self) -> Iterator[Any]:
+        items = list(UnaryLaw.examples(self))
+        yield from ([], items[:1], items)
+
+    def from_text(self, cell: str) -> Any:
+        return [self.levels.from_text(item) for item in _items(cell)]
+
+
+class SetEncoder(UnaryEncoder):
+    """One item of the set, in ascending order, or a dummy; then as :class:`UnaryEncoder`.
+
+    Draws a slot from 0 to ``max(set size, padding length) - 1`` and a dummy from 0 to ``padding
+    length - 1``, which counts if no item of the set has the slot. Both are always drawn, so that
+    the number of words says nothing of the set: it is the number of bits and 2, and one more for
+    each word that a choice rejects, which has the same probability for all sets up to the
+    padding length, and is below ``size / 2^32`` for those of more items.
+    """
+
+    def __init__(self, law: SetLaw) -> None:
+        super().__init__(law)
+        self._length = law.padding_length
+
+    def code(self, answer: Any) -> Any:
+        """The items' numbers."""
+        return item_set(self._levels, self._numbers, answer)
+
+    def draw(self, code: Any, source: Source) -> bytes:
+        """The report."""
+        slot = choose(source, max(len(code), self._length))
+        dummy = choose(source, self._length)
+        chosen = code[slot] if slot < len(code) else self._levels.total + dummy
+        return self._report(chosen, source)
+
+
+def _items(cell: str) -> list[Any]:
+    if not cell.startswith("["):
+        return [item for item in cell.split(";") if item]
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        items = None
+    if not isinstance(items, list):
+        raise InputError("answer", "text", "a JSON list")
+    return items

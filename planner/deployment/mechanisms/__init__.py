@@ -1,0 +1,1 @@
+"""The mechanisms as planner and collector know them, one file each: describe, count, estimate."""

@@ -1,0 +1,93 @@
+"""Estimates of one question as rows: an answer or a quantity each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.deployment.client.laws.levels import Levels
+from planner.estimates.counts import Estimates, ProcessedCounts
+from planner.estimates.means import Estimate
+
+__all__ = ["AnswerRows", "item_rows", "level_names", "quantity_rows"]
+
+Column = Sequence[float | None] | NDArray[np.float64] | NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRows:
+    """Columns of one length; ``None`` where a row has nothing to say.
+
+    ``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
+    ``joint`` limits cover all answers of the question together; ``processed`` is biased.
+    """
+
+    users: int
+    levels: Sequence[str]
+    answers: Sequence[str]
+    estimates: Column
+    standard_errors: Column
+    lower: Column
+    upper: Column
+    joint_lower: Column
+    joint_upper: Column
+    processed: Column
+    remarks: Sequence[str]
+
+
+def item_rows(
+    levels: Levels, estimates: Estimates, processed: ProcessedCounts, confidence: float
+) -> AnswerRows:
+    """A row per item, with the estimates' own intervals."""
+    limits = estimates.intervals(confidence)
+    joint = estimates.intervals(confidence, simultaneous=True)
+    return AnswerRows(
+        estimates.users,
+        level_names(levels),
+        levels.item_names(),
+        estimates.values,
+        estimates.standard_errors,
+        *limits,
+        *joint,
+        processed.values,
+        [f"processed: {processed.method}"] * levels.total,
+    )
+
+
+def level_names(levels: Levels) -> list[str]:
+    """The level of each item, by name."""
+    named = zip(levels.names, levels.item_counts, strict=True)
+    return list(chain.from_iterable(repeat(level, count) for level, count in named))
+
+
+def quantity_rows(
+    users: int, quantities: Sequence[tuple[str, Estimate, tuple[float, float] | None]]
+) -> AnswerRows:
+    """A row per quantity: its name, its estimate, and its possible range if it has one."""
+    estimates = [one for _, one, _ in quantities]
+    moved = [_moved(one, possible) for _, one, possible in quantities]
+    nothing = [None] * len(quantities)
+    return AnswerRows(
+        users,
+        [""] * len(quantities),
+        [name for name, _, _ in quantities],
+        [one.value for one in estimates],
+        [one.standard_error for one in estimates],
+        [one.lower for one in estimates],
+        [one.upper for one in estimates],
+        nothing,
+        nothing,
+        [processed for processed, _ in moved],
+        [remark for _, remark in moved],
+    )
+
+
+def _moved(estimate: Estimate, possible: tuple[float, float] | None) -> tuple[float | None, str]:
+    if possible is None or estimate.value is None:
+        return None, estimate.note
+    remark = f"processed: moved into its possible range; no longer unbiased. {estimate.note}"
+    return min(max(estimate.value, possible[0]), possible[1]), remark.strip()

@@ -1,0 +1,55 @@
+"""Item sets by padding and sampling (IDUE-PS) in the file, and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from planner.deployment.client.drawing.entropy import Source
+from planner.deployment.client.laws.exact import DENOMINATOR
+from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.mechanisms.answers import AnswerRows, item_rows
+from planner.deployment.mechanisms.deployed import Deployed, Rows
+from planner.deployment.mechanisms.unary import DeployedUnary
+from planner.designs.table import UnaryTable
+from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.unary import UnaryMechanism
+from planner.policy.policy import PrivacyPolicy
+from planner.survey import Question
+
+__all__ = ["DeployedSets"]
+
+
+class DeployedSets(DeployedUnary[SetLaw]):
+    """Unary encoding of one sampled item; dummies are counted, and left out of the estimates."""
+
+    law_type = SetLaw
+    sources = (PaddedUnaryMechanism,)
+
+    @classmethod
+    def describe(cls, source: Any, question: Question) -> dict[str, Any]:
+        if question.policy.rule_name != "min":
+            raise InputError("rule", question.policy.rule_name, '"min": eq. 16 defines set budgets')
+        unary = DeployedUnary.describe(source.unary, question)
+        return unary | {"padding_length": source.padding_length}
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        levels = self.law.levels
+        items = Aggregate(rounds[0].users, rounds[0].counts[: levels.total])
+        estimates = self._mechanism().estimate(items)
+        return item_rows(levels, estimates, estimates.clipped(), confidence)
+
+    def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
+        return Deployed.draw(self, codes, source)
+
+    def _mechanism(self) -> PaddedUnaryMechanism:
+        """The mechanism with exactly these integers: doubles hold multiples of 2^-32 exactly."""
+        law = self.law
+        policy = PrivacyPolicy(law.levels.epsilons, law.levels.item_counts, "min")
+        a, b = np.array(law.a) / DENOMINATOR, np.array(law.b) / DENOMINATOR
+        table = UnaryTable(policy, a, b, "opt0", "deployed")
+        return PaddedUnaryMechanism(UnaryMechanism(table), law.padding_length)

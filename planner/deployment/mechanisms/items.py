@@ -1,0 +1,84 @@
+"""What all mechanisms share that count how many people have each item of some levels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from planner.deployment.client.mechanisms.law import ItemLaw, OneRatioLaw
+from planner.deployment.mechanisms.answers import AnswerRows, item_rows
+from planner.deployment.mechanisms.deployed import Cells, Deployed
+from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.frequency import FrequencyMechanism, linear_estimates
+from planner.survey import Question
+
+__all__ = ["DeployedOneRatio", "described_levels", "described_rule", "linear_rows", "one_ratio"]
+
+L = TypeVar("L", bound=OneRatioLaw)
+
+
+class DeployedOneRatio(Deployed[L]):
+    """Mechanisms that treat all items alike; a report supports some of them."""
+
+    slack = 0.0
+    """How far the probabilities of support may be from the law's."""
+
+    def cells(self, round_number: int | None) -> Cells:
+        del round_number
+        levels = self.law.levels
+        own, other = (np.full(levels.total, float(chance)) for chance in self.law.support)
+        low, high = np.minimum(own, other), np.maximum(own, other)
+        return Cells(levels.item_names(), low - self.slack, high + self.slack)
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        return linear_rows(self.law, rounds[0], confidence)
+
+
+def linear_rows(law: ItemLaw, aggregate: Aggregate, confidence: float) -> AnswerRows:
+    """Estimates by the file's constants, and beside them the nearest that add up."""
+    constants, counts = law.estimator(), law.levels.item_counts
+    offsets = np.repeat(constants["offsets"], counts)
+    slopes = np.repeat(constants["slopes"], counts)
+    estimates = linear_estimates(aggregate, offsets + slopes, offsets)
+    return item_rows(law.levels, estimates, estimates.on_simplex(), confidence)
+
+
+def one_ratio(mechanism: FrequencyMechanism, question: Question) -> dict[str, Any]:
+    """The keys that all mechanisms with one ratio share."""
+    items = sum(level.item_count for level in question.levels)
+    if mechanism.items != items:
+        allowed = f"{items}, as in its levels"
+        raise InputError(f"items of question {question.name!r}", mechanism.items, allowed)
+    counts = np.zeros(mechanism.items, dtype=np.int64)
+    counts[0] = 1  # the variance is linear in the counts, with equal terms for all items
+    error = float(mechanism.variance(counts).sum())
+    return {
+        "rule": described_rule(question),
+        "levels": described_levels(question),
+        "predicted": {"worst_case_mse": error, "lower_bound": None, "relative_gap": None},
+    }
+
+
+def described_levels(question: Question) -> list[dict[str, Any]]:
+    """A question's levels, as JSON."""
+    return [
+        {
+            "name": level.name,
+            "epsilon": float(level.epsilon),
+            "item_count": level.item_count,
+            "items": list(level.items),
+        }
+        for level in question.levels
+    ]
+
+
+def described_rule(question: Question) -> Any:
+    """A question's rule, as JSON: ``null`` stands for a pair without protection."""
+    rule = question.policy.rule
+    if isinstance(rule, str):
+        return rule
+    return [[None if math.isinf(budget) else budget for budget in row] for row in rule.tolist()]

@@ -1,0 +1,54 @@
+"""The mechanisms that can be deployed: a line each, joined to a device's half by its law."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner.deployment.client.mechanisms.law import Law
+from planner.deployment.client.mechanisms.registry import LAWS
+from planner.deployment.mechanisms.deployed import Deployed
+from planner.deployment.mechanisms.hashing import DeployedHashing
+from planner.deployment.mechanisms.item_sets import DeployedSets
+from planner.deployment.mechanisms.response import DeployedResponse
+from planner.deployment.mechanisms.sampling import DeployedSampling
+from planner.deployment.mechanisms.sign import DeployedSign
+from planner.deployment.mechanisms.subset import DeployedSubset
+from planner.deployment.mechanisms.unary import DeployedUnary
+
+__all__ = ["deployed", "half_for", "register"]
+
+_BY_NAME: dict[str, type[Deployed[Any]]] = {}
+_BY_SOURCE: dict[type, type[Deployed[Any]]] = {}
+
+
+def register(half: type[Deployed[Any]]) -> None:
+    """Make a mechanism known by its name in the file, and by what it is described from.
+
+    Its law is made known to clients in this process too; those elsewhere need it in their own
+    list, :data:`~planner.deployment.client.mechanisms.registry.LAWS`.
+    """
+    LAWS.setdefault(half.law_type.mechanism, half.law_type)
+    _BY_NAME[half.law_type.mechanism] = half
+    _BY_SOURCE.update(dict.fromkeys(half.sources, half))
+
+
+def deployed(law: Law) -> Deployed[Any]:
+    """The planner's half of the mechanism of a proven law."""
+    return _BY_NAME[law.mechanism](law)
+
+
+def half_for(source: Any) -> type[Deployed[Any]] | None:
+    """What describes a mechanism, table or plan; ``None`` if it cannot be deployed."""
+    return _BY_SOURCE.get(type(source))
+
+
+for _half in (
+    DeployedUnary,
+    DeployedSets,
+    DeployedResponse,
+    DeployedHashing,
+    DeployedSubset,
+    DeployedSign,
+    DeployedSampling,
+):
+    register(_half)

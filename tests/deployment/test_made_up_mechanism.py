@@ -1,0 +1,242 @@
+"""A mechanism that nobody ships, in this one file: from its law to estimates, by one registration.
+
+Negative survey: a report names an item that is probably *not* the person's own.
+"""
+
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp, log
+from typing import ClassVar
+
+import jsonschema
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from planner import Level, Question, Survey
+from planner.deployment import Client, read_parameters, write_parameters
+from planner.deployment.bulk import perturb_file
+from planner.deployment.client.canonical import content_hash
+from planner.deployment.client.drawing.entropy import choose, coin
+from planner.deployment.client.laws.exact import DENOMINATOR as D
+from planner.deployment.client.laws.levels import Levels
+from planner.deployment.client.mechanisms import registry as devices
+from planner.deployment.client.mechanisms.law import ItemEncoder, OneRatioLaw
+from planner.deployment.client.schema import PROBABILITY, list_of, record
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
+from planner.deployment.mechanisms import registry
+from planner.deployment.mechanisms.counting import CellTally
+from planner.deployment.mechanisms.items import DeployedOneRatio, one_ratio
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.parameters import json_schema
+from planner.deployment.parameter_file.vectors import make_vectors, replay
+from planner.errors import FileError, InputError, VerificationError
+from planner.mechanisms.frequency import ItemReports
+from planner.planning.prediction import predict
+
+FALSE_ALARM = 1e-6
+
+
+# -- the mechanism --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeSurvey(ItemReports):
+    """Names the own item with ``own/D``, any other alike, which is more probable."""
+
+    epsilon: float
+    items: int
+
+    @property
+    def own(self):
+        return int(D / (1 + (self.items - 1) * exp(self.epsilon))) + 1  # up is private
+
+    @property
+    def a(self):
+        return np.full(self.items, self.own / D)
+
+    @property
+    def b(self):
+        return np.full(self.items, (1 - self.own / D) / (self.items - 1))
+
+    def perturb(self, values, rng):
+        keep = rng.random(len(values)) < self.own / D
+        others = (values + rng.integers(1, self.items, len(values))) % self.items
+        return np.where(keep, values, others)
+
+    def privacy_loss(self):
+        return float(log(self.b[0] / self.a[0]))
+
+    def output_law(self):
+        return np.full((self.items,) * 2, self.b[0]) + (self.a - self.b)[0] * np.eye(self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class NegativeLaw(OneRatioLaw):
+    """The own item with ``own/D``, else any other alike."""
+
+    mechanism: ClassVar = "negative-survey"
+    keys: ClassVar = OneRatioLaw.shared | {"own": PROBABILITY}
+    estimates: ClassVar = record(dict.fromkeys(("offsets", "slopes"), list_of({"type": "number"})))
+
+    own: int
+
+    @classmethod
+    def read(cls, question):
+        return cls(Levels.read(question, least=2), question["own"])
+
+    @property
+    def size(self):
+        return 2
+
+    @property
+    def support(self):
+        return Fraction(self.own, D), Fraction(D - self.own, D * (self.levels.total - 1))
+
+    @property
+    def ratio(self):
+        own, other = self.support
+        return max(own, other) / min(own, other)
+
+    def estimator(self):
+        own, other = self.support
+        size = len(self.levels.names)
+        return {"offsets": [float(other)] * size, "slopes": [float(own - other)] * size}
+
+    def encoder(self):
+        return NegativeEncoder(self)
+
+
+class NegativeEncoder(ItemEncoder):
+    """Two bytes; draws a coin for the own item, then how far the named one is from it."""
+
+    def __init__(self, law):
+        super().__init__(law.levels)
+        self._law = law
+
+    def draw(self, code, source):
+        items = self._law.levels.total
+        step = 0 if coin(source, self._law.own) else 1 + choose(source, items - 1)
+        return ((code + step) % items).to_bytes(2, "little")
+
+
+class DeployedNegative(DeployedOneRatio):
+    law_type = NegativeLaw
+    sources = (NegativeSurvey,)
+
+    @classmethod
+    def describe(cls, source, question):
+        return one_ratio(source, question) | {"own": source.own}
+
+    def counter(self):
+        return CellTally(self.law.levels.total, "<u2")
+
+
+TABLES = (devices.LAWS, registry._BY_NAME, registry._BY_SOURCE)
+
+
+@pytest.fixture(autouse=True)
+def registered():
+    """One line; afterwards it is forgotten, as other tests count the mechanisms."""
+    before = [dict(table) for table in TABLES]
+    registry.register(DeployedNegative)
+    yield
+    for table, old in zip(TABLES, before, strict=True):
+        table.clear()
+        table.update(old)
+
+
+# -- all that one can do with it ------------------------------------------------------
+
+LEVELS = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
+SURVEY = Survey("health", 30_000, (Question("diagnosis", LEVELS),))
+
+
+@pytest.fixture
+def path(tmp_path):
+    mechanisms = {"diagnosis": NegativeSurvey(1.0, 4)}
+    write_parameters(tmp_path / "params.json", parameters_from_mechanisms(SURVEY, mechanisms))
+    return tmp_path / "params.json"
+
+
+def altered(path, **change):
+    document = json.loads(path.read_text())
+    document["questions"][0] |= change
+    path.write_text(json.dumps(document | {"hash": content_hash(document)}))
+    return path
+
+
+def test_it_is_predicted_like_any_other():
+    mechanism = NegativeSurvey(1.0, 4)
+    predicted = predict(mechanism, 30_000, "negative survey").total_mse
+    counts = np.array([30_000, 0, 0, 0])
+    assert predicted == pytest.approx(float(mechanism.variance(counts).sum()))
+    assert 0.999 < mechanism.privacy_loss() <= 1.0
+
+
+def test_it_is_exported_read_and_proven(path):
+    (question,) = read_parameters(path).questions
+    assert (question.mechanism, question.kind) == ("negative-survey", "categorical")
+    assert 0.999 < question.pairs[0].realised <= question.pairs[0].demanded == 1.0
+    jsonschema.Draft202012Validator(json.loads(json_schema())).validate(
+        json.loads(path.read_text())
+    )
+
+
+@pytest.mark.parametrize("reader", [read_parameters, Client])
+def test_every_reader_checks_it(path, reader):
+    own = NegativeSurvey(1.0, 4).own
+    with pytest.raises(VerificationError, match="'diagnosis': A report realises"):
+        reader(altered(path, own=own - 100))
+    with pytest.raises(VerificationError, match="estimator does not follow"):
+        reader(altered(path, own=own + 100))
+    with pytest.raises(FileError, match="own of question 'diagnosis' is 0 but must be"):
+        reader(altered(path, own=0))
+    with pytest.raises(FileError, match="'truth'"):
+        reader(altered(path, own=own, truth=1))
+
+
+def test_a_client_reports_and_vectors_are_made(path):
+    client = Client(path)
+    reports = {client.report("diagnosis", "flu").payload for _ in range(300)}
+    assert reports == {bytes([k, 0]) for k in range(4)}  # one is missed once in e^20 times
+    with pytest.raises(InputError, match="the name of an item"):
+        client.report("diagnosis", "cough")
+    parameters = read_parameters(path)
+    vectors = make_vectors(parameters)["vectors"]
+    assert {vector["answer"] for vector in vectors} == {"HIV", "cold", "none"}
+    encoder = parameters.questions[0].law.encoder()
+    assert all(replay(encoder, one).hex() == one["report"] for one in vectors)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "jsonl"])
+def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
+    """30,000 people: every estimate within its error, at a false-alarm rate of 1e-6."""
+    true = {"HIV": 1000, "flu": 9000, "cold": 15_000, "none": 5000}
+    rows = "".join(f"{answer}\n" * count for answer, count in true.items())
+    (tmp_path / "answers.csv").write_text("diagnosis\n" + rows)
+    parameters, out = read_parameters(path), tmp_path / f"reports.{ending}"
+    perturb_file(parameters, tmp_path / "answers.csv", out)
+    collection = collect(parameters, [out])
+    assert (collection.quarantined, collection.suspicious) == ((), ())
+    table = estimates_table(parameters, collection.sums).to_pylist()
+    assert [row["answer"] for row in table] == list(true)
+    errors = np.sqrt(NegativeSurvey(1.0, 4).variance(list(true.values())))
+    limit = norm.isf(FALSE_ALARM / 8)
+    for row, error in zip(table, errors, strict=True):
+        assert row["standard_error"] == pytest.approx(error, rel=0.1)
+        assert abs(row["estimate"] - true[row["answer"]]) < limit * error
+    positive = [30_000 - row["estimate"] for row in table]  # a count read as of the own item
+    assert max(np.abs(np.array(positive) - list(true.values())) / errors) > limit
+
+
+def test_poisoned_and_impossible_reports_are_noticed(path):
+    half = registry.deployed(read_parameters(path).questions[0].law)
+    counter = half.counter()
+    counter.add(np.zeros((2000, 2), np.uint8))
+    (sign,) = [one for one in half.signs(counter.tally(), None) if "'HIV'" in one]
+    assert "2,000 of 2,000 reports" in sign
+    with pytest.raises(InputError, match="report 0 is 4"):
+        counter.add(np.array([[4, 0]], np.uint8))
