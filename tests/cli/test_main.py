@@ -81,7 +81,7 @@ def test_plan_for_machines(model, survey, tmp_path):
     parameters = Parameters.of(document["parameters"])
     assert parameters == read_parameters(out)
     parameters.verify()
-    assert parameters.questions[0].model == model
+    assert parameters.questions[0].document["model"] == model
     (question,) = document["questions"]
     assert sorted(question["worst_case_mse"]) == ["opt0", "opt1", "opt2", "oue", "rappor"]
     table = solve(load_survey(survey).questions[0].policy, model)
