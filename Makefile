@@ -1,6 +1,8 @@
 # Two commands matter: `make run` opens the app, `make test` checks everything.
 # Both set up a virtual environment of their own on first use.
 
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,6 +11,8 @@ APT_IS_OURS := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends
 DATA ?= ../shared/data
+# What an installation is doing, one line a package, so that nobody takes it for hung.
+PROGRESS := sed -n -e 's/^Collecting \([^ ]*\).*/  fetching \1/p' -e 's/^Installing .*/  installing/p' -e '/^ERROR/p'
 
 .PHONY: help run test bench reproduce mutate docs format clean
 
@@ -58,14 +62,17 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV) 2>/dev/null || { \
 	  if $(APT_IS_OURS); then $(APT_INSTALL) python3-venv && $(PYTHON) -m venv $(VENV); \
 	  else echo "Python's venv module is missing: install the package python3-venv."; exit 1; fi; }
+	@echo "Made the virtual environment $(VENV)."
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/run.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable .
+	@echo "Installing the planner and the libraries it needs; the first time takes a minute or two."
+	$(BIN)/python -m pip install --editable . | $(PROGRESS)
 	@touch $@
 
 $(VENV)/test.stamp: $(BIN)/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[test,cluster,docs]'
+	@echo "Installing the planner, the libraries it needs and those of its tests: two minutes or three."
+	$(BIN)/python -m pip install --editable '.[test,cluster,docs]' | $(PROGRESS)
 	@touch $@ $(VENV)/run.stamp
 
 # Browser tests use the system's Chromium (Playwright's own where apt is not ours to use), and
@@ -73,10 +80,12 @@ $(VENV)/test.stamp: $(BIN)/python pyproject.toml
 .PHONY: chromium node
 chromium: $(VENV)/test.stamp
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || { \
+	  echo "Fetching Chromium for the tests of the pages."; \
 	  if $(APT_IS_OURS); then $(APT_INSTALL) chromium >/dev/null; \
 	  else $(BIN)/python -m playwright install chromium; fi; }
 
 node:
 	@command -v node >/dev/null || { \
+	  echo "Fetching Node for the tests of the JavaScript client."; \
 	  if $(APT_IS_OURS); then $(APT_INSTALL) nodejs >/dev/null; \
 	  else echo "Node 20 or newer is missing: install the package nodejs."; exit 1; fi; }
