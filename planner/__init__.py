@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from planner.designs.channel import Channel, Scenario
     from planner.designs.subset_design import DesignCertificate, OutputTypes, SubsetDesign
     from planner.designs.table import Certificate, UnaryTable
     from planner.errors import (
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from planner.planning.allocation.plan import Allocation, allocate
     from planner.planning.answer_rate.model import AnswerRateModel
     from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rate
+    from planner.planning.channels.means import MeanChannel, best_channel, refine_channel
+    from planner.planning.channels.populations import AssumedAnswers, five_populations
     from planner.planning.explain import explain
     from planner.planning.frontier import Frontier, frontier
     from planner.planning.ledger import Ledger, read_ledger, write_ledger
@@ -148,6 +151,15 @@ _HOMES = {
         "AnswerRatePlan",
         "plan_answer_rate",
     ),
+    "planning.channels.means": (
+        "MeanChannel",
+        "best_channel",
+        "refine_channel",
+    ),
+    "planning.channels.populations": (
+        "AssumedAnswers",
+        "five_populations",
+    ),
     "planning.explain": ("explain",),
     "planning.frontier": (
         "Frontier",
@@ -215,6 +227,10 @@ _HOMES = {
         "DesignCertificate",
         "OutputTypes",
         "SubsetDesign",
+    ),
+    "designs.channel": (
+        "Channel",
+        "Scenario",
     ),
     "designs.table": (
         "Certificate",

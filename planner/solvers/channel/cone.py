@@ -51,9 +51,10 @@ def solve_cones(program: Program, columns: Array) -> ConeAnswer:
     unit_columns = columns * scale[:, None]
     build = _second_order if program.common else _semidefinite
     matrix, cones = build(program, unit_columns)
-    p, m = program.wanted.shape
+    wanted = program.wanted @ program.basis
+    p, m = wanted.shape
     k = program.offsets.size
-    cost = np.concatenate([-2 * program.wanted.ravel(), np.ones(m), program.offsets])
+    cost = np.concatenate([-2 * wanted.ravel(), program.basis.sum(axis=0), program.offsets])
     free = p * m + m
     weights = sp.hstack([sp.csr_matrix((k, free)), sp.eye_array(k)], format="csr")
     total = sp.csr_matrix(weights[~program.capped].sum(axis=0).reshape(1, -1))
@@ -75,7 +76,8 @@ def solve_cones(program: Program, columns: Array) -> ConeAnswer:
         raise ConvergenceError(f"Clarabel stopped early: {answer.status}", remedy)
     blocks = prices[first:].reshape(len(columns), -1)
     shares = blocks[:, 0] + blocks[:, -1] if program.common else blocks[:, 0]
-    multipliers = Multipliers(point[: p * m].reshape(p, m).T, point[p * m : free], point[free:])
+    alpha = program.basis @ point[: p * m].reshape(p, m).T
+    multipliers = Multipliers(alpha, program.basis @ point[p * m : free], point[free:])
     return ConeAnswer(_inside(program, multipliers), np.maximum(shares, 0.0) * scale)
 
 
@@ -88,7 +90,7 @@ def _inside(program: Program, multipliers: Multipliers) -> Multipliers:
     scenarios = np.maximum(multipliers.scenarios, 0.0)
     scenarios[~program.capped] += _MIXED / (~program.capped).sum()
     rows = multipliers.rows
-    lift = _MIXED * abs(float(rows.sum())) / rows.size
+    lift = _MIXED * abs(float(rows.sum())) * program.populations.mean(axis=0)
     return Multipliers(multipliers.alpha, rows + lift, scenarios)
 
 
@@ -96,10 +98,10 @@ def _second_order(program: Program, columns: Array) -> tuple[sp.csr_matrix, list
     """One form for all: ``|(2 alpha' u, rows.u - pi.u)| <= rows.u + pi.u``."""
     import clarabel
 
-    p, m = program.wanted.shape
+    p, m = len(program.wanted), program.basis.shape[1]
     n, k = len(columns), program.offsets.size
     shares = columns @ program.populations.T
-    block = sp.csr_matrix(columns)
+    block = sp.csr_matrix(columns @ program.basis)
     nothing = sp.csr_matrix((n, p * m))
     top = sp.hstack([nothing, block, sp.csr_matrix(shares)])
     last = sp.hstack([nothing, block, sp.csr_matrix(-shares)])
@@ -114,10 +116,10 @@ def _semidefinite(program: Program, columns: Array) -> tuple[sp.csr_matrix, list
     """The upper triangles, column by column, entries off the diagonal times ``sqrt(2)``."""
     import clarabel
 
-    p, m = program.wanted.shape
+    p, m = len(program.wanted), program.basis.shape[1]
     n, k = len(columns), program.offsets.size
     shares = columns @ program.populations.T
-    block, root = sp.csr_matrix(columns), np.sqrt(2)
+    block, root = sp.csr_matrix(columns @ program.basis), np.sqrt(2)
     parts = []
     for j in range(p + 1):
         for i in range(j + 1):

@@ -29,6 +29,7 @@ __all__ = [
     "RayList",
     "lower_bound",
     "ratios",
+    "runs",
 ]
 
 Array = NDArray[np.float64]
@@ -84,7 +85,7 @@ class Enumeration:
             one = np.eye(m) > 0
             chosen = np.unique(np.vstack([highs, one, ~one]), axis=0)
         else:
-            chosen = bits(m)[1:-1] > 0 if m <= _FEW else _runs(m)
+            chosen = bits(m)[1:-1] > 0 if m <= _FEW else runs(m)
         return np.vstack([window.columns(chosen) for window in self.windows])
 
     def price(self, program: Program, multipliers: Multipliers, most: int) -> Priced:
@@ -143,9 +144,10 @@ def _best(found: Array, columns: Array, most: int) -> Priced:
     return Priced(largest, columns[order])
 
 
-def _runs(m: int) -> NDArray[np.bool_]:
-    """All runs of neighbours, and their complements."""
+def runs(m: int, *, ends: bool = False) -> NDArray[np.bool_]:
+    """All runs of neighbours, and their complements; only those that reach an end if asked."""
     place = np.arange(m)
-    rows = [(place >= i) & (place < j) for i in range(m) for j in range(i + 1, m + 1)]
+    first = range(1) if ends else range(m)
+    rows = [(place >= i) & (place < j) for i in first for j in range(i + 1, m + 1)]
     chosen = np.array([row for row in rows if 0 < row.sum() < m])
     return np.unique(np.vstack([chosen, ~chosen]), axis=0)

@@ -60,6 +60,9 @@ class Program:
         Scale of the errors: the program is solved in this unit.
     common:
         All forms are the identity: one cone row suffices.
+    basis:
+        The multipliers per symbol are ``basis @ coefficients``, shape ``(m, coefficients)``:
+        fewer unknowns give a bound that is a little weaker, and as true.
     """
 
     wanted: Array
@@ -69,6 +72,7 @@ class Program:
     capped: NDArray[np.bool_]
     unit: float
     common: bool
+    basis: Array
 
     def weights(self, multipliers: Multipliers, columns: Array) -> Array:
         """Quadratic form that each column's estimate is charged with, ``(columns, p, p)``."""
@@ -76,7 +80,12 @@ class Program:
         return np.einsum("ok,kpq->opq", shares, self.squares)
 
 
-def program_of(wanted: Array, scenarios: Sequence[Scenario], hardness: float) -> Program:
+def program_of(
+    wanted: Array,
+    scenarios: Sequence[Scenario],
+    hardness: float,
+    basis: Array | None = None,
+) -> Program:
     """Bring a question to the program's coordinates.
 
     Parameters
@@ -87,6 +96,8 @@ def program_of(wanted: Array, scenarios: Sequence[Scenario], hardness: float) ->
         At least one without a cap.
     hardness:
         About the error that a wanted number of size 1 has.
+    basis:
+        Shapes of multipliers over the symbols; any when omitted.
 
     Raises
     ------
@@ -100,15 +111,15 @@ def program_of(wanted: Array, scenarios: Sequence[Scenario], hardness: float) ->
         if scenario.population.shape != (m,) or scenario.directions.shape[1] != p:
             shapes = scenario.population.shape, scenario.directions.shape
             raise InputError(f"scenarios[{i}]", shapes, f"of shapes ({m},) and (rows, {p})")
-    _, sizes, basis = np.linalg.svd(
+    _, sizes, seen = np.linalg.svd(
         np.vstack([scenario.directions for scenario in scenarios]), full_matrices=False
     )
-    basis = basis[sizes > 1e-12 * max(sizes[0], 1e-300)]
-    if not basis.size or not np.any(basis @ wanted):
+    seen = seen[sizes > 1e-12 * max(sizes[0], 1e-300)]
+    if not seen.size or not np.any(seen @ wanted):
         raise InputError("wanted", "nothing", "numbers that differ between symbols")
-    factors = [scenario.directions @ basis.T for scenario in scenarios]
+    factors = [scenario.directions @ seen.T for scenario in scenarios]
     squares = np.array([factor.T @ factor for factor in factors])
-    inner = basis @ wanted
+    inner = seen @ wanted
     common = bool(np.abs(squares - squares[0]).max() <= 1e-12 * np.abs(squares[0]).max())
     if common:
         values, vectors = np.linalg.eigh(squares[0])
@@ -120,4 +131,6 @@ def program_of(wanted: Array, scenarios: Sequence[Scenario], hardness: float) ->
     )
     known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
     capped = np.array([scenario.cap is not None for scenario in scenarios])
-    return Program(inner / np.sqrt(unit), populations, squares, known / unit, capped, unit, common)
+    coefficients: Array = np.eye(m) if basis is None else basis
+    scaled = inner / np.sqrt(unit)
+    return Program(scaled, populations, squares, known / unit, capped, unit, common, coefficients)

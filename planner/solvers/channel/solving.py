@@ -14,6 +14,7 @@ from planner.designs.table import Certificate
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.cone import ConeAnswer, solve_cones
+from planner.solvers.channel.plane import Plane
 from planner.solvers.channel.pricing import (
     MOST_ENUMERATED,
     Enumeration,
@@ -26,11 +27,13 @@ from planner.solvers.channel.program import Program, program_of
 from planner.solvers.channel.rays import matrix_rays, windows
 from planner.solvers.channel.repair import best_estimator, few_outputs, whole_columns
 
-__all__ = ["solve_channel"]
+__all__ = ["bound_channels", "high_symbols", "solve_channel"]
 
 Array = NDArray[np.float64]
 _ROUNDS = 60
+_PLANE = 2  # wanted numbers for which any number of symbols is searched
 _COLUMNS_A_ROUND = 40
+_MIDDLE, _THRESHOLDS = 0.5, (0.02, 0.25, 0.5, 0.75, 0.98)
 _NEAR = 0.8  # columns below this ratio are left out of the next round
 
 
@@ -41,7 +44,7 @@ def solve_channel(
     wanted_names: Sequence[str] | None = None,
     *,
     tolerance: float = 1e-6,
-    start: Channel | None = None,
+    start: NDArray[np.bool_] | None = None,
 ) -> Channel:
     """The channel of least largest error for numbers that are linear in the answers.
 
@@ -62,7 +65,8 @@ def solve_channel(
     tolerance:
         Stop when the proven relative gap is this small.
     start:
-        A channel for a similar question: its columns are tried first.
+        Which symbols have the larger probability, for columns to try first: shape
+        ``(columns, symbols)``, as from :func:`high_symbols` of a similar channel.
 
     Raises
     ------
@@ -81,12 +85,10 @@ def solve_channel(
     >>> round(channel.worst_error, 6), np.sort(channel.matrix).round(6).tolist()
     (0.75, [[0.25, 0.75], [0.25, 0.75]])
     """
-    table = np.atleast_2d(np.array(wanted, dtype=np.float64))
-    _check(policy, table)
-    hardness = 1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2
-    program = program_of(table, scenarios, hardness)
-    pricing = _pricing(policy)
-    columns = pricing.start(None if start is None else _highs(start, policy.size))
+    table = _checked(policy, wanted)
+    program = program_of(table, scenarios, _hardness(policy))
+    pricing = _pricing(policy, program, tolerance)
+    columns = pricing.start(start)
     best = _generate(program, pricing, columns, tolerance)
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
     multipliers, weights = best.answer
@@ -112,6 +114,76 @@ def _keeps_caps(channel: Channel, tolerance: float) -> None:
             raise InfeasibleError(reason, f"Raise its cap of {scenario.cap:.6g}, or the budgets.")
 
 
+def bound_channels(
+    policy: PrivacyPolicy,
+    wanted: ArrayLike,
+    scenarios: Sequence[Scenario],
+    basis: ArrayLike,
+    *,
+    tolerance: float = 1e-3,
+    start: NDArray[np.bool_] | None = None,
+) -> float:
+    """An error that no channel beats, from multipliers of the given shapes.
+
+    For many symbols: the number of unknowns is that of the shapes. The bound holds for
+    all mechanisms whatever the shapes; they decide how tight it is.
+
+    Parameters
+    ----------
+    policy, wanted, scenarios, tolerance, start:
+        As for :func:`solve_channel`.
+    basis:
+        Shapes of the multipliers over the symbols, shape ``(symbols, shapes)``.
+
+    Raises
+    ------
+    InputError, ConvergenceError
+        As for :func:`solve_channel`.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0] * 3, [1, 1, 1])
+    >>> worst = [Scenario(str(i), one, np.eye(1)) for i, one in enumerate(np.eye(3))]
+    >>> full = bound_channels(policy, [[0, 1, 2]], worst, np.eye(3))
+    >>> weaker = bound_channels(policy, [[0, 1, 2]], worst, [[1, 0], [0, 0], [0, 1]])
+    >>> round(full, 4), weaker <= full
+    (3.9327, True)
+    """
+    table = _checked(policy, wanted)
+    shapes = np.array(basis, dtype=np.float64)
+    program = program_of(table, scenarios, _hardness(policy), shapes)
+    pricing = _pricing(policy, program, tolerance)
+    return _generate(program, pricing, pricing.start(start), tolerance).bound
+
+
+def high_symbols(channel: Channel, places: ArrayLike | None = None) -> NDArray[np.bool_]:
+    """Which symbols have the larger probability of each report, to start a like case from.
+
+    Parameters
+    ----------
+    channel:
+        A solved channel.
+    places:
+        Where the new symbols lie between the old ones, shape ``(new, old)``, rows sum to 1;
+        the same symbols when omitted. Several thresholds are taken then.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([np.log(3)] * 2, [1, 1])
+    >>> worst = [Scenario(str(i), one, np.eye(1)) for i, one in enumerate(np.eye(2))]
+    >>> channel = solve_channel(policy, [[0, 1]], worst)
+    >>> high_symbols(channel, [[1, 0], [0.5, 0.5], [0, 1]]).shape
+    (10, 3)
+    """
+    logs = np.log(channel.matrix)
+    logs = logs[:, np.ptp(logs, axis=0) > 0]
+    level = (logs - logs.min(axis=0)) / np.ptp(logs, axis=0)
+    if places is None:
+        return np.asarray(level.T > _MIDDLE)
+    moved = (np.asarray(places) @ level).T
+    return np.vstack([moved > threshold for threshold in _THRESHOLDS])
+
+
 class _Best(NamedTuple):
     answer: ConeAnswer
     columns: Array
@@ -128,28 +200,26 @@ def _generate(program: Program, pricing: Pricing, columns: Array, tolerance: flo
         reached = lower_bound(program, answer.multipliers, 1.0)
         if bound > -np.inf and reached - bound <= tolerance * abs(bound):
             return _Best(answer, columns, bound)
-        near = ratios(program, answer.multipliers, columns) > _NEAR
-        columns = np.vstack([columns[near], priced.columns])
+        if bound > -np.inf:
+            columns = columns[ratios(program, answer.multipliers, columns) > _NEAR]
+        columns = np.vstack([columns, priced.columns])
     reason = f"The bound is still {reached / bound - 1:.1e} away after {_ROUNDS} rounds"
     raise ConvergenceError(reason, "Ask for a larger tolerance.")
 
 
-def _pricing(policy: PrivacyPolicy) -> Pricing:
+def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Pricing:
     if policy.rule_name == "matrix":
         return RayList(matrix_rays(policy.bounds()))
-    if policy.size > MOST_ENUMERATED:
-        raise InputError("symbols", policy.size, f"at most {MOST_ENUMERATED}")
-    return Enumeration(windows(policy))
+    if policy.size <= MOST_ENUMERATED:
+        return Enumeration(windows(policy))
+    if len(program.wanted) <= _PLANE:
+        return Plane(windows(policy), tolerance / 2)
+    allowed = f"at most {MOST_ENUMERATED} for more than {_PLANE} wanted numbers"
+    raise InputError("symbols", policy.size, allowed, "Join neighbouring symbols.")
 
 
-def _highs(channel: Channel, symbols: int) -> NDArray[np.bool_]:
-    if channel.policy.size != symbols:
-        raise InputError("start", channel.policy.size, f"a channel with {symbols} symbols")
-    logs = np.log(channel.matrix.T)
-    return np.asarray(logs > (logs.max(axis=1) + logs.min(axis=1))[:, None] / 2)
-
-
-def _check(policy: PrivacyPolicy, wanted: Array) -> None:
+def _checked(policy: PrivacyPolicy, numbers: ArrayLike) -> Array:
+    wanted = np.atleast_2d(np.array(numbers, dtype=np.float64))
     if (policy.item_counts != 1).any():
         remedy = "Give each symbol a level of its own; levels may share a budget."
         raise InputError("item_counts", policy.item_counts.tolist(), "1 for every level", remedy)
@@ -158,3 +228,9 @@ def _check(policy: PrivacyPolicy, wanted: Array) -> None:
     if wanted.ndim != 2 or wanted.shape[1] != policy.size or not np.isfinite(wanted).all():
         allowed = f"finite numbers, {policy.size} columns"
         raise InputError("wanted", wanted.shape, allowed, "Give a column a symbol.")
+    return wanted
+
+
+def _hardness(policy: PrivacyPolicy) -> float:
+    """About the error of a number of size 1: that of randomised response."""
+    return float(1 + 1 / np.sinh(float(policy.bounds().min()) / 2) ** 2)

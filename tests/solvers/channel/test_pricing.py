@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.pricing import Enumeration, RayList, lower_bound
+from planner.solvers.channel.plane import Plane
+from planner.solvers.channel.pricing import Enumeration, RayList, lower_bound, ratios
 from planner.solvers.channel.program import Multipliers, program_of
-from planner.solvers.channel.rays import matrix_rays, windows
+from planner.solvers.channel.rays import bits, matrix_rays, windows
 from planner.solvers.channel.solving import solve_channel
 from tests.solvers.channel.questions import cumulative, plain, random_question, worst_case
 
@@ -63,3 +64,64 @@ def test_few_columns_alone_would_prove_too_much():
     answer = solve_cones(program, few)
     assert lower_bound(program, answer.multipliers, 1.0) > 1.05 * optimum
     assert proven(program, Enumeration(windows(policy)), answer.multipliers) < optimum
+
+
+# -- the search over estimates instead of columns ------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [1, 2])
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_the_plane_agrees_with_all_columns(rule, p):
+    from planner.solvers.channel.cone import solve_cones
+
+    rng = np.random.default_rng(p)
+    policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0, 1.0, 1.3], [1] * 6, rule)
+    ends = windows(policy)
+    tried = 0
+    for _ in range(6):
+        wanted, scenarios = random_question(rng, m=6, p=p)
+        program = program_of(wanted, scenarios, 5.0)
+        start = np.vstack([window.columns(bits(6)[1:-1] > 0) for window in ends])
+        right = solve_cones(program, start).multipliers
+        noise = 0.02 * rng.normal(size=right.alpha.shape) * np.abs(right.alpha).max()
+        rows = right.rows + 0.1 * right.rows.sum() * program.populations.mean(axis=0)
+        multipliers = Multipliers(right.alpha + noise, rows, right.scenarios)
+        exact = Enumeration(ends).price(program, multipliers, 3)
+        searched = Plane(ends, 1e-3).price(program, multipliers, 3)
+        if np.isfinite(exact.largest):
+            tried += 1
+            assert searched.largest >= exact.largest * (1 - 1e-9)
+            factor = 1.001 * exact.largest
+            fair = Multipliers(multipliers.alpha, factor * multipliers.rows, multipliers.scenarios)
+            assert Plane(ends, 1e-3).price(program, fair, 3).largest < 1.01
+        if exact.largest > 1.01:
+            best = ratios(program, multipliers, searched.columns).max()
+            assert best == pytest.approx(exact.largest, rel=1e-6)
+    assert tried >= 3
+
+
+def test_the_plane_never_proves_too_much():
+    from planner.solvers.channel.cone import solve_cones
+
+    rng = np.random.default_rng(2)
+    policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0], [1] * 4)
+    wanted, scenarios = random_question(rng)
+    optimum = solve_channel(policy, wanted, scenarios).worst_error
+    program, pricing = program_of(wanted, scenarios, 5.0), Plane(windows(policy), 1e-3)
+    right = solve_cones(program, matrix_rays(policy.bounds())).multipliers
+    proofs = []
+    for size in np.geomspace(1e-5, 1, 60):
+        noise = size * rng.normal(size=right.alpha.shape) * np.abs(right.alpha).max()
+        wrong = Multipliers(right.alpha + noise, right.rows, right.scenarios)
+        proofs.append(proven(program, pricing, wrong))
+    assert 0.99 * optimum < max(proofs) <= optimum * (1 + 1e-6)
+
+
+def test_many_symbols_are_searched_without_listing_columns():
+    """Twenty symbols, one number: the optimum is that of its two extreme symbols."""
+    wanted = np.linspace(-1, 1, 20)[None, :]
+    policy, people = plain(1.0, 20), worst_case(wanted)
+    channel = solve_channel(policy, wanted, people, tolerance=1e-4)
+    ends = solve_channel(plain(1.0, 2), [[-1, 1]], worst_case([[-1, 1]]))
+    assert channel.certificate.relative_gap < 2e-4
+    assert channel.worst_error >= ends.worst_error * (1 - 1e-6)

@@ -1,0 +1,190 @@
+"""Best channels for means: figures, BiSample as a special case, rounding, what is refused."""
+
+import numpy as np
+import pytest
+
+from planner.designs.channel import Channel, Scenario
+from planner.errors import InputError
+from planner.planning.channels.means import best_channel, bisample_error, refine_channel
+from planner.planning.channels.peers import peer_errors
+from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.channel.repair import best_estimator
+from planner.solvers.channel.solving import solve_channel
+from planner.survey.numeric_domain import NumericDomain
+
+FIVE = five_populations()
+
+
+def worst_bisample(epsilon):
+    return max(bisample_error(epsilon, one) for one in FIVE)
+
+
+def made_for_one(epsilon, assumed, points):
+    """The best channel for ``sum - mean * number`` alone."""
+    grid = np.linspace(-1, 1, points)
+    scenario = assumed.scenario(grid)
+    wanted = scenario.directions @ [np.append(grid, 0), np.append(np.ones(points), 0)]
+    policy = PrivacyPolicy([epsilon] * (points + 1), [1] * (points + 1))
+    alone = Scenario("alone", scenario.population, np.eye(1), drawn=True)
+    return solve_channel(policy, wanted, [alone]).worst_error
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ratio"), [(0.5, 1.18), (1.0, 1.33), (2.0, 1.79), (3.0, 3.25), (4.0, 5.39)]
+)
+def test_one_channel_for_five_means(epsilon, ratio):
+    channel = best_channel(epsilon)
+    assert round(worst_bisample(epsilon) / channel.worst_error, 2) == ratio
+    assert channel.certificate.relative_gap < 1e-5
+    assert channel.max_violation == 0
+
+
+@pytest.mark.parametrize(
+    ("missing", "epsilon", "optimal"),
+    [
+        (0.1, 1.0, True),
+        (0.1, 2.2, True),
+        (0.1, 2.6, False),
+        (0.5, 1.0, True),
+        (0.5, 2.0, False),
+        (0.01, 4.0, True),
+    ],
+)
+def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, optimal):
+    assumed = AssumedAnswers(0.0, 0.3, missing)
+    best, theirs = made_for_one(epsilon, assumed, 2), bisample_error(epsilon, assumed)
+    assert best <= theirs * (1 + 1e-7)
+    assert (theirs / best < 1 + 1e-6) == optimal
+
+
+def test_bisample_itself_is_a_channel_with_that_error():
+    """Its four reports as columns of subsets, with the estimator that is best for mean 0."""
+    high, low = (1 + np.tanh(0.5)) / 4, (1 - np.tanh(0.5)) / 4
+    matrix = np.array([[low, high, high, low], [high, low, low, high], [low, high, low, high]])
+    wanted = np.array([[-1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    policy = PrivacyPolicy([1.0] * 3, [1] * 3)
+    assumed = AssumedAnswers(0.0, 0.3, 0.1)
+    scenario = assumed.scenario([-1.0, 1.0])
+    estimator = best_estimator(wanted, [scenario], np.ones(1), matrix)
+    channel = Channel(policy, wanted, ("sum", "number"), matrix, estimator, (scenario,))
+    assert channel.max_violation < 1e-12
+    assert channel.worst_error == pytest.approx(bisample_error(1.0, assumed), rel=1e-7)
+
+
+def test_units_do_not_matter():
+    income = NumericDomain(0, 100_000)
+    channel, unit = best_channel(1.0, five_populations(income)), best_channel(1.0)
+    assert channel.errors == pytest.approx(unit.errors * income.radius**2, rel=1e-6)
+    assert channel.certificate.lower_bound == pytest.approx(
+        unit.certificate.lower_bound * income.radius**2, rel=1e-6
+    )
+    assert channel.symbols[0] == "0"
+    assert channel.symbols[-1] == "no answer"
+
+
+def test_a_stated_population_costs_the_others_no_more_than_bisample():
+    stated = AssumedAnswers(0.5, 0.3, 0.1)
+    channel = best_channel(1.0, stated=stated)
+    assert channel.errors[0] < best_channel(1.0).errors[3]
+    ceilings = [bisample_error(1.0, one) for one in FIVE]
+    assert (channel.errors[1:] <= np.array(ceilings) * (1 + 1e-5)).all()
+    assert channel.errors[0] < 0.75 * bisample_error(1.0, stated)
+
+
+def test_budgets_may_differ_by_symbol():
+    loose = best_channel(2.0).worst_error
+    strict_refusal = best_channel([2.0] * 5 + [0.7])
+    strict_ends = best_channel([0.7, 2.0, 2.0, 2.0, 0.7, 2.0])
+    assert strict_refusal.max_violation == strict_ends.max_violation == 0
+    assert loose < strict_refusal.worst_error < strict_ends.worst_error
+    assert strict_ends.worst_error < best_channel(0.7).worst_error
+    half = (2.0 + 0.7) / 2
+    average = best_channel([2.0] * 5 + [0.7], rule="avg")
+    logs = np.log(average.matrix)
+    assert np.abs(logs[:5] - logs[5]).max() == pytest.approx(half, abs=1e-9)
+
+
+def test_refinement_closes_the_gap_to_continuous_answers():
+    refined = refine_channel(2.0)
+    assert refined.gap <= 0.01
+    assert refined.continuous_bound < refined.channel.worst_error <= refined.errors[5]
+    finer = best_channel(2.0, points=12, tolerance=1e-5)
+    assert refined.continuous_bound <= finer.certificate.lower_bound * (1 + 1e-6)
+    assert "continuous" in refined.summary
+    assert refined.to_frame()["points"].tolist() == list(refined.errors)
+
+
+# -- populations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [NumericDomain(), NumericDomain(17, 90)])
+def test_shares_are_those_of_rounded_answers(place):
+    assumed = AssumedAnswers(place.center + 0.7 * place.radius, 0.4 * place.radius, 0.2, place)
+    rng = np.random.default_rng(3)
+    values = np.clip(rng.normal(assumed.center, assumed.spread, 10**6), place.lower, place.upper)
+    grid = np.linspace(place.lower, place.upper, 5)
+    position = (values - place.lower) / (grid[1] - grid[0])
+    cell = np.minimum(position.astype(int), 3)
+    cell += rng.random(values.size) < position - cell
+    seen = np.bincount(cell, minlength=5) / values.size
+    shares = assumed.shares(grid)
+    # Five cells, |z| < 5.2 each: false alarms below 1e-6 together.
+    assert (np.abs(seen - shares) < 5.2 * np.sqrt(shares * (1 - shares) / values.size)).all()
+    assert shares @ grid == pytest.approx(assumed.mean, rel=1e-12)
+    near = AssumedAnswers(assumed.center, assumed.spread * 1.02, 0.2, place).shares(grid)
+    assert (np.abs(seen - near) > 5.2 * np.sqrt(near * (1 - near) / values.size)).any()
+
+
+def test_a_finer_grid_rounds_to_the_same_shares():
+    assumed = AssumedAnswers(-0.4, 0.3)
+    fine, coarse = np.linspace(-1, 1, 33), np.linspace(-1, 1, 5)
+    hats = np.maximum(0, 1 - np.abs(fine[:, None] - coarse) / 0.5)
+    assert assumed.shares(fine) @ hats == pytest.approx(assumed.shares(coarse), abs=1e-14)
+
+
+def test_one_answer_for_all():
+    assert AssumedAnswers(0.25, 0.0).shares([-1, 0, 1]).tolist() == [0.0, 0.75, 0.25]
+
+
+def test_peers_agree_with_simulation():
+    """Harmony's and Hybrid's mean of true and random answers: two z tests, |z| < 5.1."""
+    from planner.mechanisms.forced_answer import Harmony
+    from planner.mechanisms.piecewise import Hybrid
+
+    assumed, rng, n = AssumedAnswers(0.5, 0.3, 0.2), np.random.default_rng(8), 200_000
+    values = np.clip(rng.normal(0.5, 0.3, n), -1, 1)
+    values[rng.random(n) < 0.2] = np.nan
+    said = {one.mechanism: one for one in peer_errors(1.0, assumed)}
+    for mechanism in (Harmony(1.0), Hybrid(1.0)):
+        one = said[type(mechanism).__name__]
+        seen = mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng))).mean
+        assert abs(seen.value - assumed.mean - one.bias) < 5.1 * np.sqrt(one.variance / n)
+        assert seen.standard_error**2 * n == pytest.approx(one.variance, rel=0.02)
+        assert one.rmse(100) == pytest.approx(np.hypot(np.sqrt(one.variance / 100), one.bias))
+
+
+# -- refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"points": 1}, "points"),
+        ({"epsilon": [1.0, 2.0]}, "epsilon"),
+        ({"stated": FIVE[0], "cap": 0.5}, "cap"),
+        ({"stated": AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))}, "domain"),
+    ],
+)
+def test_refusals(arguments, match):
+    with pytest.raises(InputError, match=match):
+        best_channel(**{"epsilon": 1.0, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [((2.0, 0.1), "center"), ((0.0, -1.0), "spread"), ((0, 1, 1), "missing")],
+)
+def test_assumed_answers_refuse(arguments, match):
+    with pytest.raises(InputError, match=match):
+        AssumedAnswers(*arguments)
