@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.design.vertices import window_vertices
 
-__all__ = ["Windows", "windows_of"]
+__all__ = ["Windows", "components_of", "windows_of"]
 
 Array = NDArray[np.float64]
 
@@ -27,20 +28,54 @@ class Windows(NamedTuple):
     high: Array
 
 
-def windows_of(policy: PrivacyPolicy) -> Windows:
-    """All windows of a policy; superfluous ones are harmless.
+def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
+    """All windows of one component's levels; superfluous ones are harmless.
+
+    Raises
+    ------
+    InputError
+        A matrix of pair budgets has too many windows to list.
 
     Examples
     --------
-    >>> windows = windows_of(PrivacyPolicy([1.0, 1.5, 4.0], [2, 2, 2]))
+    >>> policy = PrivacyPolicy([1.0, 1.5, 4.0], [2, 2, 2])
+    >>> windows = windows_of(policy, np.arange(3))
     >>> windows.low.tolist(), windows.high.tolist()
     ([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.5, 0.0]],
      [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
     """
     if policy.rule_name == "min":
-        return _min_windows(policy.epsilons)
-    half = policy.epsilons[None, :] / 2
-    return Windows(half.max() - half, half.max() + half)
+        return _min_windows(policy.epsilons[levels])
+    if policy.rule_name == "avg":
+        half = policy.epsilons[None, levels] / 2
+        return Windows(half.max() - half, half.max() + half)
+    return Windows(*window_vertices(_demanded(policy)[np.ix_(levels, levels)]))
+
+
+def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
+    """Levels in groups between which no pair has a finite budget.
+
+    Examples
+    --------
+    >>> from math import inf
+    >>> policy = PrivacyPolicy([1, 1, 1], [1, 2, 3], [[1, 2, inf], [2, 1, inf], [inf, inf, 3]])
+    >>> [levels.tolist() for levels in components_of(policy)]
+    [[0, 1], [2]]
+    """
+    if policy.rule_name != "matrix":
+        return [np.arange(policy.size)]
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(np.isfinite(_demanded(policy)), directed=False)
+    return [np.flatnonzero(label == component) for component in range(count)]
+
+
+def _demanded(policy: PrivacyPolicy) -> Array:
+    """Budgets of pairs of two different items; infinite within a one-item level."""
+    bounds = policy.bounds().copy()
+    alone = np.flatnonzero(policy.item_counts == 1)
+    bounds[alone, alone] = np.inf
+    return bounds
 
 
 def _min_windows(epsilons: Array) -> Windows:
