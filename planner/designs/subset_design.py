@@ -49,7 +49,7 @@ class Variances(NamedTuple):
     own: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class OutputTypes:
     """The types of a subset design, ``n`` of them, over ``t`` levels.
 
@@ -89,12 +89,21 @@ class OutputTypes:
     high: Array
     high_counts: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
-        shapes = {"item_counts": (-1,), "weights": (-1,)}
-        for name in ("item_counts", "weights", "low", "high", "high_counts"):
+    def __init__(
+        self,
+        item_counts: ArrayLike,
+        weights: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        high_counts: ArrayLike,
+    ) -> None:
+        fields = {"item_counts": item_counts, "weights": weights}
+        fields |= {"low": low, "high": high, "high_counts": high_counts}
+        for name, given in fields.items():
             kind = np.int64 if name.endswith("counts") else np.float64
-            value = np.array(getattr(self, name), dtype=kind)
-            expected = (self.size, self.item_counts.size) if name not in shapes else (value.size,)
+            value = np.array(given, dtype=kind)
+            free = name in ("item_counts", "weights")
+            expected = (value.size,) if free else (self.size, self.item_counts.size)
             if value.shape != expected:
                 raise InputError(name, value.shape, f"of shape {expected}", "Check the types.")
             value.setflags(write=False)
@@ -276,9 +285,13 @@ class SubsetDesign(Framed):
     policy:
         The levels, their budgets and the pair rule that the design keeps.
     types:
-        The types of reports (:class:`OutputTypes`).
+        The types of reports (:class:`OutputTypes`), over groups of levels.
+    groups:
+        The group of each level, shape ``(t,)``: levels with the same budgets, or too many to
+        tell apart, share one. Their items stand together in one pool of the types, whose
+        ``item_counts`` and columns are by group. ``[0, 1, 2, ...]`` if each level is alone.
     prior:
-        Shares of people in the levels for which the estimator is best, shape ``(t,)``: the
+        Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
         least favourable ones, unless the objective assumes others.
     objective:
         What was minimised.
@@ -295,35 +308,43 @@ class SubsetDesign(Framed):
 
     policy: PrivacyPolicy
     types: OutputTypes
+    groups: NDArray[np.int64]
     prior: Array
     objective: Objective = field(default_factory=Objective)
     certificate: DesignCertificate | None = None
 
     def __post_init__(self) -> None:
+        groups = np.array(self.groups, dtype=np.int64)
         prior = np.array(self.prior, dtype=np.float64)
-        if prior.shape != (self.policy.size,):
-            allowed = f"one share per level, shape ({self.policy.size},)"
-            raise InputError("prior", prior.shape, allowed, "Give every level its share.")
-        prior.setflags(write=False)
-        object.__setattr__(self, "prior", prior)
+        size = self.types.item_counts.size
+        if prior.shape != (size,):
+            allowed = f"one share per group, shape ({size},)"
+            raise InputError("prior", prior.shape, allowed, "Give every group its share.")
+        pooled = groups.shape == (self.policy.size,) and groups.min() >= 0 and groups.max() < size
+        if not pooled or (_pools(self.policy, groups, size) != self.types.item_counts).any():
+            allowed = "the groups of the types, with the items of all their levels"
+            raise InputError("groups", groups.tolist(), allowed, "Group the levels again.")
+        for name, value in (("groups", groups), ("prior", prior)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
 
     @property
     def estimator(self) -> Array:
-        """What a report adds to an item's estimated count, by type, level and side of the item.
+        """What a report adds to an item's estimated count, by type, group and side of the item.
 
-        Shape ``(n, t, 2)``; see :meth:`OutputTypes.estimator`.
+        Shape ``(n, groups, 2)``; see :meth:`OutputTypes.estimator`.
         """
         return self.types.estimator(self.prior)
 
     @property
     def variances(self) -> Variances:
-        """What one person adds to the variance of one item's estimated count."""
+        """What one person adds to the variance of one item's estimated count, by group."""
         return self.types.variances(self.estimator)
 
     @property
     def level_errors(self) -> Array:
         """Total squared error that a person of each level adds, all items, shape ``(t,)``."""
-        return self.types.level_errors(self.prior)
+        return self._level_errors(np.ones(self.policy.size))
 
     @property
     def worst_case_mse(self) -> float:
@@ -334,10 +355,15 @@ class SubsetDesign(Framed):
     def objective_value(self) -> float:
         """The minimised objective, per user; the worst-case error unless chosen otherwise."""
         weights = self.objective.coefficients(self.policy).noise_sum / self.policy.item_counts
-        errors = self.types.level_errors(self.prior, weights)
+        errors = self._level_errors(weights)
         if self.objective.kind == "expected":
             return float(np.asarray(self.objective.prior) @ errors)
         return float(errors.max())
+
+    def _level_errors(self, weights: Array) -> Array:
+        other, own = self.variances
+        total = np.bincount(self.groups, weights * self.policy.item_counts)
+        return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
 
     @property
     def summary(self) -> str:
@@ -352,24 +378,26 @@ class SubsetDesign(Framed):
         return f"{words}; proven within {gap:.1g} of the best of all mechanisms."
 
     def to_frame(self) -> DataFrame:
-        """One row a type and level.
+        """One row a type and group of levels.
 
-        Columns: ``type`` (from 1), ``level``, ``items``, ``weight`` (of the type), ``low`` and
-        ``high`` (likelihoods), ``high_items`` (on the high side), ``probability`` (of the type
-        for a person of the level), ``high_share`` (probability that their own item is then on
-        the high side; ``nan`` where the type is never sent).
+        Columns: ``type`` (from 1), ``level`` (names of the group's levels), ``items``, ``weight``
+        (of the type), ``low`` and ``high`` (likelihoods), ``high_items`` (on the high side),
+        ``probability`` (of the type for a person of the group), ``high_share`` (probability that
+        their own item is then on the high side; ``nan`` where the type is never sent).
         """
         from pandas import DataFrame
 
-        n, t = self.types.size, self.policy.size
+        n, t = self.types.size, self.types.item_counts.size
+        names = np.array(self.policy.names, dtype=object)
+        levels = [_listed(names[self.groups == group]) for group in range(t)]
         chance = self.types.probabilities.transpose(1, 0, 2)
         total = chance.sum(axis=2)
         share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
         return DataFrame(
             {
                 "type": np.repeat(np.arange(1, n + 1), t),
-                "level": np.tile(np.array(self.policy.names, dtype=object), n),
-                "items": np.tile(self.policy.item_counts, n),
+                "level": levels * n,
+                "items": np.tile(self.types.item_counts, n),
                 "weight": np.repeat(self.types.weights, t),
                 "low": self.types.low.ravel(),
                 "high": self.types.high.ravel(),
@@ -378,3 +406,12 @@ class SubsetDesign(Framed):
                 "high_share": share.ravel(),
             }
         )
+
+
+def _listed(names: NDArray[np.object_]) -> str:
+    return ", ".join(names) if names.size <= 3 else f"{names[0]} and {names.size - 1} more"
+
+
+def _pools(policy: PrivacyPolicy, groups: NDArray[np.int64], size: int) -> Array:
+    """Items of every group, shape ``(groups,)``."""
+    return np.bincount(groups, policy.item_counts, minlength=size).astype(np.float64)

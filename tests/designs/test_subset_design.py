@@ -124,5 +124,20 @@ def test_a_design_shows_itself():
     bare = replace(design, certificate=None)
     assert "all mechanisms" not in bare.summary
     with pytest.raises(InputError, match="prior"):
-        SubsetDesign(policy, design.types, np.ones(3))
+        SubsetDesign(policy, design.types, [0, 1], np.ones(3))
+    for groups in ([0, 0], [0, 2], [1, 0], [0], [-1, 1]):
+        with pytest.raises(InputError, match="groups"):
+            SubsetDesign(policy, design.types, groups, np.ones(2))
     assert design.objective == Objective()
+
+
+def test_levels_of_one_group_have_their_own_errors():
+    """Weights differ within a group: a person's error leaves out their own item's weight."""
+    types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    policy = PrivacyPolicy(np.full(2, np.log(4)), [1, 2], names=["one", "two"])
+    design = SubsetDesign(policy, types, [0, 0], [1.0], Objective(weights=[1.0, 5.0]))
+    other, own = types.variances(types.estimator([1.0]))
+    first, second = 10 * other[0, 0] + own[0], 6 * other[0, 0] + 5 * own[0]
+    assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
+    np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
+    assert design.to_frame()["level"].tolist() == ["one, two"]

@@ -30,7 +30,7 @@ def solve_restricted(problem: DesignProblem, columns: Columns) -> tuple[Multipli
         The cone solver failed.
     """
     mean, spread, scale = problem.columns(columns)
-    unit = 1 / np.max(spread @ problem.shares)  # of the error per item, roughly
+    unit = 1 / np.max((spread + np.square(mean - 1)) @ problem.shares)  # of an item's error
     variables = _Variables(problem)
     cones = variables.cones(problem, mean, spread, unit)
     fixed, fixed_to = variables.fixed(problem.prior)
@@ -72,7 +72,7 @@ class _Variables:
 
     def cost(self, problem: DesignProblem, unit: float) -> Array:
         """What is made small: minus the bound, in units of the error per item."""
-        f, omega, M = problem.shares, problem.weights, problem.items
+        f, omega, M = problem.shares, problem.weights_above_zero, problem.items
         cost = np.zeros(self.size)
         cost[self.c] = -2 * (omega * (f - 1 / M))[self.several]
         cost[self.S] = np.where(self.rows == self.columns, -2 * omega[self.rows] / M, 0.0)
@@ -82,7 +82,7 @@ class _Variables:
 
     def cones(self, problem: DesignProblem, mean: Array, spread: Array, unit: float) -> Array:
         """Rows ``(lam + pi) mean, (lam - pi) mean, 2 |A u|`` of every type, ``(n, rows, size)``."""
-        f, root = problem.shares, np.sqrt(problem.weights)
+        f, root = problem.shares, np.sqrt(problem.weights_above_zero)
         start = 2 + self.several.size
         rows = np.zeros((len(mean), start + self.levels, self.size))
         rows[:, 0, self.lam] = rows[:, 0, self.pi] = rows[:, 1, self.lam] = mean

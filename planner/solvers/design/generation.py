@@ -45,33 +45,77 @@ def generate(problem: DesignProblem, tolerance: float) -> Generated:
     columns = _first_columns(problem, rng)
     fine = max(tolerance / 4, 1e-12)
     best: Generated | None = None
-    promising, hoped, stuck = None, -np.inf, 0
+    centre: _Point | None = None
+    hoped, stuck = -np.inf, 0
     for last in reversed(range(_ROUNDS)):
         multipliers, weights = solve_restricted(problem, columns)
-        pricer = Pricer(problem, multipliers)
         active = columns.chosen(weights > 1e-9 * weights.max())
-        found = pricer.improve(pricer.starts(rng, _CLIMBERS).joined(active), 1.0)
-        new, excess = _worst(pricer, found, fine)
-        likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
-        stuck = 0 if likely > hoped + fine * abs(hoped) else stuck + 1
-        if promising is None or likely > hoped:
-            hoped, promising = likely, (columns, weights, multipliers)
-        if excess <= fine or stuck >= _PATIENCE or last == 0:
-            columns, weights, multipliers = promising
-            pricer = Pricer(problem, multipliers)
-            proof = pricer.largest_ratio(1.0, fine / 100, _NODES)
-            bound = _bound(problem, multipliers, proof.ratio)
+        climbers = Pricer(problem, multipliers).starts(rng, _CLIMBERS).joined(active)
+        tried = [multipliers]
+        if centre is not None:  # between the best point known and the newest: fewer rounds
+            tried.append(_between(centre.multipliers, multipliers))
+        points = [_price(problem, point, climbers, fine) for point in tried]
+        point = max(points, key=lambda point: point.likely)
+        new = points[0].new.joined(points[-1].new)
+        excess = points[0].excess
+        stuck = 0 if point.likely > hoped + fine * abs(hoped) else stuck + 1
+        if centre is None or point.likely > hoped:
+            hoped, centre = point.likely, point
+        if centre.excess <= fine or stuck >= _PATIENCE or last == 0:
+            proof = Pricer(problem, centre.multipliers).largest_ratio(1.0, fine / 100, _NODES)
+            bound = _bound(problem, centre.multipliers, proof.ratio)
             if best is None or bound > best.lower_bound:
                 best = Generated(columns, weights, multipliers.prior, bound)
-            if proof.seen <= 1 + fine or stuck >= _PATIENCE:
+            reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
+            if stuck >= _PATIENCE or reached - bound <= tolerance * abs(bound) / 2:
+                best = best._replace(columns=columns, weights=weights, prior=multipliers.prior)
                 break
-            hoped, promising = bound, None  # the search had missed a type
-            new, excess = _worst(pricer, pricer.improve(proof.types, 1.0), fine)
-        keep = (weights > 1e-8 * weights.max()) | (pricer.ratios(columns) > 1 - excess)
-        columns = columns.chosen(keep).joined(new)
+            hoped = bound
+            new = new.joined(proof.types)
+            centre = None if proof.seen > 1 + fine else centre
+        kept = Pricer(problem, multipliers).ratios(columns) > 1 - max(excess, fine)
+        columns = columns.chosen(kept | (weights > 1e-8 * weights.max())).joined(new)
     if best is None:  # the last round always proves something
         raise AssertionError("no bound")
     return best
+
+
+class _Point(NamedTuple):
+    """Multipliers, the types they leave uncovered, and the bound if there are no others."""
+
+    multipliers: Multipliers
+    new: Columns
+    excess: float
+    likely: float
+
+
+def _price(
+    problem: DesignProblem,
+    multipliers: Multipliers,
+    climbers: Columns,
+    fine: float,
+) -> _Point:
+    pricer = Pricer(problem, multipliers)
+    new, excess = _worst(pricer, pricer.improve(climbers, 1.0), fine)
+    likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
+    return _Point(_scaled(problem, multipliers, 1.0 + max(excess, 0.0)), new, excess, likely)
+
+
+def _scaled(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> Multipliers:
+    """The same bound with no ratio above 1, if ``ratio`` is the largest now."""
+    c, S, lam, prior = multipliers
+    size = _trace(problem, multipliers) / (ratio * lam.sum())
+    return Multipliers(c * size, S * size, lam * size**2 * ratio, prior)
+
+
+def _between(first: Multipliers, second: Multipliers) -> Multipliers:
+    return Multipliers(*((one + two) / 2 for one, two in zip(first, second, strict=True)))
+
+
+def _trace(problem: DesignProblem, multipliers: Multipliers) -> float:
+    M, omega = problem.items, problem.weights
+    within = (problem.shares - 1 / M) * multipliers.contrasts
+    return float(omega @ (within + np.diag(multipliers.means) / M))
 
 
 def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> float:
@@ -79,10 +123,9 @@ def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> fl
 
     ``(tr Omega^(1/2) A)^2 / (ratio sum lam) - pi . omega``, rounded down.
     """
-    M, f, omega = problem.items, problem.shares, problem.weights
-    trace = omega @ ((f - 1 / M) * multipliers.contrasts) + omega @ np.diag(multipliers.means) / M
-    least = float(multipliers.prior @ omega)
-    return float(M * np.square(trace) / (ratio * multipliers.slack.sum()) * (1 - 2.0**-44) - least)
+    square = np.square(_trace(problem, multipliers)) * (1 - 2.0**-44)
+    least = float(multipliers.prior @ problem.weights)
+    return float(problem.items * square / (ratio * multipliers.slack.sum()) - least)
 
 
 def _first_columns(problem: DesignProblem, rng: np.random.Generator) -> Columns:

@@ -22,6 +22,8 @@ from planner.solvers.design.windows import Windows
 
 __all__ = ["Columns", "DesignProblem", "Multipliers"]
 
+_LEAST_WEIGHT = 1e-6  # of the largest
+
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -43,8 +45,7 @@ class Columns(NamedTuple):
         return Columns(self.window[which], self.high_counts[which])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Multipliers:
+class Multipliers(NamedTuple):
     """Values of the dual program, in normalised numbers.
 
     ``contrasts`` ``c``, shape ``(t,)``, 0 for one-item levels; ``means`` ``S``, symmetric
@@ -80,6 +81,11 @@ class DesignProblem:
     def shares(self) -> Array:
         """``f_i``, shape ``(t,)``."""
         return self.item_counts / self.items
+
+    @property
+    def weights_above_zero(self) -> Array:
+        """The weights, none quite 0: a design estimates every count, also those no one minds."""
+        return np.maximum(self.weights, _LEAST_WEIGHT * self.weights.max())
 
     def sides(self, columns: Columns) -> tuple[Array, Array]:
         """Likelihoods ``low`` and ``high`` of types, the smallest one present scaled to 1."""

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from planner.designs.subset_design import DesignCertificate, SubsetDesign
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.subset_design import DesignCertificate, OutputTypes, SubsetDesign
 from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.design.generation import generate
+from planner.solvers.design.levels import merge
 from planner.solvers.design.problem import DesignProblem
 from planner.solvers.design.repair import balanced_prior, purified, types_of
-from planner.solvers.design.windows import windows_of
+from planner.solvers.design.windows import components_of, windows_of
 
 __all__ = ["best_design"]
+
+Array = NDArray[np.float64]
+
+_MERGED_TOLERANCE = 1e-4  # where merging levels costs far more
 
 
 def best_design(
@@ -25,9 +36,11 @@ def best_design(
     Parameters
     ----------
     policy:
-        The levels, their budgets and the pair rule (``"min"`` or ``"avg"``).
+        The levels, their budgets and the pair rule. Everybody has exactly one item, so that
+        within a level of one item there is no pair to protect.
     objective:
-        The worst case when omitted, also with weights.
+        The worst case when omitted; or an :class:`~planner.policy.objective.Objective` of kind
+        ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
     tolerance:
         The relative gap to prove, above 0 and below 1.
 
@@ -39,7 +52,7 @@ def best_design(
     Raises
     ------
     InputError
-        An argument is outside its range.
+        An argument is outside its range, or a matrix of pair budgets has too many windows.
     ConvergenceError
         The cone solver failed.
 
@@ -61,20 +74,92 @@ def best_design(
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
-    if chosen.kind != "worst-case":
-        raise InputError("objective", chosen.kind, '"worst-case"', "Weights are allowed.")
-    if policy.rule_name == "matrix":
-        raise InputError("rule", "a matrix", '"min" or "avg" for a design', "Use solve().")
-    if policy.item_counts.sum() < 2:
-        raise InputError("item_counts", 1, "two items or more", "Nothing is asked of one item.")
-    weights = chosen.coefficients(policy).noise_sum / policy.item_counts
-    problem = DesignProblem(policy.item_counts, windows_of(policy), weights)
+    weights, prior = _aims(policy, chosen)
+    density = weights if prior is None else prior / policy.item_counts
+    merged = merge(policy, np.column_stack([weights, density]))
+    group = np.unique(merged.groups, return_index=True)[1]
+    shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
+    if merged.exact:
+        answer = _solve(merged.kept, weights[group], shares, tolerance)
+        bound = answer.lower_bound
+    else:
+        enough = max(tolerance, _MERGED_TOLERANCE)
+        answer = _solve(merged.kept, weights[group], shares, enough)
+        bound = _solve(merged.allowed, weights[group], shares, enough).lower_bound
+    design = SubsetDesign(policy, answer.types, merged.groups, answer.prior, chosen)
+    value = design.objective_value
+    bound = min(bound, value)
+    gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
+    return replace(design, certificate=DesignCertificate(bound, gap))
+
+
+class _Solved(NamedTuple):
+    """Types over levels or groups, their estimator's prior, and a bound on all mechanisms."""
+
+    types: OutputTypes
+    prior: Array
+    lower_bound: float
+
+
+def _aims(policy: PrivacyPolicy, objective: Objective) -> tuple[Array, Array | None]:
+    """Importance of one item's error, by level, and the assumed shares of the people, if any."""
+    coefficients = objective.coefficients(policy)
+    if objective.kind == "minimax":
+        allowed = '"worst-case" or "expected" for a design'
+        raise InputError("objective", objective.kind, allowed, "Use solve() for the best table.")
+    weights = coefficients.noise_sum / policy.item_counts
+    if objective.prior is None:
+        return weights, None
+    prior = np.array(objective.prior)
+    if abs(prior.sum() - 1) > 1e-9:
+        remedy = "In a design everybody has exactly one item."
+        raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
+    return weights, prior
+
+
+def _solve(policy: PrivacyPolicy, weights: Array, prior: Array | None, tolerance: float) -> _Solved:
+    """Each component alone: nobody of another one can be taken for somebody of this."""
+    components = components_of(policy)
+    parts = [
+        _solve_component(policy, levels, weights[levels], prior, tolerance) for levels in components
+    ]
+    bounds = [part.lower_bound for part in parts]
+    bound = max(bounds) if prior is None else sum(bounds)
+    if len(parts) == 1:
+        return parts[0]
+    total = sum(part.types.size for part in parts)
+    low, high = np.zeros((2, total, policy.size))
+    counts = np.zeros((total, policy.size), dtype=np.int64)
+    shares, first = np.zeros(policy.size), 0
+    for levels, part in zip(components, parts, strict=True):
+        types = part.types
+        place = np.ix_(np.arange(first, first + types.size), levels)
+        low[place], high[place], counts[place] = types.low, types.high, types.high_counts
+        shares[levels] = part.prior / len(parts)
+        first += types.size
+    amounts = np.concatenate([part.types.weights for part in parts])
+    return _Solved(OutputTypes(policy.item_counts, amounts, low, high, counts), shares, bound)
+
+
+def _solve_component(
+    policy: PrivacyPolicy,
+    levels: NDArray[np.int64],
+    weights: Array,
+    prior: Array | None,
+    tolerance: float,
+) -> _Solved:
+    """The bound is the component's part of the objective: times its share of assumed people."""
+    if policy.item_counts[levels].sum() == 1:  # nothing to tell it from: its answer is known
+        one = np.ones((1, 1))
+        return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
+    mass = 1.0 if prior is None else float(prior[levels].sum())
+    assumed = None if prior is None or mass == 0 else prior[levels] / mass
+    windows = windows_of(policy, levels)
+    problem = DesignProblem(policy.item_counts[levels], windows, weights, assumed)
     answer = generate(problem, tolerance)
     columns, amounts = purified(problem, answer.columns, answer.weights, answer.prior)
     types = types_of(problem, columns, amounts)
-    prior = balanced_prior(types, answer.prior, weights)
-    design = SubsetDesign(policy, types, prior, chosen)
-    value = design.objective_value
-    bound = min(answer.lower_bound, value)
-    certificate = DesignCertificate(bound, (value - bound) / bound)
-    return SubsetDesign(policy, types, prior, chosen, certificate)
+    shares = answer.prior
+    if problem.prior is None:
+        shares = balanced_prior(types, shares, problem.weights)
+    return _Solved(types, shares, mass * answer.lower_bound)

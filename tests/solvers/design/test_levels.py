@@ -1,0 +1,124 @@
+"""Levels merged: exactly where nothing is lost, honestly where something is."""
+
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+
+from planner import Objective, PrivacyPolicy, best_design
+from planner.solvers.design.levels import merge
+from planner.solvers.design.windows import components_of
+
+
+def _merged(policy, most=6, alike=None):
+    return merge(policy, np.zeros((policy.size, 1)) if alike is None else alike, most)
+
+
+def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
+    """Ye and Barg: the best size d and the error of its estimator, in closed form."""
+    for epsilon, items in [(1.0, 100), (0.5, 7), (2.5, 12), (4.0, 5), (0.3, 1000)]:
+        policy = PrivacyPolicy(np.full(3, epsilon), [items - items // 2 - 1, items // 2, 1])
+        design = best_design(policy, tolerance=1e-10)
+        assert design.types.item_counts.tolist() == [items]
+        d = np.arange(1, items)
+        spread = (exp(epsilon) - 1) ** 2 * d * (items - d) / items / (items - 1)
+        mean = (d * exp(epsilon) + items - d) / items
+        smallest = np.min((items - 1) * mean**2 / spread) + 1 / items - 1
+        assert design.worst_case_mse == pytest.approx(smallest, rel=1e-9)
+
+
+def test_where_few_items_make_randomised_response_best_it_is_found():
+    """GRR is one type with one item high: the best of all for e^eps of about the items or more."""
+    for epsilon, items in [(log(6), 4), (3.0, 10), (2.0, 2)]:
+        design = best_design(PrivacyPolicy([epsilon], [items]), tolerance=1e-10)
+        p, q = exp(epsilon) / (exp(epsilon) + items - 1), 1 / (exp(epsilon) + items - 1)
+        assert design.types.high_counts.tolist() == [[1]]
+        value = items * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
+        assert design.worst_case_mse == pytest.approx(value, rel=1e-9)
+
+
+def test_budget_above_twice_the_smallest_merges_exactly():
+    merged = _merged(PrivacyPolicy([1.0, 2.0, 3.0, 40.0], [1, 2, 3, 4]))
+    assert merged.exact
+    assert merged.groups.tolist() == [0, 1, 1, 1]
+    near, far = (
+        best_design(PrivacyPolicy([1.0, top], [3, 4])).worst_case_mse for top in (2.0, 9.0)
+    )
+    assert near == far
+
+
+def test_levels_alike_in_a_matrix_merge_exactly():
+    same = PrivacyPolicy([1, 1, 1], [2, 1, 3], [[1, 1, 2], [1, 9, 2], [2, 2, 3]])
+    merged = _merged(same)
+    assert merged.exact
+    assert merged.groups.tolist() == [0, 0, 1]
+    assert merged.kept.bounds().tolist() == [[1, 2], [2, 3]]
+    other = PrivacyPolicy([1, 1, 1], [2, 2, 3], [[1, 1, 2], [1, 9, 2], [2, 2, 3]])
+    assert _merged(other).groups.tolist() == [0, 1, 2]  # the second level's own pairs differ
+
+
+def test_importance_keeps_levels_apart():
+    policy = PrivacyPolicy([1.0, 1.0], [2, 3])
+    assert _merged(policy, alike=np.array([[1.0], [2.0]])).groups.tolist() == [0, 1]
+    design = best_design(policy, Objective(weights=[1, 2]))
+    assert design.types.item_counts.tolist() == [2, 3]
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_many_levels_get_a_design_that_keeps_them_and_a_bound_below(rule):
+    rng = np.random.default_rng(3)
+    policy = PrivacyPolicy(rng.uniform(1, 1.2, 30), rng.integers(1, 9, 30), rule)
+    merged = _merged(policy, most=3)
+    assert not merged.exact
+    assert merged.kept.size == 3
+    pairs = np.ix_(merged.groups, merged.groups)
+    assert (merged.kept.bounds()[pairs] <= policy.bounds()).all()
+    assert (merged.allowed.bounds()[pairs] >= policy.bounds()).all()
+
+
+def test_many_levels_of_a_matrix_are_merged_both_ways():
+    rng = np.random.default_rng(4)
+    matrix = 1 + rng.random((9, 9)).round(1)
+    matrix = np.minimum(matrix, matrix.T)
+    policy = PrivacyPolicy(np.ones(9), rng.integers(1, 4, 9), matrix)
+    merged = _merged(policy, most=3)
+    for i in range(9):
+        for j in range(9):
+            if i != j or policy.item_counts[i] > 1:
+                g, h = merged.groups[[i, j]]
+                kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
+                assert kept <= matrix[i, j] <= allowed
+
+
+def test_ten_thousand_levels_answer():
+    rng = np.random.default_rng(5)
+    policy = PrivacyPolicy(rng.uniform(1, 1.01, 10_000), rng.integers(1, 100, 10_000))
+    design = best_design(policy, tolerance=1e-3)
+    assert design.groups.shape == (10_000,)
+    assert 0 < design.certificate.relative_gap < 0.02
+    assert design.certificate.lower_bound < design.worst_case_mse
+
+
+def test_components_are_solved_alone_and_the_worst_counts():
+    gaps = [[1, 2, inf, inf], [2, 1, inf, inf], [inf, inf, 3, inf], [inf, inf, inf, 1]]
+    policy = PrivacyPolicy(np.ones(4), [2, 2, 3, 1], gaps)
+    assert [part.tolist() for part in components_of(policy)] == [[0, 1], [2], [3]]
+    design = best_design(policy)
+    first = best_design(PrivacyPolicy([1, 1], [2, 2], [[1, 2], [2, 1]]))
+    second = best_design(PrivacyPolicy([3], [3]))
+    expected = [*first.level_errors, second.worst_case_mse, 0.0]
+    np.testing.assert_allclose(design.level_errors, expected, rtol=1e-6, atol=1e-12)
+    assert design.certificate.lower_bound == pytest.approx(first.certificate.lower_bound, rel=1e-6)
+    assert design.types.probabilities.sum(axis=(1, 2)) == pytest.approx(np.ones(4))
+    prior = Objective("expected", prior=[0.2, 0.1, 0.4, 0.3])
+    assumed = best_design(policy, prior)
+    assert assumed.certificate.relative_gap < 1e-6
+    third = Objective("expected", prior=[2 / 3, 1 / 3])
+    alone = best_design(PrivacyPolicy([1, 1], [2, 2], [[1, 2], [2, 1]]), third).objective_value
+    total = 0.3 * alone + 0.4 * second.worst_case_mse
+    assert assumed.objective_value == pytest.approx(total, rel=1e-6)
+
+
+def test_one_item_has_nothing_to_be_told_from():
+    design = best_design(PrivacyPolicy([1.0], [1]))
+    assert (design.worst_case_mse, design.certificate.relative_gap) == (0.0, 0.0)
