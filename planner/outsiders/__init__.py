@@ -1,5 +1,22 @@
 """What an outsider learns: shuffled reports, guesses, poisoning, and anybody's client audited."""
 
+from planner.outsiders.guessing.laws import (
+    Guess,
+    HashGuessing,
+    MatrixGuessing,
+    SubsetGuessing,
+    UnaryGuessing,
+    any_mechanism_success,
+    best_guess,
+)
+from planner.outsiders.guessing.simulation import (
+    AskedQuestion,
+    SimulatedSuccess,
+    exact_reidentification,
+    simulate_guesses,
+    simulate_reidentification,
+)
+from planner.outsiders.poisoning import Poisoning, poisoning
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.central import central_delta, central_epsilon
 from planner.outsiders.shuffling.guarantee import (
@@ -20,17 +37,31 @@ from planner.outsiders.shuffling.positive_part import Bracket
 
 __all__ = [
     "AnyMechanism",
+    "AskedQuestion",
     "Blanket",
     "Bracket",
+    "Guess",
+    "HashGuessing",
     "HashedReports",
     "ItemReports",
+    "MatrixGuessing",
     "MatrixReports",
+    "Poisoning",
     "ShuffledGuarantee",
+    "SimulatedSuccess",
+    "SubsetGuessing",
     "SubsetReports",
+    "UnaryGuessing",
     "UnaryReports",
+    "any_mechanism_success",
+    "best_guess",
     "central_delta",
     "central_epsilon",
     "composed",
+    "exact_reidentification",
     "largest_scale",
+    "poisoning",
     "shuffled",
+    "simulate_guesses",
+    "simulate_reidentification",
 ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms import inputs
+from planner.outsiders.statistics import log_ratio_limit
 
 __all__ = ["EmpiricalAudit", "audit_samples"]
 
@@ -82,7 +83,7 @@ def audit_samples(
     for one, other in ((0, 1), (1, 0)):
         event = _best_event(choose[one], choose[other], half)
         hits = [int(prove[which, event].sum()) for which in (one, other)]
-        best = max(best, _log_ratio_bound(hits[0], hits[1], samples - half, (1 - confidence) / 2))
+        best = max(best, log_ratio_limit(hits[0], hits[1], samples - half, (1 - confidence) / 2))
     return EmpiricalAudit(best, confidence, samples)
 
 
@@ -103,16 +104,5 @@ def _best_event(one: NDArray[np.int64], other: NDArray[np.int64], draws: int) ->
     order = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
     ones, others = np.cumsum(one[order]), np.cumsum(other[order])
     steps = np.unique(np.linspace(1, order.size, min(order.size, 200)).astype(int))
-    bounds = [_log_ratio_bound(int(ones[k - 1]), int(others[k - 1]), draws, 1e-3) for k in steps]
+    bounds = [log_ratio_limit(int(ones[k - 1]), int(others[k - 1]), draws, 1e-3) for k in steps]
     return order[: steps[int(np.argmax(bounds))]]
-
-
-def _log_ratio_bound(ones: int, others: int, draws: int, error: float) -> float:
-    """Lower bound of ``ln(p/q)``: Clopper-Pearson, ``error / 2`` for each of the two."""
-    from scipy.stats import beta
-
-    if ones == 0:
-        return 0.0
-    low = float(beta.ppf(error / 2, ones, draws - ones + 1))
-    high = 1.0 if others == draws else float(beta.isf(error / 2, others + 1, draws - others))
-    return max(0.0, float(np.log(low / high)))

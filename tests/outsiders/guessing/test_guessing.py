@@ -1,0 +1,187 @@
+"""Best guesses: by the formula, by listing all reports, and by simulation."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from planner import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    PrivacyPolicy,
+    SubsetSelection,
+    UnaryMechanism,
+    solve,
+)
+from planner.errors import InputError
+from planner.mechanisms.unary import unary_law
+from planner.outsiders import (
+    AskedQuestion,
+    Guess,
+    HashGuessing,
+    MatrixGuessing,
+    SubsetGuessing,
+    UnaryGuessing,
+    any_mechanism_success,
+    best_guess,
+    exact_reidentification,
+    simulate_guesses,
+    simulate_reidentification,
+)
+
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+
+
+def priors(rng, items):
+    yield np.full(items, 1 / items)
+    for concentration in (0.2, 1.0, 5.0):
+        yield rng.dirichlet(np.full(items, concentration))
+    yield np.eye(items)[rng.integers(items)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_tables_by_listing_all_reports(seed):
+    rng = np.random.default_rng(seed)
+    items = int(rng.integers(2, 8))
+    b = rng.uniform(0.02, 0.6, items)
+    a = b + rng.uniform(0.02, 0.95, items) * (1 - b)
+    law = unary_law(a, b)
+    for prior in priors(rng, items):
+        true = MatrixGuessing(law).success(prior)
+        assert UnaryGuessing(a, b).success(prior) == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize("items", [2, 3, 5, 8])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+def test_sets_by_listing_all_reports(items, epsilon):
+    rng = np.random.default_rng(items)
+    for mechanism in (
+        SubsetSelection(epsilon, items),
+        GeneralizedRandomizedResponse(epsilon, items),
+    ):
+        law = MatrixGuessing(mechanism.output_law())
+        for prior in priors(rng, items):
+            ours = SubsetGuessing.of(mechanism).success(prior)
+            assert ours == pytest.approx(law.success(prior), rel=1e-9)
+
+
+def test_hashing_by_listing_all_functions():
+    from itertools import product
+
+    mechanism = OptimizedLocalHashing(np.log(2), 4)
+    law = HashGuessing.of(mechanism)
+    response = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
+    for prior in priors(np.random.default_rng(1), 4):
+        functions = list(product(range(mechanism.values), repeat=4))
+        true = np.mean([MatrixGuessing(response[list(f)]).success(prior) for f in functions])
+        assert law.success(prior) == pytest.approx(true, rel=1e-8)
+
+
+def test_reference_table():
+    mechanism = UnaryMechanism(solve(POLICY))
+    guess = best_guess(UnaryGuessing.of(mechanism))
+    assert guess.success == pytest.approx(0.02213, abs=5e-6)
+    assert guess.blind == pytest.approx(0.01)
+    assert guess.lift == pytest.approx(2.213, abs=5e-4)
+    grr = best_guess(SubsetGuessing.of(GeneralizedRandomizedResponse(1.0, 100)))
+    subset = best_guess(SubsetGuessing.of(SubsetSelection(1.0, 100)))
+    assert (grr.success, subset.success) == pytest.approx((0.0267, 0.0186), abs=5e-5)
+    bound = any_mechanism_success(POLICY)
+    assert bound == pytest.approx(np.e / 100)
+    assert max(guess.success, grr.success) <= bound
+
+
+def test_no_prior_lifts_more_than_the_uniform_one():
+    rng = np.random.default_rng(2)
+    law = UnaryGuessing.of(UnaryMechanism(solve(PrivacyPolicy([1.0, 2.0], [2, 4]))))
+    top = best_guess(law).lift
+    for _ in range(300):
+        guess = best_guess(law, rng.dirichlet(np.full(6, 0.5)))
+        assert 1 - 1e-12 <= guess.lift <= top * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_of_any_mechanism_holds(seed):
+    rng = np.random.default_rng(seed)
+    policy = PrivacyPolicy(rng.uniform(0.3, 3, 2), [1, 3], rule=("min", "avg")[seed % 2])
+    table = solve(policy)
+    level_of = [0, 1, 1, 1]
+    for prior in priors(rng, 4):
+        success = UnaryGuessing(table.a[level_of], table.b[level_of]).success(prior)
+        assert success <= any_mechanism_success(policy, prior) * (1 + 1e-9)
+    small = PrivacyPolicy([0.5], [3])
+    grr = SubsetGuessing.of(GeneralizedRandomizedResponse(0.5, 3)).success(np.full(3, 1 / 3))
+    assert grr < any_mechanism_success(small) == pytest.approx(np.exp(0.5) / 3)
+
+
+@pytest.mark.parametrize(
+    ("law", "mechanism"),
+    [
+        (UnaryGuessing, UnaryMechanism(solve(PrivacyPolicy([1.0, 2.0], [3, 7])))),
+        (SubsetGuessing, SubsetSelection(1.0, 10)),
+        (SubsetGuessing, GeneralizedRandomizedResponse(2.0, 10)),
+        (HashGuessing, OptimizedLocalHashing(2.0, 10)),
+    ],
+)
+def test_simulation_agrees_with_the_law_and_rejects_a_near_miss(law, mechanism):
+    """A false alarm in a million; three percent off, two half-widths, is seen."""
+    rng, trials = np.random.default_rng(7), 400_000
+    prior = np.arange(1, 11) / 55
+    reading = law.of(mechanism)
+    exact = reading.success(prior)
+    seen = simulate_guesses(mechanism, reading, prior, trials, rng)
+    assert seen.share == seen.successes / trials
+    low, high = seen.interval
+    assert low <= exact <= high
+    assert not low <= exact * 1.03 <= high
+    assert not low <= exact * 0.97 <= high
+
+
+def reidentified(people=8):
+    answers = [np.arange(people) % 3, np.arange(people) // 3 % 3]
+    mechanisms = [GeneralizedRandomizedResponse(2.0, 3), UnaryMechanism.rappor(2.0, 3)]
+    laws = [SubsetGuessing.of(mechanisms[0]), UnaryGuessing.of(mechanisms[1])]
+    return [AskedQuestion(*parts) for parts in zip(mechanisms, laws, answers, strict=True)]
+
+
+def test_reidentification_simulated_and_exact():
+    questions = reidentified()
+    laws = [one.mechanism.output_law() for one in questions]
+    exact = exact_reidentification(laws, [one.answers for one in questions])
+    assert 1 / 8 < exact < 1
+    seen = simulate_reidentification(questions, 200_000, np.random.default_rng(3))
+    low, high = seen.interval
+    assert low <= exact <= high
+    assert not low <= exact * 1.02 <= high
+    more = simulate_reidentification(questions, 20_000, np.random.default_rng(3), among=4)
+    assert more.share > seen.share + 0.1
+    everybody = simulate_reidentification(questions, 100, np.random.default_rng(3), among=8)
+    assert everybody.share == 1
+
+
+def test_one_question_of_all_different_people_is_a_guess():
+    law = GeneralizedRandomizedResponse(1.0, 5).output_law()
+    exact = exact_reidentification([law], [np.arange(5)])
+    assert exact == pytest.approx(MatrixGuessing(law).success(np.full(5, 0.2)))
+
+
+def test_intervals_hold_as_often_as_they_say():
+    """The exact chance that an interval misses a share of 0.3 in 50 trials."""
+    from planner.outsiders.guessing.simulation import SimulatedSuccess
+
+    missed = 0.0
+    for hits in range(51):
+        low, high = SimulatedSuccess(hits, 50, 0.9).interval
+        missed += 0.0 if low <= 0.3 <= high else binom.pmf(hits, 50, 0.3)
+    assert 0 < missed <= 0.1
+
+
+def test_refusals():
+    law = UnaryGuessing.of(UnaryMechanism.rappor(1.0, 3))
+    for bad in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.2, 0.2]):
+        with pytest.raises(InputError, match="prior"):
+            best_guess(law, bad)
+    with pytest.raises(InputError, match="at most 1000000"):
+        exact_reidentification([np.full((2, 2000), 1 / 2000)] * 2, [[0, 1]] * 2)
+    with pytest.raises(InputError, match="people per question"):
+        simulate_reidentification([], 10, np.random.default_rng(1))
+    assert Guess(0.5, 0.25).lift == 2
