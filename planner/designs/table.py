@@ -122,7 +122,7 @@ class UnaryTable(Framed):
         It is ``max s + max w``: a level with more budget gets the same
         probabilities as one that has exactly this much. ``None`` for other rules.
         """
-        if self.policy.rule_name != "min":
+        if not self.policy.rule.saturates:
             return None
         s, w = logodds.to_log_odds(self.a, self.b)
         return float(s.max() + w.max())

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.policy.policy import MAX_EPSILON
+from planner.limits import MAX_EPSILON
 
 __all__ = [
     "MAX_ITEMS",

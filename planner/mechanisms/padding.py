@@ -233,8 +233,9 @@ def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float
     [2.0, 2.0, 2.0]
     """
     policy = mechanism.unary.table.policy
-    if policy.rule_name != "min":
-        raise InputError("rule", policy.rule_name, '"min", the rule that eq. 16 is made for')
+    if not policy.rule.covers_sets:
+        remedy = 'Set rule = "min", or ask for one answer a person.'
+        raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
     checked = as_sets(sets, mechanism.items)
     size, length = checked.sizes, mechanism.padding_length
     odds = np.exp(policy.epsilons)

@@ -29,10 +29,9 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     if not 0 <= level < policy.size:
         raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
     here = np.arange(policy.size) == level
-    rule = policy.rule
-    if not isinstance(rule, str):
-        rule = rule + amount * (here[:, None] | here[None, :])
-    return PrivacyPolicy(policy.epsilons + amount * here, policy.item_counts, rule, policy.names)
+    return policy.with_changes(
+        policy.epsilons + amount * here, rule=policy.rule.relaxed(level, amount)
+    )
 
 
 def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> PrivacyPolicy:
@@ -50,12 +49,7 @@ def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> Privacy
     >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
     [0.5, 1.0]
     """
-    rule = policy.rule
-    if not isinstance(rule, str):
-        if np.ndim(scale):
-            raise InputError("scale", scale, "one number for a matrix of pair budgets")
-        rule = rule * float(scale)
-    return PrivacyPolicy(policy.epsilons * scale, policy.item_counts, rule, policy.names)
+    return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
 
 
 def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
@@ -69,7 +63,4 @@ def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
     >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
     [3.0, 3.0]
     """
-    if isinstance(policy.rule, str):
-        return policy.epsilons
-    pairs = np.where(np.isfinite(policy.rule), policy.rule, 0.0)
-    return np.maximum(policy.epsilons, pairs.max(axis=1))
+    return np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))

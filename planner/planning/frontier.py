@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import positive_numbers, whole_number
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
+from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
-from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve, solve_near
 
 if TYPE_CHECKING:

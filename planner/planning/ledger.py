@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
 from planner.files import read_text, replace_file
-from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.limits import MAX_EPSILON
+from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
 
@@ -89,17 +90,17 @@ class Ledger(_Strict):
             if one.rule != policy.rule_name and any(name in one.spent for name in names):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 raise InputError("rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy)
-        if isinstance(policy.rule, str):
+        if policy.rule.by_level:
             left = policy.epsilons - spent
             for name, before, rest in zip(names, policy.epsilons, left, strict=True):
                 if rest <= 0:
                     raise _nothing_left(repr(name), float(before), float(before - rest))
-            return PrivacyPolicy(left, policy.item_counts, policy.rule, names)
-        taken = np.maximum.outer(spent, spent)
-        for i, j in np.argwhere(policy.rule <= taken):
+            return policy.with_changes(left)
+        before, taken = policy.bounds(), np.maximum.outer(spent, spent)
+        for i, j in np.argwhere(before <= taken):
             pair = f"{names[i]!r} against {names[j]!r}"
-            raise _nothing_left(pair, float(policy.rule[i, j]), float(taken[i, j]))
-        return PrivacyPolicy(policy.epsilons, policy.item_counts, policy.rule - taken, names)
+            raise _nothing_left(pair, float(before[i, j]), float(taken[i, j]))
+        return policy.with_changes(rule=policy.rule.without(np.array(spent)))
 
 
 def read_ledger(path: str | Path) -> Ledger:

@@ -17,13 +17,14 @@ import numpy as np
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.padding import plan_padding
 from planner.planning.prediction import plain_rivals, predict
-from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 from planner.survey.preferences import HistogramPreferences
 from planner.survey.set_model import SetModel
 
@@ -223,7 +224,7 @@ def _rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     """The plain mechanisms, and direct encoding where it differs; none if out of their range."""
     try:
         rivals = plain_rivals(policy)
-        if policy.rule_name != "min":
+        if np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is randomised response
             rivals["direct"] = DirectEncoding(policy)
     except InputError:  # a budget too small for the grid of 2^-32 with so many items
         return {}

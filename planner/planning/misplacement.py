@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.policy import logodds
-from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve
 
 __all__ = ["Misplacement", "excess_loss", "misplaced"]
@@ -113,8 +112,6 @@ def misplaced(table: UnaryTable, share: float) -> Misplacement:
     exposed = float(np.sum(wrong * (excess > 0)))
     largest = float(excess.max()) if share > 0 else 0.0
     right = np.maximum(np.rint(moved.sum(axis=1)), 1).astype(np.int64)
-    ideal = solve(
-        PrivacyPolicy(policy.epsilons, right, policy.rule, policy.names), table.model
-    ).worst_case_mse
+    ideal = solve(policy.with_changes(item_counts=right), table.model).worst_case_mse
     now = table.worst_case_mse
     return Misplacement(share, exposed, largest, 1 - ideal / now)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, relaxed
-from planner.policy.policy import MAX_EPSILON
 from planner.solvers import solve
 
 __all__ = ["Relaxation", "most_binding", "relaxations"]

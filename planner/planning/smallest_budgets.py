@@ -18,10 +18,11 @@ from scipy.optimize import brentq
 from planner.arguments import whole_number
 from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
-from planner.planning.budgets import scaled
+from planner.limits import MAX_EPSILON
+from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
-from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve
 from planner.survey.target import Target, check_targets
 
@@ -128,11 +129,12 @@ class _Search:
 
     def limits(self) -> tuple[float, float]:
         """Logarithms of the smallest and the largest scale worth trying."""
-        budgets = self.policy.epsilons[self.free]
-        if not isinstance(self.policy.rule, str):
-            budgets = np.append(budgets, self.policy.rule[np.isfinite(self.policy.rule)])
-        top = budgets.min() if not self.free.all() else budgets.max()
-        return log(_SMALLEST_EPSILON / budgets.min()), log(MAX_EPSILON / top) - 1e-12
+        smallest = top = float(self.policy.epsilons[self.free].min())
+        if self.free.all():
+            pairs = self.policy.room(np.zeros(self.policy.size))
+            smallest = min(smallest, float(pairs.min()))
+            top = float(largest_budgets(self.policy).max())
+        return log(_SMALLEST_EPSILON / smallest), log(MAX_EPSILON / top) - 1e-12
 
     def resolvable(self, high: float) -> float:
         """The largest scale up to ``high`` at which the error can be told from rounding."""
@@ -196,7 +198,7 @@ class _Search:
             return scaled(self.policy, exp(at))
         now = self.policy
         budgets = np.where(self.free, np.minimum(now.epsilons * exp(at), MAX_EPSILON), now.epsilons)
-        return PrivacyPolicy(budgets, now.item_counts, now.rule, now.names)
+        return now.with_changes(budgets)
 
     def _reached(self, table: UnaryTable) -> list[float]:
         return [min(achieved(table, self.users, t), 1e300) for t in self.targets]
@@ -211,7 +213,7 @@ class _Search:
 def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[np.bool_]:
     if names is None:
         return np.ones(policy.size, dtype=bool)
-    if policy.rule_name == "matrix":
+    if not policy.rule.by_level:
         remedy = "With a matrix of pair budgets all of them are scaled together."
         raise InputError("adjustable", names, "left out", remedy)
     for name in names:

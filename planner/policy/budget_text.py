@@ -7,7 +7,7 @@ import re
 from decimal import ROUND_CEILING, Decimal
 
 from planner.errors import InputError
-from planner.policy.policy import MAX_EPSILON
+from planner.limits import MAX_EPSILON
 
 __all__ = ["parse_epsilon", "rounded_up"]
 

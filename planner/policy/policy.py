@@ -20,17 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_COUNT, MAX_EPSILON
+from planner.policy.rules import PairRule, Reduction, rule_of
 
-__all__ = ["MAX_EPSILON", "PrivacyPolicy"]
+__all__ = ["PrivacyPolicy"]
 
-MAX_EPSILON = 50.0
-_BUDGET_RANGE = f"a finite number above 0 and at most {MAX_EPSILON:g}"
-_BUDGET_REMEDY = (
-    f"A budget above {MAX_EPSILON:g} allows odds of more than 10^21 to 1, which protects nobody, "
-    "and is finer than deployed probabilities (integers over 2^32) can express."
-)
-_MAX_DENSE_LEVELS = 20_000
-_MAX_COUNT = 10**12
 A = TypeVar("A", bound=NDArray[Any])
 
 
@@ -48,10 +42,15 @@ class PrivacyPolicy:
     rule:
         ``"min"`` (MinID-LDP, ``r_ij = min(eps_i, eps_j)``), ``"avg"`` (AvgID-LDP,
         ``r_ij = (eps_i + eps_j) / 2``), or a symmetric ``t x t`` matrix of pair
-        budgets with ``inf`` where a pair needs no protection (a policy graph).
+        budgets with ``inf`` where a pair needs no protection (a policy graph), or a
+        :class:`~planner.policy.rules.rule.PairRule` of one's own.
         The entry ``(i, i)`` is for two different items of level ``i``.
     names:
         One distinct name per level; ``"level 1"``, ``"level 2"``, ... when omitted.
+    self_pairs:
+        Whether the pair ``(i, i)`` of a level with a single item is kept too, as the paper does.
+        Where every person has exactly one answer no two answers form this pair, and ``False``
+        drops it (unless the level has no other pair); sets of items need it.
 
     Raises
     ------
@@ -70,22 +69,26 @@ class PrivacyPolicy:
 
     epsilons: NDArray[np.float64]
     item_counts: NDArray[np.int64]
-    rule: str | NDArray[np.float64]
+    rule: PairRule
+    self_pairs: bool
     _names: tuple[str, ...] | None
 
     def __init__(
         self,
         epsilons: ArrayLike,
         item_counts: ArrayLike,
-        rule: str | ArrayLike = "min",
+        rule: str | ArrayLike | PairRule = "min",
         names: Sequence[str] | None = None,
+        *,
+        self_pairs: bool = True,
     ) -> None:
         budgets = _budgets(epsilons)
         size = budgets.size
         set_field = object.__setattr__
         set_field(self, "epsilons", _frozen(budgets))
         set_field(self, "item_counts", _frozen(_counts(item_counts, size)))
-        set_field(self, "rule", _rule(rule, size))
+        set_field(self, "rule", rule_of(rule, size))
+        set_field(self, "self_pairs", bool(self_pairs))
         set_field(self, "_names", None if names is None else _distinct_names(names, size))
 
     # -- what it is ---------------------------------------------------------
@@ -102,8 +105,15 @@ class PrivacyPolicy:
 
     @property
     def rule_name(self) -> str:
-        """``"min"``, ``"avg"`` or ``"matrix"``."""
-        return self.rule if isinstance(self.rule, str) else "matrix"
+        """The rule's name for display: ``"min"``, ``"avg"``, ``"matrix"``."""
+        return self.rule.name
+
+    @property
+    def needed(self) -> NDArray[np.bool_]:
+        """Per level whether the pair ``(i, i)``, two items of level ``i``, must be kept."""
+        if self.self_pairs:
+            return np.ones(self.size, dtype=bool)
+        return (self.item_counts > 1) | ~self.rule.has_partner(self.epsilons)
 
     def bounds(self) -> NDArray[np.float64]:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
@@ -113,17 +123,7 @@ class PrivacyPolicy:
         InputError
             More than 20,000 levels: the matrix would not fit in memory.
         """
-        if not isinstance(self.rule, str):
-            return self.rule
-        if self.size > _MAX_DENSE_LEVELS:
-            raise InputError(
-                "levels",
-                self.size,
-                f"at most {_MAX_DENSE_LEVELS} for a dense matrix of pair budgets",
-                "Use room(), which never builds the matrix.",
-            )
-        first, second = self.epsilons[:, None], self.epsilons[None, :]
-        return np.minimum(first, second) if self.rule == "min" else (first + second) / 2
+        return self.rule.demanded(self.epsilons, self.needed)
 
     def room(self, used: ArrayLike) -> NDArray[np.float64]:
         """What each level has left when partner ``j`` uses ``used_j``: ``min_j (r_ij - used_j)``.
@@ -135,12 +135,39 @@ class PrivacyPolicy:
         >>> PrivacyPolicy([1.0, 3.0], [1, 1]).room([0.25, 0.5]).tolist()
         [0.5, 0.75]
         """
-        used = np.asarray(used, dtype=np.float64)
-        if not isinstance(self.rule, str):
-            return np.asarray(np.min(self.rule - used[None, :], axis=1))
-        if self.rule == "min":
-            return np.minimum(self.epsilons - used.max(), (self.epsilons - used).min())
-        return self.epsilons / 2 + (self.epsilons / 2 - used).min()
+        return self.rule.room(self.epsilons, np.asarray(used, dtype=np.float64), self.needed)
+
+    @property
+    def reduction(self) -> Reduction | None:
+        """How the rule solves with one or two variables; ``None`` if it cannot."""
+        return self.rule.reduction(self.epsilons)
+
+    def with_changes(
+        self,
+        epsilons: ArrayLike | None = None,
+        item_counts: ArrayLike | None = None,
+        rule: PairRule | None = None,
+    ) -> PrivacyPolicy:
+        """The same levels with other budgets, counts or rule; of another number without names.
+
+        Raises
+        ------
+        InputError
+            As for a new policy.
+
+        Examples
+        --------
+        >>> PrivacyPolicy([1.0, 3.0], [1, 4]).with_changes([1.0, 2.0]).epsilons.tolist()
+        [1.0, 2.0]
+        """
+        budgets = self.epsilons if epsilons is None else np.asarray(epsilons)
+        return PrivacyPolicy(
+            budgets,
+            self.item_counts if item_counts is None else item_counts,
+            self.rule if rule is None else rule,
+            self._names if budgets.size == self.size else None,
+            self_pairs=self.self_pairs,
+        )
 
     # -- what it implies ----------------------------------------------------
 
@@ -152,11 +179,7 @@ class PrivacyPolicy:
         it is ``min(eps_i, 2 min eps)`` (table I). ``inf`` where some input is not
         connected to this one at all.
         """
-        if not isinstance(self.rule, str):
-            return _longest_shortest_paths(self.rule, self.item_counts)
-        if self.rule == "min":
-            return np.minimum(self.epsilons, 2 * self.epsilons.min())
-        return (self.epsilons + self.epsilons.max()) / 2
+        return self.rule.leakage(self.epsilons, self.item_counts, self.needed)
 
     @property
     def ldp_epsilon(self) -> float:
@@ -191,8 +214,8 @@ class PrivacyPolicy:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        rule = self.rule if isinstance(self.rule, str) else self.rule.tobytes()
-        return (self.epsilons.tobytes(), self.item_counts.tobytes(), rule, self._names)
+        budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
+        return (budgets, counts, self.rule, self._names, self.self_pairs)
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
@@ -200,7 +223,9 @@ def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
     if values.ndim != 1 or values.size == 0:
         raise InputError("epsilons", epsilons, "a list of one or more budgets", "Add a level.")
     for i in np.flatnonzero(~(np.isfinite(values) & (values > 0) & (values <= MAX_EPSILON))):
-        raise InputError(f"epsilons[{i}]", float(values[i]), _BUDGET_RANGE, _BUDGET_REMEDY)
+        raise InputError(
+            f"epsilons[{i}]", float(values[i]), f"a finite number {BUDGET_RANGE}", BUDGET_REMEDY
+        )
     return values
 
 
@@ -208,36 +233,11 @@ def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
     values = _numbers("item_counts", item_counts)
     if values.shape != (size,):
         raise InputError("item_counts", item_counts, f"a list of {size} counts, one per level")
-    allowed = f"a whole number from 1 to {_MAX_COUNT}"
+    allowed = f"a whole number from 1 to {MAX_COUNT}"
     whole = np.isfinite(values) & (values == np.floor(values))
-    for i in np.flatnonzero(~(whole & (values >= 1) & (values <= _MAX_COUNT))):
+    for i in np.flatnonzero(~(whole & (values >= 1) & (values <= MAX_COUNT))):
         raise InputError(f"item_counts[{i}]", float(values[i]), allowed, "Count the answers.")
     return values.astype(np.int64)
-
-
-def _rule(rule: str | ArrayLike, size: int) -> str | NDArray[np.float64]:
-    if isinstance(rule, str):
-        if rule not in ("min", "avg"):
-            raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets')
-        return rule
-    matrix = _numbers("rule", rule)
-    if matrix.shape != (size, size):
-        raise InputError("rule", matrix.shape, f"a {size} x {size} matrix, one row per level")
-    for i, j in np.argwhere(~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))):
-        allowed = f"above 0 and at most {MAX_EPSILON:g}, or inf for a pair without protection"
-        raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, _BUDGET_REMEDY)
-    for i, j in np.argwhere(matrix != matrix.T):
-        allowed = f"equal to rule[{j}][{i}], which is {float(matrix[j, i])!r}"
-        remedy = "Indistinguishability is symmetric: give both directions the smaller budget."
-        raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
-    for i in np.flatnonzero(np.isinf(matrix).all(axis=1)):
-        raise InputError(
-            f"rule[{i}]",
-            "inf everywhere",
-            "finite for at least one pair",
-            "A level that is protected against nothing needs no randomisation; leave it out.",
-        )
-    return _frozen(matrix)
 
 
 def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
@@ -267,17 +267,3 @@ def _numbers(argument: str, values: ArrayLike) -> NDArray[np.float64]:
 def _frozen(array: A) -> A:
     array.setflags(write=False)
     return array
-
-
-def _longest_shortest_paths(
-    matrix: NDArray[np.float64], item_counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    from scipy.sparse.csgraph import shortest_path
-
-    graph = np.where(np.isinf(matrix), 0.0, matrix)  # csgraph reads 0 as "no edge"
-    paths = shortest_path(graph, directed=False)
-    # Two items of the same level: their own edge, or there and back over a neighbour.
-    within = np.minimum(np.diag(matrix), 2 * np.min(matrix, axis=1))
-    alone = (item_counts == 1) & np.isinf(np.diag(matrix))
-    np.fill_diagonal(paths, np.where(alone, 0.0, within))
-    return np.asarray(paths.max(axis=1))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
+from planner.policy.rules import Rows
 
 __all__ = ["MODELS", "Atoms", "Curvature", "Model", "Rows", "model_named"]
 
@@ -42,19 +43,6 @@ class Curvature(NamedTuple):
 
     noise: Array
     signal: Array
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Privacy as ``matrix @ (coordinates, auxiliaries) <= limit``.
-
-    ``price`` has one row per level and one column per privacy row: the derivative of
-    the row's limit by the level's budget, so that ``price @ multipliers`` are shadow prices.
-    """
-
-    matrix: sp.csr_array
-    limit: Array
-    price: sp.csr_array
 
 
 class Model(Protocol):
@@ -266,78 +254,16 @@ def _log_p(u: Any, unit: Array) -> Any:
 
 
 def _log_odds_rows(policy: PrivacyPolicy, mix: Array) -> Rows:
-    """Rows ``s_i + w_j <= r_ij`` where ``(s, w) = mix @ coordinates``.
-
-    The rules min and avg need 4t and 2t rows with auxiliary scalars instead of t^2:
-    ``s_i <= S, w_i <= W, s_i + W <= eps_i, w_i + S <= eps_i`` for min,
-    ``s_i - D <= eps_i / 2, w_i + D <= eps_i / 2`` for avg.
-    """
-    t = policy.size
-    eye, zero, one = sp.eye_array(t), sp.csr_array((t, t)), np.ones((t, 1))
-    if isinstance(policy.rule, str) and policy.rule == "min":
-        levels = sp.block_array([[eye, zero], [zero, eye], [eye, zero], [zero, eye]])
-        none = np.zeros((t, 1))
-        extra = np.block([[-one, none], [none, -one], [none, one], [one, none]])
-        limit = np.concatenate([np.zeros(2 * t), np.tile(policy.epsilons, 2)])
-        price = sp.hstack([zero, zero, eye, eye])
-    elif isinstance(policy.rule, str):
-        levels = sp.eye_array(2 * t)
-        extra = np.concatenate([-one, one])
-        limit = np.tile(policy.epsilons / 2, 2)
-        price = sp.hstack([eye, eye]) / 2
-    else:
-        i, j, limit = _finite_pairs(policy.rule)
-        first, second = _picker(i, t), _picker(j, t)
-        levels = sp.hstack([first, second])
-        extra = np.zeros((limit.size, 0))
-        price = _pair_price(i, j, np.ones(limit.size), t)
-    return _rows(levels @ sp.kron(mix, eye), extra, limit, price)
+    """Rows ``s_i + w_j <= r_ij`` where ``(s, w) = mix @ coordinates``."""
+    levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.needed)
+    return _rows(levels @ sp.kron(mix, sp.eye_array(policy.size)), *rest)
 
 
 def _half_rows(policy: PrivacyPolicy, b: Array) -> Rows:
     """Rows ``e^r_ij b_i + b_j >= 1`` in ``x = 1/2 - b``, each divided by ``e^r`` or its root."""
-    t = policy.size
-    eye, one = sp.eye_array(t), np.ones((t, 1))
-    if isinstance(policy.rule, str) and policy.rule == "min":
-        shrink = np.exp(-policy.epsilons)  # auxiliary: X = max x
-        levels = sp.vstack([eye, eye, sp.diags_array(shrink)])
-        extra = np.concatenate([-one, shrink[:, None], one])
-        limit = np.concatenate([np.zeros(t), np.tile((1 - shrink) / 2, 2)])
-        slopes = [np.zeros(t), shrink * (1 - b.min()), shrink * (1 - b)]
-    elif isinstance(policy.rule, str):
-        shrink = np.exp(-policy.epsilons / 2)  # auxiliary: z with b_i >= z e^(-eps_i/2)
-        z = np.max((1 - b) * shrink)
-        levels = sp.vstack([eye, sp.diags_array(shrink)])
-        extra = np.concatenate([shrink[:, None], -one])
-        limit = np.concatenate([np.full(t, 0.5), -shrink / 2])
-        slopes = [z * shrink / 2, shrink * (1 - b) / 2]
-    else:
-        i, j, budgets = _finite_pairs(policy.rule)
-        shrink = np.exp(-budgets)
-        levels = _picker(i, t) + sp.diags_array(shrink) @ _picker(j, t)
-        extra = np.zeros((budgets.size, 0))
-        limit = (1 - shrink) / 2
-        return _rows(levels, extra, limit, _pair_price(i, j, shrink * (1 - b[j]), t))
-    return _rows(levels, extra, limit, sp.hstack([sp.diags_array(slope) for slope in slopes]))
+    return _rows(*policy.rule.half_rows(policy.epsilons, policy.needed, b))
 
 
 def _rows(levels: Any, extra: Array, limit: Array, price: Any) -> Rows:
     matrix = sp.hstack([levels, sp.csr_array(extra)]) if extra.shape[1] else levels
     return Rows(sp.csr_array(matrix), limit, sp.csr_array(price))
-
-
-def _finite_pairs(matrix: Array) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
-    i, j = np.nonzero(np.isfinite(matrix))
-    return i, j, matrix[i, j]
-
-
-def _picker(index: NDArray[np.intp], size: int) -> sp.csr_array:
-    count = index.size
-    return sp.csr_array((np.ones(count), (np.arange(count), index)), shape=(count, size))
-
-
-def _pair_price(i: NDArray[np.intp], j: NDArray[np.intp], slope: Array, t: int) -> sp.csr_array:
-    twice = i != j  # the pair (i, i) belongs to level i once
-    row = np.concatenate([i, j[twice]])
-    column = np.concatenate([np.arange(i.size), np.flatnonzero(twice)])
-    return sp.csr_array((np.concatenate([slope, slope[twice]]), (row, column)), shape=(t, i.size))

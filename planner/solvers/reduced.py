@@ -1,4 +1,4 @@
-"""The rules min and avg by reduction: at most two variables, however many levels there are.
+"""Pair rules that can be reduced: at most two variables, however many levels there are.
 
 Rule min, opt0. At the optimum ``s_i = min(S, eps_i - W)`` and ``w_i = min(W, eps_i - S)``.
 With ``T = S + W`` (the saturation point) and ``delta = (S - W) / 2`` this reads
@@ -7,11 +7,18 @@ With ``T = S + W`` (the saturation point) and ``delta = (S - W) / 2`` this reads
 
 opt1 is the same with ``delta = 0``, and the rule avg the same with ``c_i = eps_i / 2``.
 opt2 has ``b_i = max(beta, 1 - e^eps_i beta)`` for min and
-``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))`` for avg.
+``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))`` for avg. The rule itself says so: see
+:class:`~planner.policy.rules.rule.Reduction`.
 
 Each is convex with slopes known exactly and kinks where a level saturates or where the
 worst case passes from one level to another. A tangent plane in the reduced variables
 proves the optimum.
+
+Without the pairs ``(i, i)`` of one-item levels (:mod:`planner.policy.rules.apart`) the optimum
+is the same, unless its proof leans on such a pair. The multipliers of the levels that give
+``S`` its value flow to those that ``S`` limits; as long as no level must send to itself,
+the plane proves the optimum without these pairs as well. At most two levels (each with half of
+the flow) can have to, and each such level's tables are searched and bounded apart.
 """
 
 from __future__ import annotations
@@ -22,8 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.limits import MAX_COUNT
 from planner.policy.objective import Coefficients
-from planner.policy.policy import PrivacyPolicy
+from planner.policy.rules.apart import ApartReduction
+from planner.policy.rules.rule import SHORT_OF_POLE, HalfLines, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.program import Program
 from planner.solvers.search import Face, Minimum, minimise_convex
@@ -33,8 +42,8 @@ __all__ = ["solve_reduced"]
 Array = NDArray[np.float64]
 
 _COARSE = 1_000  # levels of the rough copy that gives a large problem its starting point
-_SHORT_OF_POLE = 1 - 1e-12
 _FLAT = 1e-6  # largest relative slope that still counts as 0
+_LEANS = 1e-9  # of the flow: a level this close to having to send to itself is looked at apart
 
 
 def solve_reduced(program: Program) -> tuple[Array, Proof]:
@@ -49,31 +58,46 @@ def solve_reduced(program: Program) -> tuple[Array, Proof]:
     ConvergenceError
         The search did not end (no input is known that causes it).
     """
-    if program.policy.rule_name == "matrix":
-        allowed = '"slsqp" or "conic" for a policy with a matrix of pair budgets'
-        raise InputError("method", "reduced", allowed)
+    policy = program.policy
+    reduction = policy.reduction
+    if reduction is None:
+        allowed = f'"slsqp" or "conic" for a policy with {policy.rule.words}'
+        raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
     family = _Half if program.model.name == "opt2" else _LogOdds
     guess = None
-    if program.policy.size > 4 * _COARSE:
-        guess = family(_coarse(program)).solve(None)
-    best = family(program).solve(guess)
-    return best.v, Proof(best.bound, best.prices, best.weights, best.stationary)
+    if policy.size > 4 * _COARSE:
+        coarse = _coarse(program)
+        if coarse.policy.reduction is not None:
+            guess = family(coarse, coarse.policy.reduction).solve(None)
+    best = family(program, reduction).solve(guess)
+    bound = best.bound
+    for level in np.flatnonzero(best.leans & ~policy.needed):
+        apart = ApartReduction(policy.rule, policy.epsilons, int(level))
+        low, high = apart.totals()
+        if low < high:
+            other = family(program, apart).solve(None)
+            bound = min(bound, other.bound)
+            best = other if other.value < best.value else best
+    return best.v, Proof(bound, best.prices, best.weights, best.stationary)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """A solution: reduced position, coordinates, proven bound, and its multipliers.
+    """A solution: reduced position, coordinates, value, proven bound, and its multipliers.
 
     Not ``stationary``: several branches meet at an end of the search, and the bound holds
-    although no mix of the two branches at hand has slope 0.
+    although no mix of the two branches at hand has slope 0. ``leans``: levels whose own pair
+    the proof may need.
     """
 
     position: tuple[float, float]
     v: Array
+    value: float
     bound: float
     prices: Array
     weights: Array
     stationary: bool
+    leans: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,33 +105,31 @@ class _LogOdds:
     """opt0 and opt1: variables ``T`` (rule min only) and ``delta`` (opt0 only)."""
 
     program: Program
+    reduction: Reduction
 
     def solve(self, guess: _Best | None) -> _Best:
-        epsilons = self.program.policy.epsilons
-        lowest = float(epsilons.min())
-        start, delta = guess.position if guess else (1.5 * lowest, 0.0)
-        if self.program.policy.rule_name == "avg":
-            found = self._balance(epsilons / 2, delta)
-            half = np.full(epsilons.size, 0.5)
-            return self._finish(lowest, found.x, epsilons / 2, found.weights, half, (lowest,))
+        reduction = self.reduction
+        low, high = reduction.totals()
+        start, delta = guess.position if guess else (min(1.5 * low, (low + high) / 2), 0.0)
 
         def faces(total: float) -> tuple[Face, Face]:
             nonlocal delta
-            centre = np.minimum(epsilons, total) - total / 2
+            centre = reduction.centre(total)
             balance = self._balance(centre, delta)
             delta = balance.x
-            left = self._along_total(centre, balance, epsilons >= total)
-            strictly = epsilons > total
-            if np.array_equal(left.saturated, strictly):
+            below, above = reduction.saturated(total)
+            left = self._along_total(centre, balance, below)
+            if below is above or np.array_equal(below, above):
                 return left, left
-            return left, self._along_total(centre, balance, strictly)
+            return left, self._along_total(centre, balance, above)
 
-        highest = min(2 * lowest * _SHORT_OF_POLE, float(epsilons.max()))
-        found = minimise_convex(faces, lowest, highest, start, np.unique(epsilons))
-        centre = np.minimum(epsilons, found.x) - found.x / 2
-        ends = (lowest, highest)
+        if reduction.kinks().size == 0 and low == high:  # T plays no role
+            found = Minimum(low, *faces(low))
+        else:
+            found = minimise_convex(faces, low, high, start, reduction.kinks())
+        centre = reduction.centre(found.x)
         delta = self._balance(centre, delta).x
-        return self._finish(found.x, delta, centre, found.weights, found.unsaturated, ends)
+        return self._finish(found.x, delta, centre, found.weights, found.unsaturated)
 
     def _point(self, centre: Array, delta: float) -> Array:
         if self.program.model.coordinates == 1:
@@ -130,7 +152,7 @@ class _LogOdds:
                 return left, left
             return left, self._across(v, common + float(extra[last]), total + top, last)
 
-        reach = float(centre.min()) * _SHORT_OF_POLE
+        reach = float(centre.min()) * SHORT_OF_POLE
         if self.program.model.coordinates == 1:
             return Minimum(0.0, *faces(0.0))
         at = guess if abs(guess) < reach else 0.0
@@ -144,9 +166,9 @@ class _LogOdds:
         if len(v) == 2:
             curvature = self.program.curvature(v, weights)
             bend = float(np.sum(curvature[0, 0] - 2 * curvature[0, 1] + curvature[1, 1]))
-        return Face(slope, bend, value, weights, np.zeros(0, dtype=bool))
+        return Face(slope, bend, value, weights, np.zeros(0))
 
-    def _along_total(self, centre: Array, balance: Minimum, saturated: NDArray[np.bool_]) -> Face:
+    def _along_total(self, centre: Array, balance: Minimum, saturated: Array) -> Face:
         """The face in direction ``T`` of the minimum over ``delta``."""
         v, weights = self._point(centre, balance.x), balance.weights
         total, branches, slope, own = self.program.pieces(v)
@@ -160,13 +182,7 @@ class _LogOdds:
         return Face(rise, bend, total + float(branches.max()), weights, saturated)
 
     def _finish(
-        self,
-        total: float,
-        delta: float,
-        centre: Array,
-        weights: Array,
-        unsaturated: Array,
-        ends: tuple[float, ...],
+        self, total: float, delta: float, centre: Array, weights: Array, unsaturated: Array
     ) -> _Best:
         v = self._point(centre, delta)
         value, branches, slope, own = self.program.pieces(v)
@@ -174,16 +190,25 @@ class _LogOdds:
         both = plane.sum(axis=0)
         along_total = float(np.sum(both * (0.5 - unsaturated)))
         across = float(np.sum(plane[0] - plane[-1]))
-        lowest = float(self.program.policy.epsilons.min())
         corners = [
-            along_total * (end - total) + across * (side * (lowest - end / 2) - delta)
-            for end in ends
+            along_total * (end - total)
+            + across * (side * (self.reduction.lowest - end / 2) - delta)
+            for end in set(self.reduction.totals())
             for side in (-1, 1)
         ]
-        value += float(weights @ branches)
-        stationary = (abs(along_total) + abs(across)) * total <= _FLAT * abs(value)
-        prices = -both * unsaturated
-        return _Best((total, delta), v, value + min(corners), prices, weights, stationary)
+        proven = value + float(weights @ branches)
+        stationary = (abs(along_total) + abs(across)) * total <= _FLAT * abs(proven)
+        sent = -(1 - unsaturated) * plane, -unsaturated * plane[::-1]
+        return _Best(
+            (total, delta),
+            v,
+            value + float(branches.max()),
+            proven + min(corners),
+            self.reduction.prices(-both * unsaturated),
+            weights,
+            stationary,
+            np.any([_leans(*flow) for flow in zip(*sent, strict=True)], axis=0),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,56 +216,58 @@ class _Half:
     """opt2: one variable, ``beta`` (rule min) or ``z`` (rule avg)."""
 
     program: Program
+    reduction: Reduction
 
     def solve(self, guess: _Best | None) -> _Best:
-        epsilons = self.program.policy.epsilons
-        lowest, highest = float(epsilons.min()), float(epsilons.max())
-        if self.program.policy.rule_name == "min":
-            down, up = np.ones_like(epsilons), np.exp(epsilons)
-            low = max(np.exp(-lowest) / 2 / _SHORT_OF_POLE, 1 / (1 + np.exp(highest)))
-            high = 1 / (1 + np.exp(lowest))
-        else:
-            down, up = np.exp(-epsilons / 2), np.exp(epsilons / 2)
-            low, high = np.exp(-lowest / 2) / 2 / _SHORT_OF_POLE, np.exp(lowest / 2) / 2
-        kinks = np.unique(1 / (down + up))
+        low, high = self.reduction.half_ends()
+        base, down, top, up = lines = self.reduction.half_lines()
+        kinks = np.unique((top - base) / (down + up))
 
         def faces(at: float) -> tuple[Face, Face]:
-            left = self._face(at, down, up, at * (down + up) > 1)
-            right = self._face(at, down, up, at * (down + up) >= 1)
-            return left, right
+            return (
+                self._face(at, lines, at * (down + up) > top - base),
+                self._face(at, lines, at * (down + up) >= top - base),
+            )
 
-        middle = float(np.sqrt(low * high))
-        at = guess.position[0] if guess else middle
-        found = minimise_convex(faces, low, high, at, kinks)
-        return self._finish(found, down, up, (low, high))
+        at = guess.position[0] if guess else float(np.sqrt(low * high))
+        return self._finish(minimise_convex(faces, low, high, at, kinks), lines, (low, high))
 
-    def _face(self, at: float, down: Array, up: Array, lower: NDArray[np.bool_]) -> Face:
-        v = self._point(at, down, up)
+    def _face(self, at: float, lines: HalfLines, lower: NDArray[np.bool_]) -> Face:
+        v = self._point(at, lines)
         total, branches, slope, own = self.program.pieces(v)
         k = int(np.argmax(branches))
         weights = np.zeros(branches.size)
         weights[k] = 1.0
-        move = np.where(lower, -down, up)  # of x = 1/2 - b
+        move = np.where(lower, -lines.down, lines.up)  # of x = 1/2 - b
         rise = float(np.sum((slope + weights * own)[0] * move))
         bend = float(np.sum(self.program.curvature(v, weights)[0, 0] * move**2))
-        return Face(rise, bend, total + float(branches[k]), weights, lower)
+        return Face(rise, bend, total + float(branches[k]), weights, lower.astype(np.float64))
 
-    def _point(self, at: float, down: Array, up: Array) -> Array:
-        return (0.5 - np.maximum(at * down, 1 - at * up))[None]
+    def _point(self, at: float, lines: HalfLines) -> Array:
+        return (0.5 - np.maximum(lines.base + at * lines.down, lines.top - at * lines.up))[None]
 
-    def _finish(self, found: Minimum, down: Array, up: Array, ends: tuple[float, float]) -> _Best:
-        v = self._point(found.x, down, up)
+    def _finish(self, found: Minimum, lines: HalfLines, ends: tuple[float, float]) -> _Best:
+        v = self._point(found.x, lines)
         value, branches, slope, own = self.program.pieces(v)
-        plane = (slope + found.weights * own)[0]
-        rise = float(np.sum(plane * (found.unsaturated * (up + down) - down)))
-        value += float(found.weights @ branches)
-        bound = value + min(rise * (end - found.x) for end in ends)
-        stationary = abs(rise) * found.x <= _FLAT * abs(value)
-        if self.program.policy.rule_name == "min":
-            gain = found.unsaturated * up * found.x
-        else:
-            gain = (found.unsaturated * (up - down) + down) * found.x / 2
-        return _Best((found.x, 0.0), v, bound, -plane * gain, found.weights, stationary)
+        plane, upper = (slope + found.weights * own)[0], found.unsaturated
+        rise = float(np.sum(plane * (upper * (lines.up + lines.down) - lines.down)))
+        proven = value + float(found.weights @ branches)
+        return _Best(
+            (found.x, 0.0),
+            v,
+            value + float(branches.max()),
+            proven + min(rise * (end - found.x) for end in ends),
+            self.reduction.prices(-plane * self.reduction.half_gain(found.x, upper)),
+            found.weights,
+            abs(rise) * found.x <= _FLAT * abs(proven),
+            _leans(-(1 - upper) * plane * lines.down, -upper * plane * lines.up),
+        )
+
+
+def _leans(sent: Array, taken: Array) -> NDArray[np.bool_]:
+    """Levels that may have to send to themselves: all others together take or send too little."""
+    most = (1 - _LEANS) * max(float(sent.sum()), float(taken.sum()))
+    return (sent > 0) & (taken > 0) & (sent + taken >= most)
 
 
 def _coarse(program: Program) -> Program:
@@ -259,5 +286,5 @@ def _coarse(program: Program) -> Program:
         np.maximum.reduceat(noise_max, starts),
         np.maximum.reduceat(signal_max, starts),
     )
-    policy = PrivacyPolicy(means, np.minimum(counts, 10**12), program.policy.rule_name)
+    policy = program.policy.with_changes(means, np.minimum(counts, MAX_COUNT))
     return replace(program, policy=policy, coefficients=merged)

@@ -20,15 +20,15 @@ class Face:
     """One side of a convex function at a point.
 
     ``slope`` and ``curvature`` are its derivatives there, ``value`` its scale,
-    ``weights`` those of the maximum's branches on this side, and ``saturated`` tells
-    which levels have reached saturation on this side.
+    ``weights`` those of the maximum's branches on this side, and ``saturated``
+    the share of each level that is saturated on this side.
     """
 
     slope: float
     curvature: float
     value: float
     weights: Array
-    saturated: NDArray[np.bool_]
+    saturated: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,9 @@ class Minimum:
     @property
     def unsaturated(self) -> Array:
         """Share of each level that is below saturation, 0 to 1, shape ``(t,)``."""
-        return self.share * ~self.left.saturated + (1 - self.share) * ~self.right.saturated
+        return self.share * (1 - self.left.saturated) + (1 - self.share) * (
+            1 - self.right.saturated
+        )
 
 
 def minimise_convex(

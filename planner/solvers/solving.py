@@ -135,7 +135,7 @@ def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
         raise InputError("near", near.policy.size, f"the table of a policy of {policy.size} levels")
     program = Program.of(policy, near.objective, model_named(near.model))
     try:
-        if policy.rule_name == "matrix":
+        if policy.reduction is None:
             s, w = logodds.to_log_odds(near.a, near.b)
             room = float(np.min(policy.bounds() / (s[:, None] + w[None, :])))
             v = program.model.from_probabilities(*logodds.from_log_odds(s * room, w * room))
@@ -184,8 +184,8 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
 
 def _pick(policy: PrivacyPolicy) -> tuple[str, ...]:
     """The methods to try in turn."""
-    if policy.rule_name != "matrix":
-        return ("reduced",)
+    if policy.reduction is not None:
+        return ("reduced", "conic") if policy.size <= _DENSE else ("reduced",)
     if policy.size <= _SMALL:
         return "slsqp", "conic"
     return ("conic", "slsqp") if policy.size <= _DENSE else ("conic",)
@@ -225,7 +225,10 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
     tight = program.value(v) - proof.lower_bound <= _TIGHT * abs(proof.lower_bound)
-    return program.policy.size > _LARGE or (tight and proof.stationary)
+    policy = program.policy
+    # Without some pairs (i, i) the linear program has a row for every pair of levels.
+    large = _LARGE if policy.needed.all() else _DENSE
+    return policy.size > _LARGE or (tight and (proof.stationary or policy.size > large))
 
 
 def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
-from planner.policy.policy import MAX_EPSILON
+from planner.limits import MAX_EPSILON
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 

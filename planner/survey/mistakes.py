@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from planner.errors import InputError
+from planner.policy.rules import ALLOWED_RULES
 from planner.survey.tables import Table
 
 __all__ = ["explain", "place_of_end"]
@@ -54,7 +55,7 @@ def explain(
     if first["type"] == "missing":
         return f"{place} is missing"
     if key == "rule":
-        value = InputError("rule", first["input"], '"min", "avg" or a matrix of pair budgets')
+        value = InputError("rule", first["input"], ALLOWED_RULES)
         return f"{place}: {value}"
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):

@@ -12,6 +12,7 @@ from planner import arguments
 from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import KINDS, Level, Numeric, Sampling
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
@@ -75,7 +76,7 @@ class Question:
 
     name: str
     levels: tuple[Level, ...]
-    rule: Rule = "min"
+    rule: Rule = DEFAULT_RULE
     kind: str = "categorical"
     sampling: Sampling | None = None
     numeric: Numeric | None = None
@@ -94,7 +95,7 @@ class Question:
         self._check_sampling()
         self._check_padding()
         if self.kind == "numeric":
-            if self.levels or self.rule != "min":
+            if self.levels or self.rule != DEFAULT_RULE:
                 raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
             return
         home: dict[str, str] = {}
@@ -107,7 +108,7 @@ class Question:
                 home[item] = level.name
         policy = self.policy  # validates names, budgets, counts and rule, once
         _ = self.objective.coefficients(policy)  # and the priors
-        if self.kind == "item-set" and policy.rule_name != "min":
+        if self.kind == "item-set" and not policy.rule.covers_sets:
             remedy = "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone."
             raise InputError("rule", policy.rule_name, "\"min\" for 'item-set'", remedy)
 
@@ -137,7 +138,7 @@ class Question:
             allowed = "given" if sampled else "left out"
             remedy = "It belongs to the kind 'sampled-choice', which needs it."
             raise InputError("sampling", self.sampling, f"{allowed} for {self.kind!r}", remedy)
-        if sampled and self.rule != "min":
+        if sampled and self.rule != DEFAULT_RULE:
             remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
             raise InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)
         for level in self.levels:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from planner.errors import InputError
 from planner.policy.budget_text import parse_epsilon
+from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import KINDS, Level, Sampling
 from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
@@ -112,7 +113,7 @@ class QuestionTable(Table):
 
     name: str
     kind: Annotated[str, BeforeValidator(_known_kind)] = "categorical"
-    rule: str | list[list[float]] = "min"
+    rule: str | list[list[float]] = DEFAULT_RULE
     sampling: SamplingTable | None = None
     padding_length: int | None = None
     sets: SetsTable | None = None

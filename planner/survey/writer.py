@@ -8,6 +8,7 @@ import numpy as np
 import tomli_w
 
 from planner.errors import InputError
+from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import Level, Numeric, Sampling
 from planner.survey.numeric_tables import MODEL_TABLES
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -59,13 +60,12 @@ def survey_to_text(survey: Survey) -> str:
 
 
 def _question(question: Question) -> dict[str, Any]:
-    rule = question.rule
     about = {} if question.numeric is None else _numeric(question.numeric)
     return {
         **_given(
             name=question.name,
             kind=_unless(question.kind, "categorical"),
-            rule=_unless(rule, "min") if isinstance(rule, str) else [list(row) for row in rule],
+            rule=_unless(question.rule, DEFAULT_RULE),
             criterion=_unless(question.criterion, "total"),
             weight=_unless(question.weight, 1.0),
             padding_length=question.padding_length,

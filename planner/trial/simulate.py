@@ -119,9 +119,11 @@ def assign_levels(
     counts = np.bincount(level_of, minlength=len(question.levels))
     used = np.flatnonzero(counts)
     full = question.policy
-    rule = full.rule if isinstance(full.rule, str) else full.rule[np.ix_(used, used)]
     names = [full.names[i] for i in used]
-    policy = PrivacyPolicy(full.epsilons[used], counts[used], rule, names)
+    rule = full.rule.of_levels(used)
+    policy = PrivacyPolicy(
+        full.epsilons[used], counts[used], rule, names, self_pairs=full.self_pairs
+    )
     return Assignment(policy, np.searchsorted(used, level_of))
 
 

@@ -100,7 +100,8 @@ def _inside(rng, program, down, up):
 def test_faces_of_half(rule, seed):
     rng = np.random.default_rng(seed)
     program = _program(rng, MODELS["opt2"], rule)
-    half = reduced._Half(program)
+    half = reduced._Half(program, program.policy.reduction)
+    lines = program.policy.reduction.half_lines()
     down, up = _half_functions(program)
     at = _inside(rng, program, down, up)
     if np.min(np.abs(at * (down + up) - 1)) < 1e-3:
@@ -108,10 +109,10 @@ def test_faces_of_half(rule, seed):
     h = 1e-5 * at
 
     def value(place):
-        return program.value(half._point(place, down, up))
+        return program.value(half._point(place, lines))
 
     def face(place):
-        return half._face(place, down, up, place * (down + up) > 1)
+        return half._face(place, lines, place * (down + up) > 1)
 
     here = face(at)
     assert here.value == pytest.approx(value(at))
@@ -136,18 +137,19 @@ def test_a_proof_holds_wherever_the_search_stops(model, rule, seed):
     epsilons = program.policy.epsilons
     lowest, highest = float(epsilons.min()), float(epsilons.max())
     if model.name == "opt2":
-        half = reduced._Half(program)
+        half = reduced._Half(program, program.policy.reduction)
+        lines = program.policy.reduction.half_lines()
         down, up = _half_functions(program)
         at = _inside(rng, program, down, up)
-        face = half._face(at, down, up, at * (down + up) > 1)
+        face = half._face(at, lines, at * (down + up) > 1)
         ends = (0.5 / up.min(), 1 / (down + up).min())
         if rule == "avg":
             ends = (0.5 / up.min(), 0.5 / down.max())
-        stopped = half._finish(Minimum(at, face, face), down, up, ends)
-        place = half._point(at, down, up)
+        stopped = half._finish(Minimum(at, face, face), lines, ends)
+        place = half._point(at, lines)
         assert stopped.position[0] == at
     else:
-        tables = reduced._LogOdds(program)
+        tables = reduced._LogOdds(program, program.policy.reduction)
         total = lowest if rule == "avg" else float(rng.uniform(lowest, min(2 * lowest, highest)))
         centre = epsilons / 2 if rule == "avg" else np.minimum(epsilons, total) - total / 2
         delta = float(rng.uniform(-0.9, 0.9)) * centre.min() * (model.coordinates - 1)
@@ -156,7 +158,7 @@ def test_a_proof_holds_wherever_the_search_stops(model, rule, seed):
         weights[np.argmax(program.pieces(place)[1])] = 1.0
         unsaturated = np.full(epsilons.size, 0.5) if rule == "avg" else 1.0 * (epsilons < total)
         ends = (lowest,) if rule == "avg" else (lowest, min(2 * lowest, highest))
-        stopped = tables._finish(total, delta, centre, weights, unsaturated, ends)
+        stopped = tables._finish(total, delta, centre, weights, unsaturated)
         assert stopped.position == (total, delta)
         # The plane's least value over the corners of all (total, delta), in the coordinates.
         fixed, branches, slope, own = program.pieces(place)
@@ -191,7 +193,7 @@ def test_a_large_problem_starts_from_a_coarse_copy():
     assert coarse.policy.item_counts.sum() == policy.item_counts.sum()
     for merged, each in zip(coarse.coefficients, program.coefficients, strict=True):
         assert merged.sum() == pytest.approx(each.sum())
-    start = reduced._LogOdds(coarse).solve(None)
+    start = reduced._LogOdds(coarse, coarse.policy.reduction).solve(None)
     v, _ = reduced.solve_reduced(program)
     assert coarse.value(start.v) == pytest.approx(program.value(v), rel=1e-3)
 

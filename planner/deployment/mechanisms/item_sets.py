@@ -32,7 +32,7 @@ class DeployedSets(DeployedUnary[SetLaw]):
 
     @classmethod
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
-        if question.policy.rule_name != "min":
+        if not question.policy.rule.covers_sets:
             raise InputError("rule", question.policy.rule_name, '"min": eq. 16 defines set budgets')
         unary = DeployedUnary.describe(source.unary, question)
         return unary | {"padding_length": source.padding_length}

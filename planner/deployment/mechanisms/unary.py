@@ -48,7 +48,7 @@ class DeployedUnary(Deployed[L]):
         policy = question.policy
         if table.policy != policy:
             raise InputError(f"table of question {question.name!r}", "another policy", "its own")
-        rule = policy.rule if isinstance(policy.rule, str) else policy.rule.tolist()
+        rule = policy.rule.plain
         a, b = round_inward(table.a.tolist(), table.b.tolist(), policy.epsilons.tolist(), rule)
         levels = described_levels(question)
         for i, level in enumerate(levels):

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.planning.budgets import scaled
 from planner.policy import logodds
 from planner.policy.objective import Objective
-from planner.policy.policy import MAX_EPSILON, PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
@@ -189,7 +190,7 @@ def _tangent(program: Program, table: UnaryTable) -> tuple[Array, Proof]:
     The reduction has its own proof, in O(t); its bound is at most that of the linear program
     over the same planes, so slopes that follow from it err to the safe side.
     """
-    if program.policy.rule_name != "matrix":
+    if program.policy.reduction is not None:
         return solve_reduced(program)
     v = np.array(logodds.to_log_odds(table.a, table.b))
     return v, prove(program, v)

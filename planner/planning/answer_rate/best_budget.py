@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.policy.policy import MAX_EPSILON
+from planner.limits import MAX_EPSILON
 
 __all__ = ["BestBudget", "find_best"]
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import FAKE_ANSWERS
 from planner.mechanisms.piecewise import piecewise_variance
@@ -28,7 +29,6 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.policy.policy import MAX_EPSILON
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.answer_rate.predictions import (
@@ -14,7 +15,6 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
-from planner.policy.policy import MAX_EPSILON
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences
 

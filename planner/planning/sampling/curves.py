@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.planning.sampling.binomial_window import binomial_window, raised, upper_tail
-from planner.policy.policy import MAX_EPSILON
 
 __all__ = [
     "MAX_COUNT",

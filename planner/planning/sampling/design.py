@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import positive_numbers
 from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
 from planner.estimates.counts import normal_quantile
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling.optimum import closed_form, place, solve_program
 from planner.planning.sampling.question import SamplingQuestion
-from planner.policy.policy import MAX_EPSILON
 
 __all__ = [
     "ErrorGrid",

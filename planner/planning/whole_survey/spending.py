@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
@@ -72,9 +70,7 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
         replace(level, epsilon=float(epsilon))
         for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
     )
-    rule = policy.rule
-    matrix = rule if isinstance(rule, str) else tuple(tuple(row) for row in rule.tolist())
-    return replace(question, levels=levels, rule=matrix)
+    return replace(question, levels=levels, rule=policy.rule.plain)
 
 
 def _largest(question: Question) -> list[float]:
@@ -82,7 +78,4 @@ def _largest(question: Question) -> list[float]:
     if question.numeric is not None:
         return [budget_of(question)]
     policy = question.policy
-    if isinstance(policy.rule, str):
-        return policy.epsilons.tolist()
-    pairs = np.where(np.isinf(policy.rule), 0.0, policy.rule)
-    return np.max(pairs, axis=1).tolist()
+    return policy.rule.tolerated(policy.epsilons).tolist()

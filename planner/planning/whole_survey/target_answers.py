@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.planning.allocation.blocks import MeanBlock, error_of_sample
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved, users_needed
-from planner.policy.policy import MAX_EPSILON
 from planner.survey import Question
 from planner.survey.target import Target
 

@@ -13,7 +13,6 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.explain import belief_bounds, explain_level
 from planner.policy.budget_text import rounded_up
 from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
 from planner.show.charts import reports as charts
 from planner.ui.parts import show
 from planner.ui.parts.fields import kept
@@ -163,8 +162,7 @@ def _pairs(table: UnaryTable) -> None:
 def _pair_losses(table: UnaryTable) -> NDArray[np.float64]:
     """Two items of each level tell all there is to tell about its pairs."""
     policy = table.policy
-    counts = np.minimum(policy.item_counts, 2)
-    small = PrivacyPolicy(policy.epsilons, counts, policy.rule, policy.names)
+    small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
     return UnaryMechanism(replace(table, policy=small, objective=Objective())).pair_losses()
 
 

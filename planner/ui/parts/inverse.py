@@ -63,7 +63,7 @@ def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
         format_func=lambda name: "all levels" if name is None else name,
         disabled=goal == "total",
     )
-    graph = question.policy.rule_name == "matrix"
+    graph = not question.policy.rule.by_level
     some = st.toggle(
         "Only some budgets may change",
         key="goal-some",
@@ -99,7 +99,7 @@ def _answer(
             "change": [f"{b / a - 1:+.1%}" for a, b in zip(now, then, strict=True)],
         }
     )
-    if question.policy.rule_name != "matrix":
+    if question.policy.rule.by_level:
         st.button(
             "Put these budgets into the table",
             on_click=_use_budgets,

@@ -63,11 +63,7 @@ def largest_pair_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
     >>> largest_pair_budgets(PrivacyPolicy([1.0, 3.0], [2, 2], "avg")).tolist()
     [2.0, 3.0]
     """
-    if not isinstance(policy.rule, str):
-        return np.max(np.where(np.isinf(policy.rule), 0.0, policy.rule), axis=1)
-    if policy.rule == "min":
-        return policy.epsilons
-    return (policy.epsilons + policy.epsilons.max()) / 2
+    return policy.rule.largest_pairs(policy.epsilons)
 
 
 def _of_question(planned: PlannedQuestion, spending: list[Spending]) -> list[str]:
@@ -90,7 +86,7 @@ def _of_question(planned: PlannedQuestion, spending: list[Spending]) -> list[str
 
 
 def _promise(planned: PlannedQuestion, level: str, budget: float, policy: PrivacyPolicy) -> str:
-    graph = not isinstance(policy.rule, str) and bool(np.isinf(policy.rule).any())
+    graph = policy.rule.open_pairs
     other = "any other answer that the policy graph protects it from" if graph else "any other"
     whose = f"whoever has an answer of level '{level}'"
     if planned.question.kind == "item-set":

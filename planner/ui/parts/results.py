@@ -12,7 +12,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
+from planner.planning.budgets import largest_budgets
 from planner.planning.frequency import QuestionPlan, plan_question
 from planner.planning.frontier import Frontier, frontier
 from planner.planning.mechanism_choice import Choice, choose_for_choices, choose_for_sets
@@ -21,7 +23,6 @@ from planner.planning.pilot import set_model_of
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
 from planner.planning.whole_survey.left_open import padding_of
-from planner.policy.policy import MAX_EPSILON
 from planner.survey import Question, Survey
 from planner.survey.target import Target
 from planner.ui.workers import compute
@@ -94,10 +95,7 @@ def error_curve(question: Question, users: int) -> Frontier:
 
 def _error_curve(question: Question, users: int) -> Frontier:
     policy = question.policy
-    rule = policy.rule
-    largest = float(policy.epsilons.max())
-    if not isinstance(rule, str):
-        largest = max(largest, float(rule[np.isfinite(rule)].max()))
+    largest = float(largest_budgets(policy).max())
     return frontier(policy, users, [x for x in _SCALES if x * largest <= MAX_EPSILON])
 
 

@@ -17,7 +17,7 @@ from planner.deployment.client.laws.pairs import (
     least_budget,
     listed_pairs,
 )
-from planner.policy.policy import MAX_EPSILON
+from planner.limits import MAX_EPSILON
 from tests.deployment.client.laws.oracle import integer_ratio, true_exp
 from tests.policies import RULES, random_matrix, seeds
 

@@ -1,0 +1,42 @@
+"""Numbers that several parts hold to, and the words that go with them.
+
+Standard library only: a device reads them too.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BUDGET_RANGE",
+    "BUDGET_REMEDY",
+    "DENOMINATOR",
+    "LEAST_EPSILON",
+    "MAX_COUNT",
+    "MAX_EPSILON",
+    "MAX_FILE_BYTES",
+    "MAX_PADDING_LENGTH",
+    "MEBIBYTE",
+]
+
+MEBIBYTE = 2**20
+
+MAX_EPSILON = 50.0
+"""Of a level, a pair or a whole report, in nats."""
+BUDGET_RANGE = f"above 0 and at most {MAX_EPSILON:g}"
+BUDGET_REMEDY = (
+    f"A budget above {MAX_EPSILON:g} allows odds of more than 10^21 to 1, which protects nobody, "
+    "and is finer than deployed probabilities (integers over 2^32) can express."
+)
+LEAST_EPSILON = 1e-9
+"""Below it no two integers over 2^32 lie between two probabilities."""
+
+DENOMINATOR = 2**32
+"""Deployed probabilities are whole multiples of one over it: a draw takes 32 random bits."""
+
+MAX_COUNT = 10**12
+"""Of people, and of items: products of two counts and a probability stay exact in use."""
+
+MAX_PADDING_LENGTH = 2**20
+"""Size to which sets are padded or cut."""
+
+MAX_FILE_BYTES = 64 * MEBIBYTE
+"""Of a JSON file that is read whole."""

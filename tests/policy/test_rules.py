@@ -1,0 +1,145 @@
+"""Pair rules: the fast answers of min and avg are the general ones; a new rule is one class."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from planner import PrivacyPolicy, Question, Survey, solve
+from planner.deployment.client.laws.pairs import demanded_budget, least_budget
+from planner.errors import InputError
+from planner.planning.budgets import relaxed, scaled
+from planner.planning.frontier import frontier
+from planner.planning.misplacement import misplaced
+from planner.planning.relax import relaxations
+from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
+from planner.survey.kinds import Level
+from tests.policies import RULES, random_policy, seeds
+
+
+class Harmonic(PairRule):
+    """A rule of one's own: the harmonic mean of two budgets lies between the rules min and avg."""
+
+    name = "harmonic"
+
+    def bounds(self, epsilons):
+        return 2 / (1 / epsilons[:, None] + 1 / epsilons[None, :])
+
+
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], Harmonic())
+
+
+def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
+    table = solve(POLICY)
+    assert POLICY.rule_name == "harmonic"
+    assert table.max_violation == 0
+    assert table.certificate.relative_gap < 1e-9
+    low, high = (solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], r)) for r in ("avg", "min"))
+    assert low.worst_case_mse < table.worst_case_mse < high.worst_case_mse
+    same = solve(PrivacyPolicy(POLICY.epsilons, POLICY.item_counts, POLICY.bounds()))
+    assert table.worst_case_mse == pytest.approx(same.worst_case_mse, rel=1e-9)
+    for model in ("opt1", "opt2"):
+        assert solve(POLICY, model).certificate.relative_gap < 1e-6
+
+
+def test_a_rule_of_ones_own_is_planned():
+    question = Question(
+        "colour",
+        (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)),
+        Harmonic(),
+    )
+    assert Survey("one", 1000, (question,)).questions[0].policy.rule == Harmonic()
+    curve = frontier(POLICY, 1000, [1.0, 2.0])
+    assert curve.to_frame().shape[0] == 2
+    assert relaxations(solve(POLICY), 0.1)
+    assert misplaced(solve(POLICY), 0.1).largest_excess > 0
+    assert scaled(POLICY, 2.0).bounds() == pytest.approx(2 * POLICY.bounds())
+    assert relaxed(POLICY, 0, 0.5).epsilons.tolist() == [1.5, 1.2, 2.0]
+
+
+@pytest.mark.parametrize("rule", [MinRule(), AvgRule()])
+@given(seed=seeds)
+def test_fast_answers_are_the_general_ones(rule, seed):
+    rng = np.random.default_rng(seed)
+    t = int(rng.integers(2, 8))
+    epsilons, used = rng.choice([0.5, 1.0, 1.7, 3.0], t), rng.uniform(0, 3, t)
+    needed = rng.random(t) < 0.5
+    room = PairRule.room(rule, epsilons, used, needed)
+    np.testing.assert_allclose(rule.room(epsilons, used, needed), room, atol=1e-14)
+    np.testing.assert_array_equal(
+        rule.largest_pairs(epsilons), PairRule.largest_pairs(rule, epsilons)
+    )
+    level = int(rng.integers(t))
+    np.testing.assert_array_equal(
+        rule.bounds_with(epsilons, level), PairRule.bounds_with(rule, epsilons, level)
+    )
+    counts = np.full(t, 2)
+    everything = np.ones(t, dtype=bool)
+    np.testing.assert_allclose(
+        rule.leakage(epsilons, counts, everything),
+        PairRule.leakage(rule, epsilons, counts, everything),
+    )
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), rule)
+    i, j = np.nonzero(np.isfinite(policy.bounds()))
+    shares = policy.rule.shares(policy.epsilons, i, j)
+    level = int(rng.integers(policy.size))
+    h = 1e-7
+    with np.errstate(invalid="ignore"):  # inf - inf where a pair is open
+        slope = (relaxed(policy, level, h).bounds() - policy.bounds())[i, j] / h
+    here = np.where(i == level, shares, 0) + np.where(
+        (j == level) & (i != j), policy.rule.shares(policy.epsilons, j, i), 0
+    )
+    np.testing.assert_allclose(slope, here, atol=1e-5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), rule)
+    epsilons, plain = policy.epsilons.tolist(), policy.rule.plain
+    demanded = [
+        [demanded_budget(epsilons, plain, i, j) for j in range(policy.size)]
+        for i in range(policy.size)
+    ]
+    np.testing.assert_array_equal(demanded, policy.bounds())
+    assert least_budget(epsilons, plain) == policy.room(np.zeros(policy.size)).min()
+    assert rule_of(plain, policy.size) == policy.rule
+
+
+def test_rules_are_values():
+    assert rule_of(DEFAULT_RULE, 3) == MinRule() != AvgRule()
+    assert hash(MinRule()) == hash(rule_of("min", 1))
+    one, two = MatrixRule(np.ones((2, 2))), MatrixRule(np.ones((2, 2)))
+    assert one == two
+    assert hash(one) == hash(two)
+    assert one != MatrixRule(np.full((2, 2), 2.0))
+    assert one != MinRule()
+    words = {rule.words for rule in (MinRule(), AvgRule(), one, Harmonic())}
+    assert len(words) == 4
+
+
+def test_a_matrix_is_changed_as_a_whole():
+    policy = PrivacyPolicy([1, 1], [1, 2], [[math.inf, 2], [2, 3]])
+    assert policy.rule.open_pairs
+    assert not policy.rule.by_level
+    with pytest.raises(InputError, match="one number for a matrix of pair budgets"):
+        scaled(policy, np.array([1.0, 2.0]))
+    assert policy.rule.without(np.array([0.5, 1.0])).plain == ((math.inf, 1.0), (1.0, 2.0))
+    assert policy.rule.of_levels(np.array([1])).plain == ((3.0,),)
+
+
+def test_changes_keep_what_is_not_changed():
+    policy = PrivacyPolicy([1, 2], [1, 2], "avg", ["x", "y"], self_pairs=False)
+    changed = policy.with_changes(item_counts=[1, 3])
+    assert (changed.names, changed.rule_name, changed.self_pairs) == (("x", "y"), "avg", False)
+    assert changed.item_counts.tolist() == [1, 3]
+    assert policy.with_changes([1.0], [2]).names == ("level 1",)
+    assert policy != PrivacyPolicy([1, 2], [1, 2], "avg", ["x", "y"])
