@@ -78,7 +78,7 @@ def described_levels(question: Question) -> list[dict[str, Any]]:
 
 def described_rule(question: Question) -> Any:
     """A question's rule, as JSON: ``null`` stands for a pair without protection."""
-    rule = question.policy.rule
+    rule = question.policy.rule.plain
     if isinstance(rule, str):
         return rule
-    return [[None if math.isinf(budget) else budget for budget in row] for row in rule.tolist()]
+    return [[None if math.isinf(budget) else budget for budget in row] for row in rule]

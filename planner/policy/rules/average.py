@@ -42,6 +42,10 @@ class AvgRule(PairRule):
     def largest_pairs(self, epsilons: Array) -> Array:
         return (epsilons + epsilons.max()) / 2
 
+    def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
+        """One window, ``[-eps/2, eps/2]``, up to a shift of all values."""
+        return ((-epsilons / 2, epsilons / 2),)
+
     def reduction(self, epsilons: Array) -> Reduction:
         return _AvgReduction(epsilons)
 

@@ -63,6 +63,17 @@ class MinRule(PairRule):
         smaller = np.where(epsilons[i] < epsilons[j], 1.0, 0.0)
         return np.where(i == j, 1.0, np.where(epsilons[i] == epsilons[j], 0.5, smaller))
 
+    def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
+        """``[max(0, E - eps), min(E, eps)]`` for every range ``E`` that can be tight."""
+        most = 2 * float(epsilons.min())
+        ranges = set(epsilons[epsilons <= most].tolist())
+        if epsilons.max() > most:
+            ranges.add(most)
+        return tuple(
+            (np.maximum(0.0, span - epsilons), np.minimum(span, epsilons))
+            for span in sorted(ranges)
+        )
+
     def reduction(self, epsilons: Array) -> Reduction:
         return _MinReduction(epsilons)
 

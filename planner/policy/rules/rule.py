@@ -224,6 +224,15 @@ class PairRule:
         """The rule's way of solving with one or two variables, if it has one."""
         return None
 
+    def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...] | None:
+        """Ends of the log likelihoods that one report may have, for all extreme rays.
+
+        Each window is a smallest and a largest value per level, shape ``(t,)`` each; any
+        choice of values inside one window keeps every pair. ``None`` where they are not known
+        in closed form. Superfluous windows are harmless.
+        """
+        return None
+
     def log_odds_rows(self, epsilons: Array, needed: Needed) -> tuple[Any, Array, Array, Any]:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp

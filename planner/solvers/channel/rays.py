@@ -53,17 +53,8 @@ def windows(policy: PrivacyPolicy) -> tuple[Window, ...]:
     >>> [w.high.round(6).tolist() for w in windows(PrivacyPolicy([1.0, 1.5, 3.0], [1, 1, 1]))]
     [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]]
     """
-    budgets = policy.epsilons * _INWARD
-    if policy.rule_name == "avg":
-        return (Window(-budgets / 2, budgets / 2),)
-    most = 2 * float(budgets.min())
-    ranges = set(budgets[budgets <= most].tolist())
-    if budgets.max() > most:
-        ranges.add(most)
-    return tuple(
-        Window(np.maximum(0.0, span - budgets), np.minimum(span, budgets))
-        for span in sorted(ranges)
-    )
+    ends = policy.rule.windows(policy.epsilons * _INWARD)
+    return tuple(Window(low, high) for low, high in ends or ())
 
 
 def matrix_rays(bounds: Array) -> Array:

@@ -208,7 +208,7 @@ def _generate(program: Program, pricing: Pricing, columns: Array, tolerance: flo
 
 
 def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Pricing:
-    if policy.rule_name == "matrix":
+    if policy.rule.windows(policy.epsilons) is None:
         return RayList(matrix_rays(policy.bounds()))
     if policy.size <= MOST_ENUMERATED:
         return Enumeration(windows(policy))

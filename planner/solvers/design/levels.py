@@ -73,14 +73,14 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int = MOST_GROUPS) -> Merge
 
 def _used(policy: PrivacyPolicy) -> Array:
     """Budgets as far as a mechanism can use them."""
-    if policy.rule_name == "min":
+    if policy.rule.saturates:
         return np.minimum(policy.epsilons, 2 * policy.epsilons.min())
     return policy.epsilons
 
 
 def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
     """Groups of levels that differ in nothing."""
-    if policy.rule_name != "matrix":
+    if policy.rule.by_level:
         return _kinds(np.column_stack([_used(policy), alike]))
     bounds, kinds = policy.bounds(), _kinds(alike)
     groups = np.arange(policy.size)
@@ -102,7 +102,7 @@ def _nearest(policy: PrivacyPolicy, alike: Array, most: int) -> Groups:
     each = max(1, most // (int(kinds.max()) + 1))
     for kind in range(int(kinds.max()) + 1):
         levels = np.flatnonzero(kinds == kind)
-        if policy.rule_name == "matrix":
+        if not policy.rule.by_level:
             inner = _clusters(policy.bounds()[levels], each)
         else:
             inner = _intervals(np.log(_used(policy)[levels]), policy.item_counts[levels], each)
@@ -151,8 +151,8 @@ def _grouped(policy: PrivacyPolicy, groups: Groups, least: np.ufunc) -> PrivacyP
     count = int(groups.max()) + 1
     items = np.bincount(groups, policy.item_counts).astype(np.int64)
     epsilons = np.array([least.reduce(_used(policy)[groups == g]) for g in range(count)])
-    if policy.rule_name != "matrix":
-        return PrivacyPolicy(epsilons, items, policy.rule_name)
+    if policy.rule.by_level:
+        return PrivacyPolicy(epsilons, items, policy.rule)
     bounds, rule = policy.bounds(), np.empty((count, count))
     alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
     for g in range(count):

@@ -3,7 +3,7 @@
 In an extreme ray of the cone of allowed outputs every level has at most two values. A
 *window* is one choice of ``ln low_i <= ln high_i`` for all levels; the rays of a policy are
 the splits of the items over the ends of finitely many windows (docs/theory/designs.md).
-This is the one place that knows the pair rules apart.
+The rule itself says which, or the vertices of its pair budgets do.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     ([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.5, 0.0]],
      [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
     """
-    if policy.rule_name == "min":
-        return _min_windows(policy.epsilons[levels])
-    if policy.rule_name == "avg":
-        half = policy.epsilons[None, levels] / 2
-        return Windows(half.max() - half, half.max() + half)
+    ends = policy.rule.windows(policy.epsilons[levels])
+    if ends is not None:
+        low, high = (np.array(values) for values in zip(*ends, strict=True))
+        least = low.min(axis=1, keepdims=True)
+        return Windows(low - least, high - least)
     return Windows(*window_vertices(_demanded(policy)[np.ix_(levels, levels)]))
 
 
@@ -62,7 +62,7 @@ def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
     >>> [levels.tolist() for levels in components_of(policy)]
     [[0, 1], [2]]
     """
-    if policy.rule_name != "matrix":
+    if not policy.rule.open_pairs:
         return [np.arange(policy.size)]
     from scipy.sparse.csgraph import connected_components
 
@@ -76,13 +76,3 @@ def _demanded(policy: PrivacyPolicy) -> Array:
     alone = np.flatnonzero(policy.item_counts == 1)
     bounds[alone, alone] = np.inf
     return bounds
-
-
-def _min_windows(epsilons: Array) -> Windows:
-    """``[max(0, E - eps_i), min(E, eps_i)]`` for every range ``E`` that can be tight."""
-    most = 2 * epsilons.min()
-    ranges = set(epsilons[epsilons <= most].tolist())
-    if epsilons.max() >= most:
-        ranges.add(float(most))
-    E = np.array(sorted(ranges))[:, None]
-    return Windows(np.maximum(0.0, E - epsilons), np.minimum(E, epsilons))
