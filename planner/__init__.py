@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from planner.policy.policy import PrivacyPolicy
     from planner.show.charts.chart import chart
     from planner.show.report import report_html
-    from planner.solvers import baseline, best_design, solve
+    from planner.solvers import baseline, best_design, efficiency, least_error, solve
     from planner.survey import Level, Numeric, Question, Survey
     from planner.survey.file import load_survey
     from planner.survey.numeric_domain import NumericDomain
@@ -214,6 +214,8 @@ _HOMES = {
     "solvers": (
         "baseline",
         "best_design",
+        "efficiency",
+        "least_error",
         "solve",
     ),
     "survey": (
