@@ -15,11 +15,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { Refused, parseDocument, refuse, whole } from "./client/document.mjs";
-import { GRID } from "./client/draws.mjs";
+import { Refused, canonical, parseDocument, refuse } from "./client/document.mjs";
 import { MECHANISMS } from "./client/mechanisms.mjs";
+import { checkShape } from "./client/shape.mjs";
 
 const ID_BYTES = 8;
+const SCHEMA = JSON.parse(readFileSync(new URL("./client/schema.json", import.meta.url), "utf8"));
 
 /** One report per person and question, each in a file that is written whole or not at all. */
 export class Memory {
@@ -58,15 +59,18 @@ export class Client {
 
   /** data: the bytes of a parameter file; its promises are proven here, before any report. */
   constructor(data, memory = null) {
-    const { questions, hash } = parseDocument(data);
+    const { document, hash } = parseDocument(data);
+    checkShape(document, SCHEMA);
     this.parameters = hash;
     this.#memory = memory;
-    for (const question of questions) {
-      const { name, mechanism } = question ?? {};
-      if (typeof name !== "string" || !name || this.#encoders.has(name)) refuse("a question's name");
-      if (!Object.hasOwn(MECHANISMS, mechanism)) refuse(`the mechanism ${mechanism} is not known`);
-      whole(question, "denominator", GRID, GRID);
-      this.#encoders.set(name, MECHANISMS[mechanism](question));
+    for (const question of document.questions) {
+      if (this.#encoders.has(question.name)) refuse("a question's name appears twice");
+      const encoder = MECHANISMS[question.mechanism](question);
+      for (const key of document.version === 1 ? [] : ["pairs", "estimator"]) {
+        const stated = canonical(question[key]);
+        if (stated !== canonical(encoder[key])) refuse(`${key} do not follow from the integers`);
+      }
+      this.#encoders.set(question.name, encoder);
     }
   }
 

@@ -1,8 +1,9 @@
-// The parameter file: parsing, canonical form, content hash, and strict access to its fields.
+// The parameter file: parsing, canonical form, content hash.
 
 import { createHash } from "node:crypto";
 
 const MAX_FILE_BYTES = 64 * 2 ** 20;
+const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
 
 /** Why nothing is reported. */
 export class Refused extends Error {}
@@ -34,43 +35,31 @@ export function contentHash(document) {
 
 export function parseDocument(data) {
   if (data.length > MAX_FILE_BYTES) refuse("the file is larger than 64 MiB");
-  let document;
   try {
-    document = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data));
-  } catch {
-    refuse("the file is not JSON in UTF-8");
+    return parsed(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    if (error instanceof RangeError) refuse("the file is nested too deeply");
+    return refuse("the file is not JSON in UTF-8");
   }
+}
+
+function parsed(given) {
+  const document = JSON.parse(given);
   if (document?.format !== "ldp-planner-parameters") refuse("this is not a parameter file");
   if (document.version !== 1 && document.version !== 2) refuse("the version is not known");
+  let written = 0;
+  for (const [, colon] of given.matchAll(TEXT)) written += colon === undefined ? 0 : 1;
+  if (written !== keys(document)) refuse("a key appears twice");
   const hash = contentHash(document);
   if (document.version === 2 && document.hash !== hash) refuse("the file was altered or damaged");
-  return { questions: list(document, "questions"), hash };
+  return { document, hash };
 }
 
-export function whole(object, key, least, most) {
-  const value = object?.[key];
-  if (!Number.isInteger(value) || value < least || value > most) refuse(`${key} is ${value}`);
-  return value;
-}
-
-export function number(object, key, least, most) {
-  const value = object?.[key];
-  if (typeof value !== "number" || !(value >= least && value <= most)) refuse(`${key} is ${value}`);
-  return value;
-}
-
-export function list(object, key, least = 1) {
-  const value = object?.[key];
-  if (!Array.isArray(value) || value.length < least) refuse(`${key} is not a list`);
-  return value;
-}
-
-export function flag(object, key) {
-  const value = object?.[key];
-  if (typeof value !== "boolean") refuse(`${key} is not true or false`);
-  return value;
-}
-
-export function budget(object, key) {
-  return number(object, key, Number.MIN_VALUE, 50);
+/** Number of keys in all objects. */
+function keys(value) {
+  if (value === null || typeof value !== "object") return 0;
+  const parts = Object.values(value);
+  const own = Array.isArray(value) ? 0 : parts.length;
+  return parts.reduce((sum, one) => sum + keys(one), own);
 }

@@ -1,47 +1,34 @@
 // The levels of a question, and which answers are theirs.
 
-import { budget, list, refuse, whole } from "./document.mjs";
+import { refuse } from "./document.mjs";
 
-export function readLevels(question, least) {
-  const levels = list(question, "levels");
+export function readLevels({ levels, rule }, least) {
   const names = new Set();
   const numbers = new Map();
   let total = 0;
   let named = true;
-  for (const level of levels) {
-    if (typeof level?.name !== "string" || !level.name || names.has(level.name)) {
-      refuse("a level's name is not right");
-    }
-    names.add(level.name);
-    budget(level, "epsilon");
-    whole(level, "item_count", 1, 1e12);
-    const items = list(level, "items", 0);
-    if (items.length && items.length !== level.item_count) refuse("items do not fit item_count");
+  for (const { name, items, item_count: count } of levels) {
+    if (names.has(name)) refuse("two levels have one name");
+    names.add(name);
+    if (items.length && items.length !== count) refuse("items do not fit item_count");
     items.forEach((item, k) => {
-      if (typeof item !== "string" || !item || numbers.has(item)) refuse("an item is not right");
+      if (numbers.has(item)) refuse("two items have one name");
       numbers.set(item, total + k);
     });
     named &&= items.length > 0;
-    total += level.item_count;
+    total += count;
   }
   if (total < least) refuse("there are too few items");
-  const rule = question.rule;
-  if (rule !== "min" && rule !== "avg") {
-    const rows = list(question, "rule");
-    const size = levels.length;
-    if (rows.length !== size || rows.some((row) => !Array.isArray(row) || row.length !== size)) {
-      refuse("the rule does not fit the levels");
-    }
-    for (let i = 0; i < size; i++) {
-      if (rows[i].every((x) => x === null)) refuse("a level is protected against nothing");
-      for (let j = 0; j < size; j++) {
-        const x = rows[i][j];
-        if (x !== null && !(typeof x === "number" && x > 0 && x <= 50)) refuse("a pair budget");
-        if (x !== rows[j][i]) refuse("the rule is not symmetric");
-      }
-    }
-  }
+  if (Array.isArray(rule)) checkMatrix(rule, levels.length);
   return { levels, numbers, named, total, rule };
+}
+
+function checkMatrix(rows, size) {
+  if (rows.length !== size || rows.some((row) => row.length !== size)) {
+    refuse("the rule does not fit the levels");
+  }
+  if (rows.some((row) => row.every((x) => x === null))) refuse("a level is protected against nothing");
+  if (rows.some((row, i) => row.some((x, j) => x !== rows[j][i]))) refuse("the rule is not symmetric");
 }
 
 export function itemNumber(domain, answer) {

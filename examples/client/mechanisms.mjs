@@ -1,10 +1,12 @@
-// The mechanisms: each takes a question, proves its budgets, and gives { size, code, draw }: "size"
-// is the bytes of a report; "code" checks an answer and draws nothing; "draw" takes random bytes in
-// the order that the Python client's planner/deployment/client/mechanisms documents.
+// The mechanisms: each takes a question of the right shape, proves its budgets, and gives
+// { pairs, estimator, size, code, draw }: what follows from the integers; the bytes of a report;
+// "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
+// client's planner/deployment/client/mechanisms documents.
 
-import { budget, flag, list, number, refuse, whole } from "./document.mjs";
+import { refuse } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
-import { checkRatio, checkUnary, leastBudget } from "./exact.mjs";
+import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
+import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
 
 const D = BigInt(GRID);
@@ -25,11 +27,9 @@ function setBit(report, k) {
 
 function unary(question) {
   const domain = readLevels(question, 1);
-  const sets = question.mechanism === "idue-ps";
-  const length = sets ? whole(question, "padding_length", 1, 2 ** 20) : 0;
-  if (sets && domain.rule !== "min") refuse("item sets need the rule min");
-  const a = domain.levels.map((level) => whole(level, "a", 1, GRID - 1));
-  const b = domain.levels.map((level) => whole(level, "b", 1, GRID - 1));
+  const length = question.padding_length ?? 0; // of item sets
+  const a = domain.levels.map((level) => level.a);
+  const b = domain.levels.map((level) => level.b);
   if (a.some((top, i) => b[i] >= top)) refuse("b must be below a");
   checkUnary({ ...domain, a, b });
   const least = domain.levels.reduce((best, x, i, all) => (x.epsilon < all[best].epsilon ? i : best), 0);
@@ -51,9 +51,13 @@ function unary(question) {
     });
     return report;
   };
-  if (!sets) return { size, code: (answer) => itemNumber(domain, answer), draw: encode };
+  const offsets = b.map((bottom) => [BigInt(bottom), D]);
+  const slopes = a.map((top, i) => [BigInt(top - b[i]), D]);
+  const estimator = linear(offsets, slopes, Math.max(1, length));
+  const common = { size, estimator, pairs: unaryPairs({ ...domain, a, b }) };
+  if (!length) return { ...common, code: (answer) => itemNumber(domain, answer), draw: encode };
   return {
-    size,
+    ...common,
     code: (answer) => {
       if (!Array.isArray(answer)) refuse("the answer is not a list of items");
       const items = answer.map((item) => itemNumber(domain, item)).sort((x, y) => x - y);
@@ -70,11 +74,14 @@ function unary(question) {
 
 function response(question) {
   const domain = readLevels(question, 2);
-  const truth = whole(question, "truth", 1, GRID - 1);
+  const { truth } = question;
   if (domain.total > GRID) refuse("there are too many items");
-  const kept = D - BigInt(truth);
-  checkRatio(BigInt(truth) * BigInt(domain.total) + kept, kept, leastBudget(domain));
+  const [top, bottom] = responseRatio(truth, domain.total);
+  checkRatio(top, bottom, leastBudget(domain));
+  const all = D * BigInt(domain.total);
   return {
+    pairs: alikePairs(top, bottom, domain),
+    estimator: alike([top, all], [bottom, all], domain),
     size: 4,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => uint32(respond(item, truth, domain.total, source)),
@@ -83,13 +90,13 @@ function response(question) {
 
 function hashing(question) {
   const domain = readLevels(question, 2);
-  const truth = whole(question, "truth", 1, GRID - 1);
-  const values = whole(question, "values", 2, GRID - 1);
-  if (question.hash_function !== "xxh32") refuse("the hash function is not known");
+  const { truth, values } = question;
   if (domain.total > GRID) refuse("there are too many items");
-  const kept = D - BigInt(truth);
-  checkRatio(BigInt(truth) * BigInt(values) + kept, kept, leastBudget(domain));
+  const [top, bottom] = responseRatio(truth, values);
+  checkRatio(top, bottom, leastBudget(domain));
   return {
+    pairs: alikePairs(top, bottom, domain),
+    estimator: alike([top, D * BigInt(values)], [1n, BigInt(values)], domain),
     size: 8,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
@@ -101,14 +108,17 @@ function hashing(question) {
 
 function subset(question) {
   const domain = readLevels(question, 2);
-  const chosenSize = whole(question, "size", 1, domain.total - 1);
-  const held = whole(question, "held", 1, GRID - 1);
+  const { size: chosenSize, held } = question;
+  if (chosenSize >= domain.total) refuse("a set must leave items out");
   const above = BigInt(held) * BigInt(domain.total - chosenSize);
   const below = (D - BigInt(held)) * BigInt(chosenSize);
   if (above <= below) refuse("a report must hold the true item more often than another");
   checkRatio(above, below, leastBudget(domain));
   const size = packed(domain.total);
+  const [h, d, others] = [BigInt(held), BigInt(chosenSize), BigInt(domain.total - 1)];
   return {
+    pairs: alikePairs(above, below, domain),
+    estimator: alike([h, D], [h * (d - 1n) + (D - h) * d, D * others], domain),
     size,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
@@ -128,11 +138,7 @@ function subset(question) {
 }
 
 function sign(question) {
-  const epsilon = budget(question, "epsilon");
-  const low = whole(question, "low", 1, GRID / 2 - 1);
-  const lower = number(question, "lower", -Number.MAX_VALUE, Number.MAX_VALUE);
-  const upper = number(question, "upper", -Number.MAX_VALUE, Number.MAX_VALUE);
-  const yesNo = flag(question, "yes_no");
+  const { epsilon, low, lower, upper, yes_no: yesNo } = question;
   if (!(lower < upper) || !Number.isFinite(upper - lower)) refuse("the range is empty or endless");
   checkRatio(D - BigInt(low), BigInt(low), epsilon);
   const threshold = (answer) => {
@@ -141,7 +147,10 @@ function sign(question) {
     const level = low + Math.floor(share * (GRID - 2 * low) + 0.5);
     return Math.min(Math.max(level, low), GRID - low);
   };
+  const realised = logAbove(GRID - low, low);
   return {
+    pairs: [{ first: 0, second: 0, realised, demanded: epsilon }],
+    estimator: { noise: low / GRID, theta: (GRID - 2 * low) / GRID },
     size: 1,
     code: (answer) => {
       if (answer === null || Number.isNaN(answer)) return null;
@@ -163,25 +172,28 @@ function sign(question) {
 
 function sampling(question) {
   const domain = readLevels(question, 1);
-  const guarantee = question.guarantee;
-  const needed = ACKNOWLEDGEMENTS[guarantee?.relies_on];
-  if (!needed || guarantee.acknowledged !== needed) refuse("the weak point is not acknowledged");
-  const sampled = whole(question, "sampling", 1, GRID - 1);
-  const zero = whole(question, "zero", 0, GRID - 1);
-  const decoys = list(question, "decoys").map((_, j, all) => whole(all, j, 1, GRID - 1));
-  const everyone = flag(question, "everyone_has_value");
-  const none = budget(question, "none_epsilon");
+  const { guarantee, sampling: sampled, zero, decoys, none_epsilon: none } = question;
+  const everyone = question.everyone_has_value;
+  const needed = ACKNOWLEDGEMENTS[guarantee.relies_on];
+  if (guarantee.acknowledged !== needed) refuse("the weak point is not acknowledged");
   if (decoys.length !== domain.total) refuse("one decoy per value is needed");
   if (decoys.reduce((sum, x) => sum + x, sampled + zero) !== GRID) refuse("the die has a gap");
   if (!zero && !everyone) refuse("output 0 would give a person away");
-  let position = 0;
-  for (const level of domain.levels) {
-    for (let k = 0; k < level.item_count; k++, position++) {
-      checkRatio(decoys[position] + sampled, decoys[position], level.epsilon);
-    }
+  const least = []; // of each level the face that the truth raises most
+  let start = 0;
+  for (const { item_count: count, epsilon } of domain.levels) {
+    const faces = decoys.slice(start, (start += count));
+    least.push([faces.reduce((x, y) => Math.min(x, y)), epsilon]);
   }
-  if (!everyone) checkRatio(zero + sampled, zero, none);
+  if (!everyone) least.push([zero, none]);
+  for (const [face, epsilon] of least) checkRatio(face + sampled, face, epsilon);
+  checkGuarantee(guarantee, domain.total, sampled, Math.min(...least.map(([face]) => face)));
+  const pairs = least.map(([face, demanded], i) => {
+    return { first: i, second: i, realised: logAbove(face + sampled, face), demanded };
+  });
   return {
+    pairs,
+    estimator: { sampling: sampled / GRID },
     size: 4,
     code: (answer) => (answer === null && !everyone ? 0 : 1 + itemNumber(domain, answer)),
     draw: (_, source) => uint32(...words(source, 1)),
@@ -194,6 +206,22 @@ function sampling(question) {
       return uint32(round === 2 ? code : 0);
     },
   };
+}
+
+/** What a device can prove of the guarantee; "ldp-planner verify" recomputes released totals. */
+function checkGuarantee(guarantee, values, sampled, face) {
+  const { aggregates } = guarantee;
+  if (aggregates.others_with_each_value.length !== values) refuse("one number of others per value");
+  checkRatio(face + sampled, face, guarantee.round_two_epsilon);
+  if (guarantee.relies_on === "aggregates-only" && aggregates.totals_epsilon === "infinite") {
+    refuse("released totals have no finite epsilon, yet are relied on");
+  }
+}
+
+/** The truth with truth / D, else any of the values: how much likelier is the true one. */
+function responseRatio(truth, values) {
+  const kept = D - BigInt(truth);
+  return [BigInt(truth) * BigInt(values) + kept, kept];
 }
 
 export const MECHANISMS = {

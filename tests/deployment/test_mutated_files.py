@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-from planner.deployment import Client
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES, singles
@@ -28,20 +27,13 @@ def test_mutated_files_are_refused_or_private(document, which):
     text = json.dumps(singles(document)[which])
     places = [path for path in paths_of(json.loads(text)) if path and path[0] != "hash"]
     accepted = 0
-    for i in range(2200):
+    for _ in range(2200):
         altered = mutated(text, places, rng)
         parameters = read_anyhow(json.dumps(altered))
         if parameters is not None:
             accepted += 1
             parameters.verify()
             assert all(breach(question) <= 1e-12 for question in altered["questions"])
-        if i % 10 == 0:  # the client's own reader is no more gullible where it looks
-            try:
-                Client(altered)
-            except PlannerError:
-                assert parameters is None
-            else:
-                assert all(breach(question) <= 1e-12 for question in altered["questions"])
     assert 0 < accepted < 2200  # names and predictions may change, little else
 
 

@@ -160,13 +160,14 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
 
 
 def json_schema() -> str:
-    """The file's JSON Schema (draft 2020-12), as text."""
+    """The file's JSON Schema (draft 2020-12), as text; that of version 1 among its ``$defs``."""
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Parameters",
         "description": "A parameter file. What no schema can say is checked by every client.",
     }
-    return json.dumps(about | file_shape(), indent=2) + "\n"
+    old = {"$defs": {"version1": file_shape(1)}}
+    return json.dumps(about | file_shape() | old, indent=2) + "\n"
 
 
 def _prove(questions: Iterable[DeployedQuestion]) -> None:

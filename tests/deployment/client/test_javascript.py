@@ -3,14 +3,9 @@
 import json
 import subprocess
 
-import numpy as np
-
-from planner.deployment import Client
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.vectors import make_vectors
-from planner.errors import PlannerError
-from tests.deployment.examples import FILES, singles
-from tests.deployment.mutations import mutated, paths_of
+from tests.deployment.examples import FILES
 
 EXAMPLES = FILES.parents[2] / "examples"
 SCRIPT = str(EXAMPLES / "client.mjs")
@@ -31,44 +26,6 @@ def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameter
     done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 1
     assert "vector 3 differs" in done.stderr
-
-
-JAVASCRIPT = """
-import { Client, Memory } from "CLIENT";
-import { readFileSync } from "node:fs";
-const cases = JSON.parse(readFileSync(0, "utf8"));
-const outcome = cases.map((document) => {
-  try { new Client(Buffer.from(JSON.stringify(document))); return "accepted"; }
-  catch (error) { return error.constructor.name; }
-});
-console.log(JSON.stringify(outcome));
-"""
-
-
-def test_javascript_refuses_what_python_refuses(node, document):
-    rng, cases = np.random.default_rng(3), []
-    for single in singles(document):
-        text = json.dumps(single)
-        places = [p for p in paths_of(json.loads(text)) if len(p) > 2]
-        cases += [mutated(text, places, rng) for _ in range(60)]
-
-    def outcome(case):
-        try:
-            Client(case)
-        except PlannerError:
-            return "Refused"
-        return "accepted"
-
-    module = (EXAMPLES / "client.mjs").as_uri()
-    call = [node, "--input-type=module", "--eval", JAVASCRIPT.replace("CLIENT", module)]
-    given = json.dumps(cases)
-    done = subprocess.run(call, input=given, capture_output=True, text=True, check=True)  # noqa: S603
-    theirs, ours = json.loads(done.stdout), [outcome(case) for case in cases]
-    assert set(theirs) == {"accepted", "Refused"}
-    different = [
-        case for case, a, b in zip(cases, theirs, ours, strict=True) if a != b and a == "Refused"
-    ]
-    assert different == []
 
 
 def asking(node, parameter_file):

@@ -1,0 +1,54 @@
+"""The three readers of a parameter file, asked for nothing but their verdict on some bytes."""
+
+import json
+import subprocess
+from base64 import b64encode
+
+from planner.deployment import Client
+from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.errors import PlannerError
+from tests.deployment.examples import FILES
+
+CLIENT = FILES.parents[2] / "examples" / "client.mjs"
+_SCRIPT = """
+import { Client } from "CLIENT";
+import { createInterface } from "node:readline";
+for await (const line of createInterface({ input: process.stdin })) {
+  try { new Client(Buffer.from(line, "base64")); console.log("accepted"); }
+  catch (error) { console.log(error.constructor.name); }
+}
+"""
+
+
+def collector(data):
+    """``ldp-planner verify`` and the collector: everything is checked."""
+    try:
+        parse_parameters(data)
+    except PlannerError as error:
+        return str(error)
+    return None
+
+
+def python_client(data, folder):
+    """The Python client, from a file."""
+    path = folder / "params.json"
+    path.write_bytes(data)
+    try:
+        Client(path)
+    except PlannerError as error:
+        return str(error)
+    return None
+
+
+def javascript_client(node, files):
+    """The JavaScript client on many files: ``"accepted"``, ``"Refused"``, or a crash's name."""
+    script = _SCRIPT.replace("CLIENT", CLIENT.as_uri())
+    lines = "".join(b64encode(data).decode() + "\n" for data in files)
+    call = [node, "--input-type=module", "--eval", script]
+    done = subprocess.run(call, input=lines, capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout.split()
+
+
+def text(document):
+    """A document as a file."""
+    return json.dumps(document).encode()

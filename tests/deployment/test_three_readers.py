@@ -1,0 +1,104 @@
+"""Client, JavaScript client and collector give one verdict on every file, good, bad or mutated."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from planner import Level, Question, Survey
+from planner.deployment.client.mechanisms.sampling import ACKNOWLEDGEMENTS
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.parameters import json_schema
+from planner.planning.sampling.plan import plan_sampling_survey
+from planner.survey import Sampling
+from tests.deployment.bad_files import bad_files, bad_totals, changed
+from tests.deployment.examples import FILES, singles
+from tests.deployment.mutations import garbled, mutated, paths_of
+from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
+
+
+def test_the_javascript_client_reads_the_schema_that_is_printed():
+    assert (CLIENT.parent / "client" / "schema.json").read_text() == json_schema()
+
+
+def test_good_files_are_accepted_by_all(node, document, tmp_path):
+    files = [text(document), *map(text, singles(document))]
+    files += [(FILES / f"version{version}.json").read_bytes() for version in (1, 2)]
+    assert javascript_client(node, files) == ["accepted"] * len(files)
+    for data in files:
+        assert python_client(data, tmp_path) is collector(data) is None
+
+
+def test_every_bad_file_is_refused_by_all(node, document, tmp_path):
+    """Forged hashes, false pairs, guarantees that do not hold, and what is no JSON at all."""
+    files = dict(bad_files(document))
+    assert len(files) > 130
+    theirs = javascript_client(node, files.values())
+    assert [name for name, one in zip(files, theirs, strict=True) if one != "Refused"] == []
+    assert [name for name, data in files.items() if python_client(data, tmp_path) is None] == []
+    assert [name for name, data in files.items() if collector(data) is None] == []
+
+
+@pytest.fixture(scope="module")
+def many():
+    """A question of Sampling Privacy to so many people that its totals promise something."""
+    levels = Level("a", 1.0, ("u",), yes_counts=(300,)), Level("b", 1.5, ("v",), yes_counts=(400,))
+    relied = Sampling("round-two", ACKNOWLEDGEMENTS["round-two"])
+    question = Question("sampled", levels, kind="sampled-choice", sampling=relied)
+    survey = Survey("many", 10_000, (question,))
+    return parameters_from_mechanisms(survey, plan_sampling_survey(survey)).document
+
+
+def test_what_a_device_cannot_check_is_what_the_page_says(node, many, tmp_path):
+    assert collector(text(many)) is None
+    files = dict(bad_totals(many))
+    assert len(files) == 9
+    assert javascript_client(node, files.values()) == ["accepted"] * 9
+    for data in files.values():
+        assert python_client(data, tmp_path) is None
+        assert "Question 'sampled': The " in (collector(data) or "")
+
+
+def test_weaker_statements_of_a_guarantee_are_true_too(node, many, tmp_path):
+    """More others, a larger epsilon or delta: what holds for the file's numbers holds for them."""
+    totals = ("guarantee", "aggregates")
+    for path, value in (
+        ((*totals, "others_with_each_value"), [3000, 4000]),
+        ((*totals, "difference_epsilon"), 2.0),
+        ((*totals, "totals_epsilon"), "infinite"),
+        ((*totals, "delta"), 1e-3),
+        (("guarantee", "round_two_epsilon"), 2.0),
+    ):
+        data = text(changed(many, "sampled", path, value))
+        assert collector(data) is python_client(data, tmp_path) is None
+        assert javascript_client(node, [data]) == ["accepted"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_mutated_files_get_one_verdict(node, document, tmp_path, seed, record_property):
+    """12 x 130 files with the right hash, changed at one place, and as many with damaged bytes."""
+    rng, files = np.random.default_rng(seed), []
+    for single in singles(document):
+        good = json.dumps(single)
+        places = [path for path in paths_of(json.loads(good)) if path and path[0] != "hash"]
+        files += [text(mutated(good, places, rng)) for _ in range(130)]
+        files += [garbled(good.encode(), rng) for _ in range(30)]
+    old = (FILES / "version1.json").read_bytes()
+    files += [garbled(old, rng) for _ in range(300)]  # with no hash to betray the damage
+    ours = [python_client(data, tmp_path) for data in files]
+    theirs = javascript_client(node, files)
+    assert [one is None for one in ours] == [one == "accepted" for one in theirs]
+    assert set(theirs) == {"accepted", "Refused"}  # no crash
+    stricter = 0
+    for data, one in zip(files, ours, strict=True):
+        reason = collector(data)
+        if (reason is None) != (one is None):
+            stricter += 1
+            assert one is None
+            assert "Question 'sampled': The " in reason
+    accepted = theirs.count("accepted")
+    tries = f"{len(files)} files, {accepted} accepted by clients, all but {stricter} by collectors"
+    record_property("tries", tries)
+    sys.stdout.write(f"{tries}\n")
+    assert 50 < accepted < len(files) / 4
