@@ -1,6 +1,5 @@
 """The questions of a file, strictly: the form of each, and the budgets that it promises."""
 
-import copy
 import json
 import math
 from fractions import Fraction
@@ -12,7 +11,8 @@ from planner.deployment import Client
 from planner.deployment.client.laws.bounds import exp_lower_bound
 from planner.deployment.parameter_file.parameters import json_schema, parse_parameters
 from planner.errors import FileError, VerificationError
-from tests.deployment.examples import FILES, index, sealed
+from tests.deployment.bad_files import changed
+from tests.deployment.examples import FILES, sealed
 
 GRID = 2**32
 
@@ -54,19 +54,6 @@ def test_pair_budgets_of_unary_tables_against_fractions(parameters):
 # -- reading is strict ---------------------------------------------------------
 
 
-def changed(document, path, value):
-    """A sealed copy with one value replaced (or, with ..., removed)."""
-    copied = copy.deepcopy(document)
-    place = copied
-    for key in path[:-1]:
-        place = place[key]
-    if value is ...:
-        del place[path[-1]]
-    else:
-        place[path[-1]] = value
-    return sealed(copied)
-
-
 CASES = [
     ("idue", ("levels", 0, "a"), 2**32, "from 1 to 4294967295"),
     ("idue", ("levels", 0, "a"), 1.5, "a whole number"),
@@ -94,7 +81,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "path", "value", "reason"), CASES, ids=str)
 def test_wrong_form_is_refused_with_the_reason(document, name, path, value, reason):
-    altered = changed(document, ("questions", index(document, name), *path), value)
+    altered = changed(document, name, path, value)
     with pytest.raises(FileError, match=reason):
         parse_parameters(json.dumps(altered))
 
@@ -116,7 +103,7 @@ NOT_PRIVATE = [
 
 @pytest.mark.parametrize(("name", "path", "value", "reason"), NOT_PRIVATE, ids=str)
 def test_what_does_not_verify_is_refused(document, name, path, value, reason):
-    altered = changed(document, ("questions", index(document, name), *path), value)
+    altered = changed(document, name, path, value)
     with pytest.raises(VerificationError, match=reason):
         parse_parameters(json.dumps(altered))
     with pytest.raises(VerificationError, match=reason):
