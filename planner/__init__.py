@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from planner.planning.allocation.plan import Allocation, allocate
     from planner.planning.answer_rate.model import AnswerRateModel
     from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rate
+    from planner.planning.channels.curve import ChannelCurve, channel_curve
     from planner.planning.channels.means import MeanChannel, best_channel, refine_channel
     from planner.planning.channels.populations import AssumedAnswers, five_populations
     from planner.planning.explain import explain
@@ -150,6 +151,10 @@ _HOMES = {
     "planning.answer_rate.plan": (
         "AnswerRatePlan",
         "plan_answer_rate",
+    ),
+    "planning.channels.curve": (
+        "ChannelCurve",
+        "channel_curve",
     ),
     "planning.channels.means": (
         "MeanChannel",

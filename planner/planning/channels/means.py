@@ -22,7 +22,7 @@ from planner.survey.numeric_domain import NumericDomain
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["MeanChannel", "best_channel", "bisample_error", "refine_channel"]
+__all__ = ["MeanChannel", "best_channel", "bisample_error", "refine_channel", "solve_on_grid"]
 
 Array = NDArray[np.float64]
 WANTED = ("sum of answers", "number of answers")
@@ -82,21 +82,47 @@ five_populations` has them for other ranges.
     >>> round(bisample / channel.worst_error, 2)
     1.79
     """
-    size = whole_number("points", points, 2, _MOST_POINTS)
+    if cap < 1:
+        raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels")
     assumed = tuple(populations or five_populations())
+    return _solve_stated(epsilon, assumed, points, stated, (cap, rule, tolerance, None))
+
+
+def solve_on_grid(
+    epsilon: float | ArrayLike,
+    assumed: Sequence[AssumedAnswers],
+    points: int,
+    stated: AssumedAnswers | None = None,
+    tolerance: float = 1e-6,
+    start: NDArray[np.bool_] | None = None,
+) -> Channel:
+    """:func:`best_channel` for one budget rule, with columns to start from.
+
+    ``start`` comes from :func:`~planner.solvers.channel.solving.high_symbols`.
+    """
+    return _solve_stated(epsilon, assumed, points, stated, (1.0, "min", tolerance, start))
+
+
+def _solve_stated(
+    epsilon: float | ArrayLike,
+    assumed: Sequence[AssumedAnswers],
+    points: int,
+    stated: AssumedAnswers | None,
+    how: tuple[float, str | ArrayLike, float, NDArray[np.bool_] | None],
+) -> Channel:
+    cap, rule, tolerance, start = how
+    size = whole_number("points", points, 2, _MOST_POINTS)
     place = _domain([*assumed, *([] if stated is None else [stated])])
     grid = np.linspace(place.lower, place.upper, size)
     policy = _policy(epsilon, grid, rule)
     scenarios = [one.scenario(grid) for one in assumed]
     if stated is not None:
-        if cap < 1:
-            raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels")
         smallest = float(policy.bounds().min())
         ceilings = [cap * bisample_error(smallest, one) * (1 + 1e-9) for one in assumed]
         others = zip(scenarios, ceilings, strict=True)
         capped = [replace(scenario, cap=ceiling) for scenario, ceiling in others]
         scenarios = [stated.scenario(grid), *capped]
-    return _solve(policy, grid, scenarios, tolerance)
+    return _solve(policy, grid, scenarios, tolerance, start)
 
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
@@ -186,14 +212,11 @@ def refine_channel(
     (True, 5)
     """
     assumed = tuple(populations or five_populations())
-    place = _domain(assumed)
     errors: dict[int, float] = {}
     start, bound = None, -np.inf
     for points in (5, 9, 17):
         tolerance = 1e-6 if points <= 9 else gap / 10
-        grid = np.linspace(place.lower, place.upper, points)
-        scenarios = [one.scenario(grid) for one in assumed]
-        channel = _solve(_policy(epsilon, grid, "min"), grid, scenarios, tolerance, start)
+        channel = solve_on_grid(epsilon, assumed, points, None, tolerance, start)
         errors[points] = channel.worst_error
         for shapes in _SHAPES:
             bound = max(bound, _continuous(epsilon, assumed, channel, shapes, gap / 10))

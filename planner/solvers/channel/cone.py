@@ -12,7 +12,7 @@ one small cone per column. The multipliers of the cones are the columns' weights
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,10 +31,15 @@ _GOOD_ENOUGH = ("Solved", "AlmostSolved", "InsufficientProgress", "MaxIterations
 
 
 class ConeAnswer(NamedTuple):
-    """The dual's multipliers and the columns' weights; nothing here is trusted unchecked."""
+    """The dual's multipliers, the columns' weights, and what each column means.
+
+    Meanings have shape ``(N, p)``; ``None`` where they follow from the multipliers.
+    Nothing here is trusted unchecked.
+    """
 
     multipliers: Multipliers
     weights: Array
+    meanings: Array | None
 
 
 def solve_cones(program: Program, columns: Array) -> ConeAnswer:
@@ -49,36 +54,45 @@ def solve_cones(program: Program, columns: Array) -> ConeAnswer:
 
     scale = 1 / np.sqrt(columns.max(axis=1) * columns.min(axis=1))
     unit_columns = columns * scale[:, None]
-    build = _second_order if program.common else _semidefinite
-    matrix, cones = build(program, unit_columns)
     wanted = program.wanted @ program.basis
     p, m = wanted.shape
     k = program.offsets.size
     cost = np.concatenate([-2 * wanted.ravel(), program.basis.sum(axis=0), program.offsets])
     free = p * m + m
-    weights = sp.hstack([sp.csr_matrix((k, free)), sp.eye_array(k)], format="csr")
-    total = sp.csr_matrix(weights[~program.capped].sum(axis=0).reshape(1, -1))
-    rows = sp.vstack([total, -weights, weights[program.capped], matrix], format="csc")
-    heads = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(k + program.capped.sum())]
+    blocks, cone = _second_order, clarabel.SecondOrderConeT(p + 2)
+    if not program.common:
+        blocks, cone = _semidefinite, clarabel.PSDTriangleConeT(p + 1)
+    small = blocks(program, unit_columns)
+    heads = np.zeros((1 + k + program.capped.sum(), free + k))
+    heads[0, free:] = ~program.capped
+    heads[1 : 1 + k, free:] = -np.eye(k)
+    heads[1 + k :, free:] = np.eye(k)[program.capped]
+    first = len(heads)
+    rows = sp.csc_matrix(np.vstack([heads, -small.reshape(-1, free + k)]))
     limit = np.zeros(rows.shape[0])
-    limit[0] = 1.0
-    first = 1 + k + int(program.capped.sum())
-    limit[1 + k : first] = _STEEPEST
+    limit[0], limit[1 + k : first] = 1.0, _STEEPEST
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(first - 1), *[cone] * len(columns)]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TOLERANCE
     settings.max_threads = 1
     nothing = sp.csc_matrix((cost.size, cost.size))
-    answer = clarabel.DefaultSolver(nothing, cost, rows, limit, heads + cones, settings).solve()
+    answer = clarabel.DefaultSolver(nothing, cost, rows, limit, cones, settings).solve()
     point, prices = np.array(answer.x), np.array(answer.z)
     if str(answer.status) not in _GOOD_ENOUGH or not np.isfinite([*point, *prices]).all():
         remedy = "Use fewer symbols or scenarios, or budgets that are less extreme."
         raise ConvergenceError(f"Clarabel stopped early: {answer.status}", remedy)
-    blocks = prices[first:].reshape(len(columns), -1)
-    shares = blocks[:, 0] + blocks[:, -1] if program.common else blocks[:, 0]
+    dual = prices[first:].reshape(len(columns), -1)
+    shares = dual[:, 0] + dual[:, -1] if program.common else dual[:, 0]
     alpha = program.basis @ point[: p * m].reshape(p, m).T
     multipliers = Multipliers(alpha, program.basis @ point[p * m : free], point[free:])
-    return ConeAnswer(_inside(program, multipliers), np.maximum(shares, 0.0) * scale)
+    weights = np.maximum(shares, 0.0) * scale
+    if program.common:
+        return ConeAnswer(_inside(program, multipliers), weights, None)
+    # A block is [[theta, -theta T'], [-theta T, ...]], off the diagonal times sqrt(2).
+    firsts = np.cumsum(np.arange(1, p + 1))
+    meanings = -dual[:, firsts] / (np.sqrt(2) * np.maximum(shares, 1e-300))[:, None]
+    return ConeAnswer(_inside(program, multipliers), weights, meanings)
 
 
 def _inside(program: Program, multipliers: Multipliers) -> Multipliers:
@@ -94,45 +108,29 @@ def _inside(program: Program, multipliers: Multipliers) -> Multipliers:
     return Multipliers(multipliers.alpha, rows + lift, scenarios)
 
 
-def _second_order(program: Program, columns: Array) -> tuple[sp.csr_matrix, list[Any]]:
-    """One form for all: ``|(2 alpha' u, rows.u - pi.u)| <= rows.u + pi.u``."""
-    import clarabel
-
+def _second_order(program: Program, columns: Array) -> Array:
+    """One form for all: ``|(2 alpha' u, rows.u - pi.u)| <= rows.u + pi.u``; ``(N, p + 2, n)``."""
     p, m = len(program.wanted), program.basis.shape[1]
-    n, k = len(columns), program.offsets.size
-    shares = columns @ program.populations.T
-    block = sp.csr_matrix(columns @ program.basis)
-    nothing = sp.csr_matrix((n, p * m))
-    top = sp.hstack([nothing, block, sp.csr_matrix(shares)])
-    last = sp.hstack([nothing, block, sp.csr_matrix(-shares)])
-    middle = sp.hstack([sp.kron(sp.eye_array(p), 2 * block), sp.csr_matrix((p * n, m + k))])
-    stacked = sp.vstack([top, middle, last], format="csr")
-    order = np.arange((p + 2) * n).reshape(p + 2, n).T.ravel()  # one column's rows together
-    cones = [clarabel.SecondOrderConeT(p + 2)] * n
-    return -stacked[order], cones
+    seen, shares = columns @ program.basis, columns @ program.populations.T
+    small = np.zeros((len(columns), p + 2, p * m + m + program.offsets.size))
+    small[:, 0, p * m : p * m + m] = small[:, -1, p * m : p * m + m] = seen
+    small[:, 0, p * m + m :], small[:, -1, p * m + m :] = shares, -shares
+    for j in range(p):
+        small[:, 1 + j, j * m : (j + 1) * m] = 2 * seen
+    return small
 
 
-def _semidefinite(program: Program, columns: Array) -> tuple[sp.csr_matrix, list[Any]]:
-    """The upper triangles, column by column, entries off the diagonal times ``sqrt(2)``."""
-    import clarabel
-
+def _semidefinite(program: Program, columns: Array) -> Array:
+    """Upper triangles, column by column, entries off the diagonal times ``sqrt(2)``."""
     p, m = len(program.wanted), program.basis.shape[1]
-    n, k = len(columns), program.offsets.size
-    shares = columns @ program.populations.T
-    block, root = sp.csr_matrix(columns @ program.basis), np.sqrt(2)
-    parts = []
-    for j in range(p + 1):
+    seen, shares = columns @ program.basis, columns @ program.populations.T
+    small = np.zeros((len(columns), (p + 1) * (p + 2) // 2, p * m + m + program.offsets.size))
+    small[:, 0, p * m : p * m + m] = seen
+    row = 1
+    for j in range(p):
+        small[:, row, j * m : (j + 1) * m] = np.sqrt(2) * seen
         for i in range(j + 1):
-            if j == 0:
-                parts.append(sp.hstack([sp.csr_matrix((n, p * m)), block, sp.csr_matrix((n, k))]))
-            elif i == 0:
-                before = sp.csr_matrix((n, (j - 1) * m))
-                after = sp.csr_matrix((n, (p - j + 1) * m + k))
-                parts.append(sp.hstack([before, root * block, after]))
-            else:
-                entries = shares * program.squares[:, i - 1, j - 1] * (1.0 if i == j else root)
-                parts.append(sp.hstack([sp.csr_matrix((n, p * m + m)), sp.csr_matrix(entries)]))
-    size = len(parts)
-    order = np.arange(size * n).reshape(size, n).T.ravel()
-    cones = [clarabel.PSDTriangleConeT(p + 1)] * n
-    return -sp.vstack(parts, format="csr")[order], cones
+            size = 1.0 if i == j else np.sqrt(2)
+            small[:, row + 1 + i, p * m + m :] = size * shares * program.squares[:, i, j]
+        row += j + 2
+    return small

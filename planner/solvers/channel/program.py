@@ -63,6 +63,8 @@ class Program:
     basis:
         The multipliers per symbol are ``basis @ coefficients``, shape ``(m, coefficients)``:
         fewer unknowns give a bound that is a little weaker, and as true.
+    turn:
+        From the program's numbers to those wanted, shape ``(wanted, p)``.
     """
 
     wanted: Array
@@ -73,6 +75,7 @@ class Program:
     unit: float
     common: bool
     basis: Array
+    turn: Array
 
     def weights(self, multipliers: Multipliers, columns: Array) -> Array:
         """Quadratic form that each column's estimate is charged with, ``(columns, p, p)``."""
@@ -131,6 +134,9 @@ def program_of(
     )
     known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
     capped = np.array([scenario.cap is not None for scenario in scenarios])
+    turn = seen.T * np.sqrt(unit)
     coefficients: Array = np.eye(m) if basis is None else basis
     scaled = inner / np.sqrt(unit)
-    return Program(scaled, populations, squares, known / unit, capped, unit, common, coefficients)
+    return Program(
+        scaled, populations, squares, known / unit, capped, unit, common, coefficients, turn
+    )

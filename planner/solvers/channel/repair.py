@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from planner.designs.channel import Scenario
 from planner.errors import ConvergenceError
-from planner.solvers.channel.program import Multipliers, Program
+from planner.solvers.channel.cone import ConeAnswer
+from planner.solvers.channel.program import Program
 
-__all__ = ["best_estimator", "few_outputs", "whole_columns"]
+__all__ = ["best_estimator", "few_outputs", "unbiased", "whole_columns"]
 
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
@@ -19,8 +20,10 @@ _MOST_MISSING = 1e-3
 _SECONDARY = 1e-8  # weight of directions that no scenario looks at
 
 
-def whole_columns(columns: Array, weights: Array, smallest_budget: float) -> Array:
-    """``Pr[report | symbol]``, shape ``(m, outputs)``, with rows that sum to 1.
+def whole_columns(
+    columns: Array, weights: Array, smallest_budget: float
+) -> tuple[Array, NDArray[np.bool_]]:
+    """``Pr[report | symbol]``, shape ``(m, outputs)``, rows summing to 1; which columns it has.
 
     The weighted columns sum to nearly 1. They are scaled down until what is missing is
     itself an allowed column; that is added to the most frequent output, and a sum
@@ -45,35 +48,36 @@ def whole_columns(columns: Array, weights: Array, smallest_budget: float) -> Arr
     joint *= 1 - delta
     most = int(np.argmax(joint.sum(axis=0)))
     joint[:, most] += 1 - joint.sum(axis=1)
-    return joint
+    return joint, kept
 
 
-def few_outputs(
-    program: Program, multipliers: Multipliers, columns: Array, weights: Array
-) -> Array:
+def few_outputs(program: Program, answer: ConeAnswer, columns: Array) -> Array:
     """Weights with the same errors on as few of the columns as a vertex has, shape ``(N,)``.
 
-    The estimates of the columns stay what the multipliers say. Row sums, unbiasedness and
-    every scenario's error are linear in the weights then: a basic solution of these rows has
-    no more columns than rows. The weights given are returned if there is none.
+    What each column means stays. Row sums, unbiasedness and every scenario's error are
+    linear in the weights then: a basic solution of these rows has no more columns than
+    rows. The weights given are returned if there is none.
     """
     from scipy.optimize import linprog
 
+    weights, multipliers = answer.weights, answer.multipliers
     kept = weights * columns.max(axis=1) > _NEGLIGIBLE
     chosen, share = columns[kept], weights[kept]
-    forms = program.weights(multipliers, chosen)
-    meanings = np.linalg.solve(forms, (chosen @ multipliers.alpha)[..., None])[..., 0]
-    squares = np.einsum(
-        "op,kpq,oq,ok->ko", meanings, program.squares, meanings, chosen @ program.populations.T
-    )
+    if answer.meanings is not None:
+        meanings = answer.meanings[kept]
+    else:
+        forms = program.weights(multipliers, chosen)
+        meanings = np.linalg.solve(forms, (chosen @ multipliers.alpha)[..., None])[..., 0]
+    shares = chosen @ program.populations.T
+    squares = np.einsum("op,kpq,oq,ok->ko", meanings, program.squares, meanings, shares)
     moments = np.einsum("op,om->pmo", meanings, chosen).reshape(-1, len(chosen))
     rows = np.vstack([chosen.T, moments, squares])
     rows /= np.abs(rows).max(axis=1, keepdims=True) + 1e-300
-    answer = linprog(-share, A_eq=rows, b_eq=rows @ share, method="highs-ds")
-    if answer.status != 0:
+    vertex = linprog(-share, A_eq=rows, b_eq=rows @ share, method="highs-ds")
+    if vertex.status != 0:
         return weights
     few = np.zeros_like(weights)
-    few[kept] = answer.x
+    few[kept] = vertex.x
     return few
 
 
@@ -105,7 +109,7 @@ def best_estimator(
     if np.abs(squares - squares[0]).max() == 0 and np.linalg.matrix_rank(squares[0]) == p:
         inner = (matrix / total) @ matrix.T
         inverse = np.linalg.pinv(inner, rcond=1e-13, hermitian=True)
-        return _unbiased(wanted @ inverse @ matrix / total, wanted, matrix)
+        return unbiased(wanted @ inverse @ matrix / total, wanted, matrix)
     forms = np.einsum("ko,kpq->opq", expected, squares)
     floor = _SECONDARY * np.trace(forms.sum(axis=0)) / p * total / total.sum()
     inverses = np.linalg.inv(forms + floor[:, None, None] * np.eye(p))
@@ -113,10 +117,17 @@ def best_estimator(
     system = np.einsum("xo,zo,opq->xpzq", matrix, matrix, inverses).reshape(m * p, m * p)
     alpha = np.linalg.lstsq(system, wanted.T.ravel(), rcond=1e-14)[0].reshape(m, p)
     estimator = np.einsum("opq,xq,xo->po", inverses, alpha, matrix)
-    return _unbiased(estimator, wanted, matrix)
+    return unbiased(estimator, wanted, matrix)
 
 
-def _unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
+def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
+    """The nearest estimator whose expectations are right, to the last digits.
+
+    Raises
+    ------
+    ConvergenceError
+        These reports cannot tell what is wanted.
+    """
     inverse = np.linalg.pinv(matrix, rcond=1e-12)
     for _ in range(2):
         estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T

@@ -25,7 +25,7 @@ from planner.solvers.channel.pricing import (
 )
 from planner.solvers.channel.program import Program, program_of
 from planner.solvers.channel.rays import matrix_rays, windows
-from planner.solvers.channel.repair import best_estimator, few_outputs, whole_columns
+from planner.solvers.channel.repair import best_estimator, few_outputs, unbiased, whole_columns
 
 __all__ = ["bound_channels", "high_symbols", "solve_channel"]
 
@@ -91,27 +91,33 @@ def solve_channel(
     columns = pricing.start(start)
     best = _generate(program, pricing, columns, tolerance)
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
-    multipliers, weights = best.answer
-    few = few_outputs(program, multipliers, best.columns, weights)
+    multipliers, weights, meanings = best.answer
+    few = few_outputs(program, best.answer, best.columns)
     made = []
     for chosen in (few, weights):  # fewer reports, unless rounding then costs too much
-        matrix = whole_columns(best.columns, chosen, float(policy.bounds().min()))
-        estimator = best_estimator(table, scenarios, multipliers.scenarios, matrix)
-        channel = Channel(policy, table, names, matrix, estimator, tuple(scenarios))
-        _keeps_caps(channel, tolerance)
-        gap = max(0.0, channel.worst_error / best.bound - 1) if best.bound > 0 else np.inf
-        certificate = Certificate(best.bound, gap, channel.max_violation)
-        made.append(replace(channel, certificate=certificate))
-        if gap <= 2 * tolerance:
-            break
-    return min(made, key=lambda channel: channel.worst_error)
+        matrix, kept = whole_columns(best.columns, chosen, float(policy.bounds().min()))
+        estimators = [best_estimator(table, scenarios, multipliers.scenarios, matrix)]
+        if meanings is not None and program.turn.shape == (len(table), len(table)):
+            # Right where a cap does not bind, and its directions have no multiplier.
+            estimators.append(unbiased(program.turn @ meanings[kept].T, table, matrix))
+        for estimator in estimators:
+            channel = Channel(policy, table, names, matrix, estimator, tuple(scenarios))
+            gap = max(0.0, channel.worst_error / best.bound - 1) if best.bound > 0 else np.inf
+            certificate = Certificate(best.bound, gap, channel.max_violation)
+            made.append(replace(channel, certificate=certificate))
+            if gap <= 2 * tolerance and _excess(channel) <= 10 * tolerance:
+                return made[-1]
+    channel = min(made, key=lambda one: (_excess(one) > 10 * tolerance, one.worst_error))
+    if _excess(channel) > 10 * tolerance:
+        reason = f"The caps cannot be kept: one is exceeded by {_excess(channel):.1%}"
+        raise InfeasibleError(reason, "Raise the caps, or the budgets.")
+    return channel
 
 
-def _keeps_caps(channel: Channel, tolerance: float) -> None:
-    for scenario, error in zip(channel.scenarios, channel.errors, strict=True):
-        if scenario.cap is not None and error > scenario.cap * (1 + 10 * tolerance):
-            reason = f"The caps cannot be kept: scenario {scenario.name!r} has {error:.6g}"
-            raise InfeasibleError(reason, f"Raise its cap of {scenario.cap:.6g}, or the budgets.")
+def _excess(channel: Channel) -> float:
+    """By which share the worst kept cap is exceeded, at most; negative if none is."""
+    pairs = zip(channel.scenarios, channel.errors, strict=True)
+    return max((float(error) / one.cap - 1 for one, error in pairs if one.cap), default=-1.0)
 
 
 def bound_channels(

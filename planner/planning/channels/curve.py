@@ -1,0 +1,175 @@
+"""What budget to ask for with the best channel: the answer-rate curve beside BiSample's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.arguments import positive_numbers
+from planner.errors import InputError
+from planner.frames import Framed
+from planner.planning.answer_rate.best_budget import BestBudget, find_best
+from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.channels.means import bisample_error, solve_on_grid
+from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.policy.policy import MAX_EPSILON
+from planner.solvers.channel.solving import high_symbols
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["ChannelCurve", "channel_curve"]
+
+Array = NDArray[np.float64]
+_BUDGETS = 60
+_FEWEST = 1e-3  # share who answer, below which nothing is predicted
+_TOLERANCE = 1e-3
+_NARROWEST = 1e-3  # spread, in radii
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChannelCurve(Framed):
+    """Predicted errors of the mean over budgets; columns of shape ``(k,)``.
+
+    Attributes
+    ----------
+    epsilon:
+        Budgets in nats, rising.
+    answer_rate:
+        Share of people who answer.
+    channel_rmse:
+        Root mean squared error with the best channel of each budget, in the question's
+        unit; ``inf`` where fewer than one in a thousand answer.
+    bisample_rmse:
+        The same with BiSample-MD, for the same people.
+    relative_gap:
+        Proven distance of each channel's variance from the best of its grid.
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    channel_rmse: Array
+    bisample_rmse: Array
+    relative_gap: Array
+
+    def best(self, mechanism: str = "channel", tolerance: float = 0.05) -> BestBudget:
+        """The budget of least error and the flat region around it, read off the curve.
+
+        Parameters
+        ----------
+        mechanism:
+            ``"channel"`` or ``"bisample"``.
+        tolerance:
+            The flat region is where the error stays within this share of the best.
+
+        Raises
+        ------
+        InputError
+            An unknown name, or nobody answers at any of these budgets.
+        """
+        from scipy.interpolate import CubicSpline
+
+        if mechanism not in ("channel", "bisample"):
+            raise InputError("mechanism", mechanism, '"channel" or "bisample"')
+        values = self.channel_rmse if mechanism == "channel" else self.bisample_rmse
+        known = np.isfinite(values)
+        if known.sum() < 2:
+            raise InputError("preferences", "too low", "such that somebody answers")
+        at = self.epsilon[known]
+        smooth = CubicSpline(at, np.log(values[known]), extrapolate=False)
+
+        def error(epsilon: Array) -> Array:
+            return np.exp(np.nan_to_num(smooth(epsilon), nan=np.inf))
+
+        best = find_best(error, np.empty(0), (float(at[0]), float(at[-1])), tolerance)
+        rate = float(np.interp(best.epsilon, self.epsilon, self.answer_rate))
+        return best.with_rate(rate, reliable=True)
+
+    @property
+    def summary(self) -> str:
+        """Both best budgets."""
+        ours, theirs = self.best(), self.best("bisample")
+        return (
+            f"Best channel: budget {ours.epsilon:.3g}, RMSE {ours.rmse:.4g}; "
+            f"BiSample-MD: budget {theirs.epsilon:.3g}, RMSE {theirs.rmse:.4g}."
+        )
+
+    def to_frame(self) -> DataFrame:
+        """One row a budget."""
+        from pandas import DataFrame
+
+        names = ("epsilon", "answer_rate", "channel_rmse", "bisample_rmse", "relative_gap")
+        return DataFrame({name: getattr(self, name) for name in names})
+
+
+def channel_curve(
+    model: AnswerRateModel, epsilons: ArrayLike | None = None, points: int = 5
+) -> ChannelCurve:
+    """Predict the error of the mean at each budget, with the best channel of that budget.
+
+    Each channel is made for the model's mean and spread (0.3 radii of the range if it
+    states none) at that budget's answer rate, and does no worse than BiSample for five
+    means over the range. The columns of one budget's channel start the next one's search.
+
+    Parameters
+    ----------
+    model:
+        The question, its people, and what they tolerate.
+    epsilons:
+        Budgets in nats, rising; 60 up to where 1 % still answer when omitted.
+    points:
+        Grid points, 2 to 33.
+
+    Raises
+    ------
+    InputError
+        Budgets out of range or not rising.
+    SolverError
+        A channel could not be proven near the best.
+
+    Examples
+    --------
+    >>> from planner.survey.preferences import NormalPreferences
+    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
+    >>> curve = channel_curve(model, np.linspace(1.0, 6.0, 11))
+    >>> round(curve.best().epsilon, 1), round(curve.best("bisample").epsilon, 1)
+    (4.1, 3.2)
+    """
+    budgets = _budgets(model, epsilons)
+    rate = model.preferences.answer_rate(budgets)
+    bias = model.curve(budgets).mean_bias
+    channel, bisample = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.inf)
+    gaps = np.full(budgets.shape, np.nan)
+    start = None
+    for i in np.flatnonzero(rate >= _FEWEST).tolist():
+        epsilon, missing = float(budgets[i]), float(max(0.0, 1 - rate[i]))
+        stated = _stated(model, missing, float(bias[i]))
+        others = five_populations(model.domain, missing)
+        solved = solve_on_grid(epsilon, others, points, stated, _TOLERANCE, start)
+        start = high_symbols(solved)
+        if solved.certificate is not None:
+            gaps[i] = solved.certificate.relative_gap
+        noise = solved.worst_error, bisample_error(epsilon, stated)
+        channel[i], bisample[i] = np.sqrt(np.array(noise) / model.users + bias[i] ** 2)
+    return ChannelCurve(budgets, rate, channel, bisample, gaps)
+
+
+def _budgets(model: AnswerRateModel, epsilons: ArrayLike | None) -> Array:
+    if epsilons is None:
+        highest = float(model.usual_budgets()[-1])
+        return np.linspace(highest / _BUDGETS, highest, _BUDGETS)
+    budgets = positive_numbers("epsilons", epsilons, MAX_EPSILON)
+    for i in np.flatnonzero(np.diff(budgets) <= 0)[:1]:
+        raise InputError(f"epsilons[{i + 1}]", float(budgets[i + 1]), "above the one before")
+    return budgets
+
+
+def _stated(model: AnswerRateModel, missing: float, bias: float) -> AssumedAnswers:
+    """Those who answer; where values and preferences are correlated their mean has moved."""
+    place = model.domain
+    spread = 0.3 * place.radius if model.sd is None else model.sd
+    center = float(np.clip(place.from_unit(model.unit_mean) + bias, place.lower, place.upper))
+    return AssumedAnswers(center, max(spread, _NARROWEST * place.radius), missing, place)
