@@ -25,10 +25,10 @@ from planner.deployment.collecting.counting.isolated import isolated_engine
 from planner.deployment.collecting.counting.local import Engine, local_engine
 from planner.deployment.collecting.reports.parquet import ReportWriter
 from planner.deployment.mechanisms.unary import draw_unary
-from planner.deployment.parameter_file.building import parameters_from_plan
 from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.mechanisms.unary import draw_reports
-from planner.planning.frequency import plan_survey
+from planner.planning.whole_survey.plan import plan_survey
 
 REPORTS, ITEMS, FILES = 10**7, 1024, 10
 KEY = ("q", None)
@@ -53,7 +53,7 @@ def planned(items: int) -> Parameters:
     few = items // 20
     counts = zip((1.0, 1.2, 2.0), (few, few, items - 2 * few), strict=True)
     levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
-    return parameters_from_plan(plan_survey(Survey("s", REPORTS, (Question("q", levels),))))
+    return survey_parameters(plan_survey(Survey("s", REPORTS, (Question("q", levels),))))
 
 
 def law_of(parameters: Parameters) -> UnaryLaw:

@@ -72,7 +72,8 @@ if TYPE_CHECKING:
     from planner.planning.smallest_budgets import smallest_budgets
     from planner.planning.targets import smallest_detectable, users_needed
     from planner.planning.whole_survey.compare import compare_plans
-    from planner.planning.whole_survey.plan import WholePlan, plan_whole_survey
+    from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
+    from planner.planning.whole_survey.question_plan import QuestionPlan
     from planner.policy.objective import Objective
     from planner.policy.policy import PrivacyPolicy
     from planner.show.charts.chart import chart
@@ -197,9 +198,10 @@ _HOMES = {
     ),
     "planning.whole_survey.compare": ("compare_plans",),
     "planning.whole_survey.plan": (
-        "WholePlan",
-        "plan_whole_survey",
+        "SurveyPlan",
+        "plan_survey",
     ),
+    "planning.whole_survey.question_plan": ("QuestionPlan",),
     "policy.policy": ("PrivacyPolicy",),
     "planning.prediction": (
         "Prediction",

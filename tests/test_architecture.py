@@ -92,6 +92,13 @@ def test_solvers_and_mechanisms_never_meet():
             assert not any(_part(name) == "solvers" for name in _inner(module)), module
 
 
+def test_the_command_line_and_the_app_never_meet():
+    for module in MODULES:
+        for one, other in (("cli", "ui"), ("ui", "cli")):
+            if module.startswith(f"planner.{one}"):
+                assert not any(_part(name) == other for name in _inner(module)), module
+
+
 def _circle(edges):
     done, path = set(), []
 

@@ -28,13 +28,12 @@ from planner import (
     plan_answer_rate,
     plan_padding,
     plan_sampling,
-    plan_whole_survey,
+    plan_survey,
     predict,
     solve,
 )
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
-from planner.planning.frequency import plan_survey
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 
@@ -49,7 +48,7 @@ def survey() -> Survey:
 @pytest.fixture(scope="module")
 def shown(survey):
     """One of everything that a notebook shows."""
-    whole = plan_whole_survey(survey)
+    whole = plan_survey(survey)
     health = load_survey(ROOT / "examples" / "health.toml")
     plans = plan_survey(health)
     rng = np.random.default_rng(1)
@@ -58,13 +57,12 @@ def shown(survey):
     return {
         "table": solve(POLICY),
         "baseline": baseline(POLICY, "oue"),
-        "plan": plans,
-        "question": plans.questions[0],
+        "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
         "choice": whole.questions[0].choice,
         "allocation": allocate([ChoiceBlock("q", POLICY), ChoiceBlock("r", POLICY)]),
-        "comparison": compare_plans(whole, plan_whole_survey(health)),
+        "comparison": compare_plans(whole, plan_survey(health)),
         "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),
         "padding": plan_padding(solve(POLICY), 1000, AssumedSets([0.2, 0.5, 0.3])),
         "answers": answers,
@@ -134,14 +132,9 @@ def test_frames_hold_what_the_plans_hold(shown):
         assert frame[name].tolist() == getattr(table, name).tolist()
     assert frame["shadow_price"].tolist() == table.shadow_prices.tolist()
     assert shown["baseline"].to_frame()["shadow_price"].isna().all()
-    question = shown["question"].to_frame()
-    assert question.loc[question["chosen"], "table"].tolist() == ["opt0"]
-    assert question.set_index("table").loc["oue", "proven_gap"] is None or np.isnan(
-        question.set_index("table").loc["oue", "proven_gap"]
-    )
-    plan = shown["plan"].to_frame()
-    assert plan["question"].tolist() == ["diagnosis"] * len(plan)
-    assert plan["a"].tolist() == shown["question"].table.a.tolist()
+    levels = shown["levels"].to_frame()
+    assert levels["a"].tolist() == shown["levels"].a.tolist()
+    assert levels["saturated"].tolist() == [False, True]
     whole = shown["whole"]
     assert whole.to_frame()["share"].tolist() == [one.share for one in whole.questions]
     assert shown["planned"].to_frame()["error"].is_monotonic_increasing
@@ -190,7 +183,7 @@ def test_one_question_shows_its_mechanisms(shown):
     whole = shown["comparison"].plans[1]
     assert not whole.several
     (question,) = whole.questions
-    expected = mechanism_figure(question.choice, question.users, "opt0")
+    expected = mechanism_figure(question.choice)
     assert chart(whole) == expected == chart(question)
 
 

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 import typer
 
 from planner.cli.answer_rate import answer_rate
+from planner.cli.app import app as open_app
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
 from planner.cli.planning import compare, plan
 from planner.cli.sampling import sampling
 from planner.cli.simulate import simulate
 from planner.errors import PlannerError
-from planner.ui.command import app as open_app
 
 __all__ = ["app", "main"]
 

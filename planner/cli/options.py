@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Json", "Model", "ParameterFile", "SurveyFile"]
+__all__ = ["Json", "Mechanism", "ParameterFile", "SurveyFile"]
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
-Model = Annotated[
+Mechanism = Annotated[
     str,
-    typer.Option(metavar="opt0|opt1|opt2", help="opt0: the best; opt1: a + b = 1; opt2: a = 1/2."),
+    typer.Option(
+        "--mechanism",
+        "--model",
+        metavar="NAME",
+        help="Plan this mechanism for every choice and set: opt0, opt1, opt2, rappor, oue, and for "
+        "choices grr, subset, olh [each question's own].",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]

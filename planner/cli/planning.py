@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, Model, SurveyFile
+from planner.cli.options import Json, Mechanism, SurveyFile
 from planner.cli.output import print_json, terminal
 from planner.errors import InputError
 
 if TYPE_CHECKING:
+    from planner.deployment.parameter_file.parameters import Parameters
     from planner.planning.ledger import Ledger
-    from planner.planning.whole_survey.plan import WholePlan
+    from planner.planning.whole_survey.plan import SurveyPlan
     from planner.survey import Survey
 
 __all__ = ["compare", "plan"]
 
 
-def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
+def plan(
     survey: SurveyFile,
-    model: Model = "opt0",
+    mechanism: Mechanism = "",
     out: Annotated[
         Path | None, typer.Option(metavar="params.json", help="Write deployable parameters here.")
     ] = None,
@@ -33,30 +35,19 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     report: Annotated[
         Path | None, typer.Option(metavar="report.html", help="Write a report with charts here.")
     ] = None,
-    mechanism: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="Write another mechanism than the model's: grr, subset, olh, ..."
-        ),
-    ] = "",
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
     json_output: Json = False,
 ) -> None:
     """Find the smallest errors that keep every budget."""
-    from planner.cli.show.survey import show_whole_plan, whole_document
+    from planner.cli.show.survey import show_survey_plan, survey_document
     from planner.deployment.parameter_file.parameters import write_parameters
-    from planner.deployment.parameter_file.survey_plans import SurveyPlan, survey_parameters
     from planner.files import replace_file
     from planner.show.report import report_html
 
-    made = _planned(survey, model)
-    parameters = None
-    if question is not None or out is not None or _one_file(made):
-        whole = SurveyPlan(made.survey, made, {})
-        chosen = {one.name: mechanism or model for one in made.survey.questions}
-        parameters = survey_parameters(whole, chosen, question)
+    made = _planned(survey, mechanism)
+    parameters = _parameters(made, question, needed=out is not None)
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if report is not None:
@@ -64,10 +55,10 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if record:
         _record(made)
     if json_output:
-        print_json(whole_document(made, parameters))
+        print_json(survey_document(made, parameters))
         return
     console = terminal()
-    show_whole_plan(console, made)
+    show_survey_plan(console, made)
     for path, what in ((out, "Parameters"), (report, "Report")):
         if path is not None:
             proof = " and verified" if path is out else ""
@@ -79,33 +70,50 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A.toml", help="One scenario.")],
     second: Annotated[Path, typer.Argument(metavar="B.toml", help="The other one.")],
-    model: Model = "opt0",
+    mechanism: Mechanism = "",
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
     from planner.cli.show.comparison import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
 
-    found = compare_plans(_planned(first, model), _planned(second, model))
+    found = compare_plans(_planned(first, mechanism), _planned(second, mechanism))
     if json_output:
         print_json(comparison_document(found))
     else:
         show_comparison(terminal(), found, (first.name, second.name))
 
 
-def _planned(path: Path, model: str) -> WholePlan:
-    from planner.planning.whole_survey.plan import plan_whole_survey
+def _planned(path: Path, mechanism: str) -> SurveyPlan:
+    from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey
 
-    survey = load_survey(path)
-    return plan_whole_survey(survey, model, _ledger(survey))
+    survey = _with_mechanism(load_survey(path), mechanism)
+    return plan_survey(survey, _ledger(survey))
 
 
-def _one_file(made: WholePlan) -> bool:
-    return not made.several or made.survey.design == "split"
+def _with_mechanism(survey: Survey, name: str) -> Survey:
+    """The survey with another mechanism for every question with levels that is asked once."""
+    if not name:
+        return survey
+    kinds = ("categorical", "item-set")
+    questions = [
+        replace(one, mechanism=name) if one.kind in kinds else one for one in survey.questions
+    ]
+    return replace(survey, questions=tuple(questions))
 
 
-def _record(made: WholePlan) -> None:
+def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:
+    """What is to be written or shown; None where there is no one file, or none may be written."""
+    from planner.deployment.parameter_file.survey_plans import one_file, survey_parameters
+
+    vouched = all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
+    if needed or question is not None or (one_file(made) and vouched):
+        return survey_parameters(made, question)
+    return None
+
+
+def _record(made: SurveyPlan) -> None:
     from planner.planning.ledger import write_ledger
 
     path = made.survey.ledger

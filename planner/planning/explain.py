@@ -12,15 +12,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.planning.level_terms import Terms
 from planner.policy import logodds
-from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["PRIORS", "LevelExplanation", "belief_bounds", "explain", "explain_level"]
+__all__ = [
+    "PRIORS",
+    "SENDS_A_BIT",
+    "LevelExplanation",
+    "belief_leakage",
+    "beliefs_after",
+    "explain",
+]
 
 Array = NDArray[np.float64]
 PRIORS = (0.01, 0.10, 0.50)
+SENDS_A_BIT = "send a 1 for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,10 @@ class LevelExplanation:
         Its name.
     odds:
         What a report says, as a sentence about 100 people.
+    with_answer, without_answer:
+        Probability that a report supports an answer, for people who have it and for others.
+    leakage:
+        By how much a report moves the odds of an answer at most, in nats.
     belief:
         What an observer can come to believe, as a sentence.
     bounds:
@@ -41,48 +52,42 @@ class LevelExplanation:
 
     level: str
     odds: str
+    with_answer: float
+    without_answer: float
+    leakage: float
     belief: str
     bounds: tuple[tuple[float, float], ...]
 
 
-def belief_bounds(policy: PrivacyPolicy, prior: float) -> tuple[Array, Array]:
-    """Smallest and largest belief in an input of each level after a report, each ``(t,)``.
-
-    A report's probability under an input of level ``i`` and under any other differs by a factor
-    of at most ``e^L_i`` with ``L_i`` the leakage of table I (``min(eps_i, 2 min eps)`` for the
-    rule min), whatever the prior on the other inputs. So the odds move by that factor:
-    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
-    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
-
-    Parameters
-    ----------
-    policy:
-        The levels and their budgets.
-    prior:
-        Belief before the report, above 0 and below 1.
-
-    Examples
-    --------
-    >>> low, high = belief_bounds(PrivacyPolicy(np.log([4, 6]), [1, 4]), 0.5)
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.2, 0.143], [0.8, 0.857])
-    """
-    if not 0 < prior < 1:
-        raise InputError("prior", prior, "a probability above 0 and below 1")
-    return _beliefs(policy.leakage_epsilons, prior)
-
-
 def explain(
-    table: UnaryTable, question: str, padding_length: int | None = None, most: int = 40
+    table: Terms,
+    question: str,
+    padding_length: int | None = None,
+    most: int = 40,
+    sends: str = SENDS_A_BIT,
+    leakage: Array | None = None,
 ) -> tuple[LevelExplanation, ...]:
     """Every level of a question explained, the first ``most`` of them.
 
-    With a padding length the question is about item sets: a person has up to that many answers
-    or more, and one of them is drawn.
+    Parameters
+    ----------
+    table:
+        A table, or the terms of another mechanism.
+    question:
+        Its name.
+    padding_length:
+        Of item sets: a person has up to that many answers or more, and one of them is drawn.
+    most:
+        Number of levels explained.
+    sends:
+        What people do whose report supports an answer.
+    leakage:
+        What a report may say of an answer of each level, in nats, shape ``(t,)``; by the policy
+        (table I), or between any two sets, when omitted.
 
     Examples
     --------
-    >>> from planner.solvers import solve
+    >>> from planner import PrivacyPolicy, solve
     >>> policy = PrivacyPolicy(np.log([4, 6]), [1, 4], names=["severe", "common"])
     >>> severe = explain(solve(policy), "diagnosis")[0]
     >>> print(severe.odds)
@@ -92,49 +97,81 @@ def explain(
     A report moves the belief in such an answer from 1 % to at most 3.9 % (at least 0.25 %), from
     10 % to at most 30.8 % (at least 2.7 %), from 50 % to at most 80.0 % (at least 20.0 %).
     """
+    if leakage is None:
+        leakage = belief_leakage(table, padding_length)
     return tuple(
-        explain_level(table, question, i, padding_length)
+        _explain_level(table, question, i, padding_length, sends, leakage)
         for i in range(min(most, table.policy.size))
     )
 
 
-def explain_level(
-    table: UnaryTable, question: str, level: int, padding_length: int | None = None
+def belief_leakage(table: Terms, padding_length: int | None = None) -> Array:
+    """What a report may say of an answer of each level, in nats, shape ``(t,)``.
+
+    By the policy (table I); of item sets, between any two sets.
+    """
+    policy = table.policy
+    if padding_length is None:
+        return policy.leakage_epsilons
+    s, w = logodds.to_log_odds(table.a, table.b)
+    return np.full(policy.size, s.max() + w.max())
+
+
+def _explain_level(
+    table: Terms,
+    question: str,
+    level: int,
+    padding_length: int | None,
+    sends: str,
+    leakage: Array,
 ) -> LevelExplanation:
-    """One level, by its number, explained.
+    name = table.policy.names[level]
+    a, b = float(table.a[level]), float(table.b[level])
+    whose = f"whose answer about {question} is one of {name!r}"
+    other = "with another answer"
+    if padding_length is not None:
+        a = b + (a - b) / padding_length
+        whose = (
+            f"with a certain one of {name!r} among up to {padding_length} answers about {question}"
+        )
+        other = "without it"
+    odds = f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {_people(b)} do."
+    own = float(leakage[level])
+    pairs = (beliefs_after(np.array(own), prior) for prior in PRIORS)
+    bounds = tuple((float(low), float(high)) for low, high in pairs)
+    return LevelExplanation(name, odds, a, b, own, _belief(bounds), bounds)
+
+
+def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
+    """Smallest and largest belief in an input after a report, in the shape of ``leakage``.
+
+    A report's probability under an input of level ``i`` and under any other differs by a factor
+    of at most ``e^L_i`` with ``L_i`` the leakage of table I (``min(eps_i, 2 min eps)`` for the
+    rule min), whatever the prior on the other inputs. So the odds move by that factor:
+    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
+    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
+
+    Parameters
+    ----------
+    leakage:
+        ``L`` of each level, in nats.
+    prior:
+        Belief before the report, above 0 and below 1.
 
     Raises
     ------
     InputError
-        No such level.
+        ``prior`` is out of range.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy
+    >>> low, high = beliefs_after(PrivacyPolicy(np.log([4, 6]), [1, 4]).leakage_epsilons, 0.5)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.2, 0.143], [0.8, 0.857])
     """
-    policy = table.policy
-    if not 0 <= level < policy.size:
-        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
-    name = policy.names[level]
-    a, b = float(table.a[level]), float(table.b[level])
-    odds = (
-        f"Of 100 people whose answer about {question} is one of {name!r}, "
-        f"{_people(a)} send a 1 for it; of 100 with another answer, "
-        f"{_people(b)} do."
-    )
-    leakage = policy.leakage_epsilons
-    if padding_length is not None:
-        odds = (
-            f"Of 100 people with a certain one of {name!r} among up to {padding_length} answers "
-            f"about {question}, {_people(b + (a - b) / padding_length)} send a 1 for it; of 100 "
-            f"without it, {_people(b)} do."
-        )
-        s, w = logodds.to_log_odds(table.a, table.b)
-        leakage = np.full(policy.size, s.max() + w.max())  # between any two sets
-    bounds = tuple(
-        (float(low[level]), float(high[level]))
-        for low, high in (_beliefs(leakage, prior) for prior in PRIORS)
-    )
-    return LevelExplanation(name, odds, _belief(bounds), bounds)
-
-
-def _beliefs(leakage: Array, prior: float) -> tuple[Array, Array]:
+    if not 0 < prior < 1:
+        raise InputError("prior", prior, "a probability above 0 and below 1")
     with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
         high = prior / (prior + (1 - prior) * np.exp(-leakage))
         low = prior / (prior + (1 - prior) * np.exp(leakage))

@@ -16,6 +16,7 @@ from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
+from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import solve, solve_near
 
@@ -38,8 +39,8 @@ class Frontier(Framed):
     scale:
         Common factors, shape ``(k,)``.
     total_error:
-        Root of the total mean squared error, least favourable answers, as a share of the
-        users, shape ``(k,)``.
+        Root of the objective, the total mean squared error for the least favourable answers
+        unless another was asked for, as a share of the users, shape ``(k,)``.
     level_errors:
         Standard error of a rare item's share per level, shape ``(k, t)``.
     saturation_epsilon:
@@ -72,7 +73,11 @@ class Frontier(Framed):
 
 
 def frontier(
-    policy: PrivacyPolicy, users: int, scales: ArrayLike | None = None, model: str = "opt0"
+    policy: PrivacyPolicy,
+    users: int,
+    scales: ArrayLike | None = None,
+    model: str = "opt0",
+    objective: Objective | None = None,
 ) -> Frontier:
     """Solve ``policy`` at each common scale of its budgets; every point is certified.
 
@@ -86,6 +91,8 @@ def frontier(
         Factors above 0 that leave every budget at most 50, any order; 50 around 1 if omitted.
     model:
         ``"opt0"``, ``"opt1"`` or ``"opt2"``.
+    objective:
+        What the tables minimise; the total error for the least favourable answers when omitted.
 
     Raises
     ------
@@ -105,11 +112,11 @@ def frontier(
         chosen = usual_scales(policy)
     else:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
-    tables = _solved(policy, chosen, model)
+    tables = _solved(policy, chosen, model, objective or Objective())
     return Frontier(
         policy.names,
         chosen,
-        np.sqrt([table.worst_case_mse / users for table in tables]),
+        np.sqrt([table.objective_value / users for table in tables]),
         np.sqrt([table.noise / users for table in tables]),
         np.array([table.saturation_epsilon or np.nan for table in tables]),
         max(table.certificate.relative_gap for table in tables if table.certificate),
@@ -122,12 +129,16 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     return np.geomspace(min(0.25, top / 16), top, points)
 
 
-def _solved(policy: PrivacyPolicy, scales: Array, model: str) -> list[UnaryTable]:
+def _solved(
+    policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
+) -> list[UnaryTable]:
     """Neighbouring points are solved from each other where there is no reduction."""
     tables: list[UnaryTable] = []
     for scale in scales.tolist():
         at = scaled(policy, scale)
-        tables.append(solve_near(at, tables[-1]) if tables else solve(at, model))
+        tables.append(
+            solve_near(at, tables[-1]) if tables else solve(at, model, objective=objective)
+        )
     return tables
 
 

@@ -1,14 +1,13 @@
 """Which mechanism for a question: all that apply on one scale, and the reason for the best.
 
-The scale for choices and item sets is the total mean squared error per user for the least
-favourable answers (sets: the expected one for what is known of the sets); for means it is
-the mean squared error of the mean per user, in the question's unit squared. Plain LDP
-protects every pair like the strictest; it is recommended where it wins.
+The scale is the error that the question's plan states, for every mechanism alike: for choices and
+sets the root of the total squared error, in people; for means the root mean squared error, in the
+question's unit. Plain LDP protects every pair like the strictest; it is recommended where it wins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,18 +21,29 @@ from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.padding import plan_padding
-from planner.planning.prediction import plain_rivals, predict
+from planner.planning.level_terms import terms_of
+from planner.planning.prediction import plain_rivals
+from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers import BASELINES, MODELS
+from planner.survey import Question
 from planner.survey.preferences import HistogramPreferences
-from planner.survey.set_model import SetModel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Candidate", "Choice", "choose_for_choices", "choose_for_mean", "choose_for_sets"]
+__all__ = [
+    "LABELS",
+    "Candidate",
+    "MechanismChoice",
+    "choose",
+    "errors_for_choices",
+    "errors_for_mean",
+    "mechanism_choices",
+    "rivals",
+]
 
-NAMES = {
+LABELS = {
     "opt0": "IDUE opt0",
     "opt1": "IDUE opt1 (a + b = 1)",
     "opt2": "IDUE opt2 (a = 1/2)",
@@ -43,153 +53,226 @@ NAMES = {
     "grr": "GRR, smallest budget",
     "subset": "Subset, smallest budget",
     "olh": "OLH, smallest budget",
+    "bisample-md": "BiSample-MD, two bits",
+    "harmony": "Harmony, one bit",
+    "piecewise": "Piecewise",
+    "hybrid": "Hybrid",
+    "sampling-privacy": "Sampling Privacy, two rounds",
 }
+"""What every mechanism is called in the faces, by its name."""
+
 _DISCRIMINATIVE = ("opt0", "opt1", "opt2", "direct")
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
+_MOST_DEPLOYED_ITEMS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A mechanism and its predicted error per user; ``note`` says what else to know."""
+    """A mechanism and its predicted error.
+
+    Attributes
+    ----------
+    name:
+        As in survey files.
+    error:
+        See :class:`MechanismChoice`.
+    against:
+        Error over that of the mechanism planned, less 1.
+    note:
+        What else to know.
+    """
 
     name: str
-    label: str
     error: float
+    against: float
     note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it is called, with its note."""
+        return f"{LABELS[self.name]}, {self.note}" if self.note else LABELS[self.name]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice(Framed):
-    """All candidates, best first, and why the first is recommended."""
+class MechanismChoice(Framed):
+    """All candidates, best first, beside the one that is planned.
+
+    Attributes
+    ----------
+    candidates:
+        Best first.
+    planned:
+        Name of the mechanism that is planned and deployed.
+    unit:
+        Of the errors: ``"people"``, or that of a mean.
+    measure:
+        What the errors are, in words.
+    reason:
+        Why the best is the best.
+    """
 
     candidates: tuple[Candidate, ...]
+    planned: str
+    unit: str
+    measure: str
     reason: str
 
     @property
     def best(self) -> Candidate:
-        """The recommended mechanism."""
+        """The mechanism with the smallest error."""
         return self.candidates[0]
 
-    def error(self, name: str) -> float:
-        """Predicted error per user of the candidate called ``name``."""
+    def of(self, name: str) -> Candidate:
+        """The candidate called ``name``.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
         for candidate in self.candidates:
             if candidate.name == name:
-                return candidate.error
-        raise InputError("candidate", name, f"one of {[c.name for c in self.candidates]}")
+                return candidate
+        names = ", ".join(one.name for one in self.candidates)
+        raise InputError("candidate", name, f"one of {names}", "Ask for one that is compared.")
 
     @property
     def summary(self) -> str:
-        """The reason for the recommended one."""
+        """The reason for the best one."""
         return self.reason
 
     def to_frame(self) -> DataFrame:
-        """One row a mechanism, best first: its predicted error per user."""
+        """One row a mechanism, best first: its predicted error, and that over the plan's."""
         from pandas import DataFrame
 
         return DataFrame(
             {
-                "mechanism": [one.label for one in self.candidates],
+                "mechanism": [one.title for one in self.candidates],
                 "error": [one.error for one in self.candidates],
-                "note": [one.note for one in self.candidates],
+                "against_plan": [one.against for one in self.candidates],
             }
         )
 
 
-def choose_for_choices(policy: PrivacyPolicy, tables: Mapping[str, UnaryTable]) -> Choice:
-    """Compare mechanisms for a question with one answer.
+def mechanism_choices(question: Question) -> list[str]:
+    """Names of the mechanisms that a question can be deployed with; the first is the usual one.
+
+    Examples
+    --------
+    >>> from planner.survey import Level
+    >>> mechanism_choices(Question("q", (Level("any", 1.0, item_count=4),)))
+    ['opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
+    """
+    unary = [*MODELS, *BASELINES]
+    if question.kind == "item-set":
+        return unary
+    if question.kind == "categorical":
+        known = rivals(question.policy, _MOST_DEPLOYED_ITEMS)
+        return list(dict.fromkeys((*unary, *(name for name in known if name != "direct"))))
+    return ["bisample-md" if question.kind == "numeric" else "sampling-privacy"]
+
+
+def errors_for_choices(
+    policy: PrivacyPolicy, tables: Mapping[str, UnaryTable], objective: Objective | None = None
+) -> dict[str, float]:
+    """The objective per user of every mechanism for a question with one answer, by name.
 
     Parameters
     ----------
     policy:
         The levels and budgets.
     tables:
-        Unary tables to compare, by name: a model's and a baseline's at least.
+        Unary tables to compare, by name.
+    objective:
+        The total error for the least favourable answers when omitted.
 
     Examples
     --------
     >>> from planner.solvers import baseline, solve
     >>> policy = PrivacyPolicy(np.log([4, 6]), [1, 4])
-    >>> tables = {"opt0": solve(policy), "oue": baseline(policy, "oue")}
-    >>> choice = choose_for_choices(policy, tables)
-    >>> choice.best.name, round(choice.best.error, 3)
+    >>> errors = errors_for_choices(policy, {"opt0": solve(policy)})
+    >>> min(errors, key=errors.get), round(min(errors.values()), 3)
     ('grr', 4.889)
     """
-    found = {name: table.worst_case_mse for name, table in tables.items()}
-    items = int(policy.item_counts.sum())
-    if 2 <= items <= _MOST_ITEMS:
-        found |= {
-            name: predict(rival, 1, name).total_mse
-            for name, rival in _rivals(policy).items()
-            if name not in found
-        }
-    ranked = sorted((Candidate(n, NAMES[n], e) for n, e in found.items()), key=lambda c: c.error)
-    return Choice(tuple(ranked), _reason(ranked, policy, items))
+    coefficients = (objective or Objective()).coefficients(policy)
+    every = {**rivals(policy, _MOST_ITEMS), **tables}
+    terms = {name: terms_of(mechanism, policy) for name, mechanism in every.items()}
+    return {name: coefficients.evaluate(one.noise, one.signal) for name, one in terms.items()}
 
 
-def choose_for_sets(
-    tables: Mapping[str, UnaryTable],
-    users: int,
-    sets: SetModel | None,
-    length: int | None = None,
-    assumed: int = 1,
-) -> Choice:
-    """Compare mechanisms for item sets, each at its own best padding length, or at ``length``.
+def rivals(policy: PrivacyPolicy, most_items: int) -> dict[str, FrequencyMechanism]:
+    """The mechanisms beside tables: plain ones, and direct encoding where it differs.
 
-    Without a model of the sets all have at most ``assumed`` items, which is the length, and the
-    error is that of the least favourable sets.
-
-    Examples
-    --------
-    >>> from planner.survey.set_model import AssumedSets
-    >>> from planner.solvers import baseline, solve
-    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    >>> tables = {"opt0": solve(policy), "oue": baseline(policy, "oue")}
-    >>> choose_for_sets(tables, 1000, AssumedSets([0, 1, 1])).best.label
-    'IDUE opt0, l = 1'
+    None with one item or more than ``most_items``, or if the budgets are out of their range.
     """
-    ranked = []
-    for name, table in tables.items():
-        if sets is None:
-            at, error = assumed, assumed**2 * table.worst_case_mse + assumed * (assumed - 1)
-        else:
-            plan = plan_padding(table, users, sets)
-            at = plan.length if length is None else length
-            error = plan.mse_at(at)
-        ranked.append(Candidate(name, f"{NAMES[name]}, l = {at}", error))
-    ranked.sort(key=lambda c: c.error)
-    policy = next(iter(tables.values())).policy
-    return Choice(tuple(ranked), _reason(ranked, policy, int(policy.item_counts.sum())))
+    if not 2 <= int(policy.item_counts.sum()) <= most_items:
+        return {}
+    try:
+        found = plain_rivals(policy)
+        if np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is randomised response
+            found["direct"] = DirectEncoding(policy)
+    except InputError:  # a budget too small for the grid of 2^-32 with so many items
+        return {}
+    return found
 
 
-def choose_for_mean(model: AnswerRateModel, epsilon: float, rate: float | None = None) -> Choice:
-    """Compare mechanisms for a mean at budget ``epsilon``, per user on the question's own scale.
+def errors_for_mean(
+    model: AnswerRateModel, epsilon: float, rate: float | None = None
+) -> list[tuple[str, float, str]]:
+    """Name, mean squared error and a note for every mechanism for a mean at ``epsilon``.
 
-    Everybody answers, or a share ``rate`` of the people. The errors then include the bias of
-    forced answers, so they depend on the number of users; fake answers at the top are assumed
-    for the forced ones.
+    Everybody answers, or a share ``rate`` of the people. The errors, in the question's unit
+    squared, then include the bias of forced answers; fake answers at the top are assumed for
+    the forced ones. Where everybody answers they are for the least favourable answers.
 
     Examples
     --------
     >>> from planner.survey.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
-    >>> choose_for_mean(model, 3.0).best.name
+    >>> min(errors_for_mean(model, 3.0), key=lambda one: one[1])[0]
     'hybrid'
-    >>> choose_for_mean(model, 3.0, rate=0.9).best.name
+    >>> min(errors_for_mean(model, 3.0, rate=0.9), key=lambda one: one[1])[0]
     'bisample-md'
     """
     if rate is None:
-        found = _answered(epsilon, model.domain.radius**2)
-    else:
-        found = _with_missing(replace(model, preferences=_constant(rate)), epsilon)
-    ranked = sorted(found, key=lambda c: c.error)
-    best, second = ranked[0], ranked[1]
-    reason = (
-        f"{best.label} has the smallest predicted error of the mean; the next, {second.label}, "
-        f"has {_more(second.error, best.error)}."
+        return _answered(epsilon, model.domain.radius**2 / model.users)
+    return _with_missing(replace(model, preferences=_constant(rate)), epsilon)
+
+
+def choose(
+    errors: Sequence[tuple[str, float, str]],
+    planned: str,
+    policy: PrivacyPolicy | None,
+    unit: str,
+    measure: str,
+) -> MechanismChoice:
+    """The comparison of mechanisms by their errors, with the reason for the best.
+
+    Parameters
+    ----------
+    errors:
+        Name, error in ``unit``, and a note of each.
+    planned:
+        Name of the one that is planned.
+    policy:
+        The levels; ``None`` for a mean.
+    unit, measure:
+        See :class:`MechanismChoice`.
+
+    Examples
+    --------
+    >>> choice = choose([("opt0", 3.0, ""), ("grr", 2.0, "")], "opt0",
+    ...                 PrivacyPolicy([1.0, 2.0], [1, 2]), "people", "total error")
+    >>> choice.best.name, round(choice.best.against, 3)
+    ('grr', -0.333)
+    """
+    own = next(error for name, error, _ in errors if name == planned)
+    ranked = sorted(
+        (Candidate(name, error, error / own - 1, note) for name, error, note in errors),
+        key=lambda one: one.error,
     )
-    if best.name == "bisample-md":
-        reason += " Forcing an answer biases the mean by people who would rather not give one."
-    return Choice(tuple(ranked), reason)
+    reason = _reason_of_mean(ranked) if policy is None else _reason(ranked, policy)
+    return MechanismChoice(tuple(ranked), planned, unit, measure, reason)
 
 
 def _constant(rate: float) -> HistogramPreferences:
@@ -197,53 +280,53 @@ def _constant(rate: float) -> HistogramPreferences:
     return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])
 
 
-def _with_missing(model: AnswerRateModel, epsilon: float) -> list[Candidate]:
-    kept = float(model.curve([epsilon]).mean_rmse[0]) ** 2 * model.users
-    found = [Candidate("bisample-md", "BiSample-MD, missing answers stay missing", kept)]
+def _with_missing(model: AnswerRateModel, epsilon: float) -> list[tuple[str, float, str]]:
+    kept = float(model.curve([epsilon]).mean_rmse[0]) ** 2
+    found = [("bisample-md", kept, "missing answers stay missing")]
     for name in ("harmony", "piecewise"):
         at = model.forced(name, "top", [epsilon])
-        label, note = f"{name.capitalize()}, forced answers at the top", f"bias {at.bias[0]:+.3g}"
-        found.append(Candidate(name, label, float(at.rmse[0]) ** 2 * model.users, note))
+        note = f"forced answers at the top, bias {at.bias[0]:+.3g}"
+        found.append((name, float(at.rmse[0]) ** 2, note))
     return found
 
 
-def _answered(epsilon: float, unit: float) -> list[Candidate]:
+def _answered(epsilon: float, unit: float) -> list[tuple[str, float, str]]:
     """Worst case over the answers: 0 for Harmony and BiSample, the ends for the others."""
     harmony = unit * float(1 / np.tanh(epsilon / 2) ** 2)
     piecewise = unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0))
     hybrid = unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
     return [
-        Candidate("harmony", "Harmony, one bit", harmony),
-        Candidate("bisample", "BiSample, two bits", harmony, "keeps missing answers apart"),
-        Candidate("piecewise", "Piecewise", piecewise),
-        Candidate("hybrid", "Hybrid", hybrid),
+        ("bisample-md", harmony, ""),
+        ("harmony", harmony, ""),
+        ("piecewise", piecewise, ""),
+        ("hybrid", hybrid, ""),
     ]
 
 
-def _rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
-    """The plain mechanisms, and direct encoding where it differs; none if out of their range."""
-    try:
-        rivals = plain_rivals(policy)
-        if np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is randomised response
-            rivals["direct"] = DirectEncoding(policy)
-    except InputError:  # a budget too small for the grid of 2^-32 with so many items
-        return {}
-    return rivals
+def _reason_of_mean(ranked: Sequence[Candidate]) -> str:
+    best, second = ranked[0], ranked[1]
+    reason = (
+        f"{best.title} has the smallest predicted error of the mean; the next, {second.title}, "
+        f"has {_more(second.error, best.error)}."
+    )
+    if any(one.note.startswith("forced") for one in ranked) and best.name == "bisample-md":
+        reason += " Forcing an answer biases the mean by people who would rather not give one."
+    return reason
 
 
-def _reason(ranked: list[Candidate], policy: PrivacyPolicy, items: int) -> str:
-    best = ranked[0]
+def _reason(ranked: Sequence[Candidate], policy: PrivacyPolicy) -> str:
+    best, items = ranked[0], int(policy.item_counts.sum())
     ours = next(c for c in ranked if c.name in _DISCRIMINATIVE)
     plain = next(c for c in ranked if c.name not in _DISCRIMINATIVE)
     if best is ours:
         return (
-            f"{best.label} uses what the less sensitive answers tolerate: the best plain LDP "
-            f"mechanism, {plain.label}, protects all like the most sensitive and has "
+            f"{best.title} uses what the less sensitive answers tolerate: the best plain LDP "
+            f"mechanism, {plain.title}, protects all like the most sensitive and has "
             f"{_more(plain.error, best.error)}."
         )
     reason = (
-        f"Plain LDP wins: {best.label}, protects every answer at least as well as asked, and "
-        f"{ours.label} has {_more(ours.error, best.error)}"
+        f"Plain LDP wins: {best.title}, protects every answer at least as well as asked, and "
+        f"{ours.title} has {_more(ours.error, best.error)}"
     )
     if best.name in ("grr", "subset"):
         reason += f". With {items} answers, naming answers is less noisy than a bit for each"
@@ -257,5 +340,5 @@ def _more(error: float, best: float) -> str:
     if ratio < 1.0005:
         return "the same error"
     if ratio < 2:
-        return f"{100 * (ratio - 1):.1f} % more squared error"
-    return f"{ratio:.1f} times the squared error"
+        return f"{100 * (ratio - 1):.1f} % more error"
+    return f"{ratio:.1f} times the error"

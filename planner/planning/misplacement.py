@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.policy import logodds
-from planner.solvers import solve
+from planner.solvers import Solver, solve
 
 __all__ = ["Misplacement", "excess_loss", "misplaced"]
 
@@ -75,7 +75,7 @@ def excess_loss(table: UnaryTable) -> Array:
     return np.where(excess > 1e-12, excess, 0.0)
 
 
-def misplaced(table: UnaryTable, share: float) -> Misplacement:
+def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Misplacement:
     """The consequences of ``share`` of the items being in a wrong level, any other alike.
 
     Parameters
@@ -84,6 +84,8 @@ def misplaced(table: UnaryTable, share: float) -> Misplacement:
         The planned table; its policy has at least two levels.
     share:
         Share of every level's items that belong elsewhere, 0 to 1.
+    solver:
+        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
 
     Raises
     ------
@@ -112,6 +114,6 @@ def misplaced(table: UnaryTable, share: float) -> Misplacement:
     exposed = float(np.sum(wrong * (excess > 0)))
     largest = float(excess.max()) if share > 0 else 0.0
     right = np.maximum(np.rint(moved.sum(axis=1)), 1).astype(np.int64)
-    ideal = solve(policy.with_changes(item_counts=right), table.model).worst_case_mse
+    ideal = solver(policy.with_changes(item_counts=right), table.model).worst_case_mse
     now = table.worst_case_mse
     return Misplacement(share, exposed, largest, 1 - ideal / now)

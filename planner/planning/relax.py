@@ -17,7 +17,7 @@ from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, relaxed
-from planner.solvers import solve
+from planner.solvers import Solver, solve
 
 __all__ = ["Relaxation", "most_binding", "relaxations"]
 
@@ -38,7 +38,9 @@ class Relaxation:
     price: float
 
 
-def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...]:
+def relaxations(
+    table: UnaryTable, amount: float = 0.1, solver: Solver = solve
+) -> tuple[Relaxation, ...]:
     """What ``amount`` nats more would buy for each of the ten levels with the highest prices.
 
     Parameters
@@ -47,6 +49,8 @@ def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...
         A solved table, with shadow prices.
     amount:
         Extra budget in nats, above 0.
+    solver:
+        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
 
     Returns
     -------
@@ -76,7 +80,7 @@ def relaxations(table: UnaryTable, amount: float = 0.1) -> tuple[Relaxation, ...
     for i in np.argsort(-prices)[:_MOST]:
         if prices[i] <= 0 or largest[i] + amount > MAX_EPSILON:
             continue
-        after = solve(relaxed(policy, int(i), amount), table.model, objective=table.objective)
+        after = solver(relaxed(policy, int(i), amount), table.model, objective=table.objective)
         saving = max(0.0, 1 - after.objective_value / table.objective_value)
         found.append(Relaxation(policy.names[i], amount, saving, float(prices[i])))
     return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))

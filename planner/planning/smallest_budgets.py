@@ -23,7 +23,7 @@ from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import solve
+from planner.solvers import Solver, solve
 from planner.survey.target import Target, check_targets
 
 __all__ = ["BudgetAnswer", "smallest_budgets"]
@@ -65,6 +65,7 @@ def smallest_budgets(
     targets: Target | Sequence[Target],
     model: str = "opt0",
     adjustable: Sequence[str] | None = None,
+    solver: Solver = solve,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
 
@@ -81,6 +82,8 @@ def smallest_budgets(
     adjustable:
         Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
         budget is raised above 50.
+    solver:
+        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def smallest_budgets(
         raise InputError("targets", targets, "at least one target")
     whole_number("users", users)
     check_targets(wanted, policy.names)
-    search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable))
+    search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable), solver)
     low, high = search.limits()
     high = search.resolvable(high)
     if search.excess(high) > 0:
@@ -125,6 +128,7 @@ class _Search:
     targets: tuple[Target, ...]
     model: str
     free: NDArray[np.bool_]
+    solver: Solver
     _last: tuple[float, UnaryTable] | None = None
 
     def limits(self) -> tuple[float, float]:
@@ -158,7 +162,7 @@ class _Search:
 
     def table(self, at: float) -> UnaryTable:
         if self._last is None or self._last[0] != at:
-            self._last = at, solve(self._scaled(at), self.model)
+            self._last = at, self.solver(self._scaled(at), self.model)
         return self._last[1]
 
     def excess(self, at: float) -> float:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.planning.level_terms import Terms
 from planner.planning.prediction import detectable_frequencies, users_to_detect
 from planner.survey.target import Target, check_targets
 
@@ -34,7 +34,7 @@ class UserAnswer:
     reason: str
 
 
-def achieved(table: UnaryTable, users: float, target: Target) -> float:
+def achieved(table: Terms, users: float, target: Target) -> float:
     """What ``table`` reaches for ``target``, as a share of ``users``; ``inf`` if undetectable.
 
     Examples
@@ -54,7 +54,7 @@ def achieved(table: UnaryTable, users: float, target: Target) -> float:
     return float(np.sqrt(table.noise[chosen].max() / users))
 
 
-def users_needed(table: UnaryTable, target: Target) -> UserAnswer:
+def users_needed(table: Terms, target: Target) -> UserAnswer:
     """How many users reach ``target`` with ``table``; in closed form.
 
     Examples
@@ -76,7 +76,7 @@ def users_needed(table: UnaryTable, target: Target) -> UserAnswer:
 
 
 def smallest_detectable(
-    table: UnaryTable, users: int, level: float = 0.95, power: float = 0.8
+    table: Terms, users: int, level: float = 0.95, power: float = 0.8
 ) -> NDArray[np.float64]:
     """Smallest share of the users that can be promised to be detected, per level, ``(t,)``.
 
@@ -95,7 +95,7 @@ def smallest_detectable(
     return detectable_frequencies(table.noise, table.signal, users, level, power)
 
 
-def _chosen(table: UnaryTable, target: Target) -> NDArray[np.intp]:
+def _chosen(table: Terms, target: Target) -> NDArray[np.intp]:
     check_targets([target], table.policy.names)
     if target.level is None:
         return np.arange(table.policy.size)
@@ -103,6 +103,6 @@ def _chosen(table: UnaryTable, target: Target) -> NDArray[np.intp]:
 
 
 def _terms(
-    table: UnaryTable, chosen: NDArray[np.intp]
+    table: Terms, chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table.noise[chosen], table.signal[chosen]

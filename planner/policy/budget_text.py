@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 
-__all__ = ["parse_epsilon", "rounded_up"]
+__all__ = ["magnitude_up", "parse_epsilon", "rounded_up"]
 
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(
@@ -80,3 +80,14 @@ def _factor(text: str) -> float:
         raise ValueError
     number = float(match["number"])
     return math.log(number) if match["ln"] else number
+
+
+def magnitude_up(value: float) -> str:
+    """Two digits of a positive number that spans magnitudes, never shown smaller than it is.
+
+    Examples
+    --------
+    >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
+    ('1.3e-9', '1.3e+6')
+    """
+    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"

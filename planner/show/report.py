@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from planner.planning.frontier import frontier
-from planner.planning.whole_survey.plan import WholePlan
-from planner.planning.whole_survey.planned_question import PlannedQuestion
-from planner.planning.whole_survey.sentences import (
-    design_sentence,
-    misplaced_sentence,
-    spending_sentence,
-)
+from planner.planning.whole_survey import sentences
+from planner.planning.whole_survey.budget_curve import budget_curve
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.promises import promises_of
+from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.plans import (
     allocation_figure,
     belief_figure,
@@ -28,17 +25,17 @@ _MOST_LEVELS = 40
 _CHART = {"displayModeBar": False, "responsive": True}
 
 
-def report_html(plan: WholePlan) -> str:
+def report_html(plan: SurveyPlan) -> str:
     """The report as text; about 5 MB, nearly all of it the chart library.
 
     Everything that comes from the survey file is escaped.
 
     Examples
     --------
-    >>> from planner.planning.whole_survey.plan import plan_whole_survey
+    >>> from planner.planning.whole_survey.plan import plan_survey
     >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
-    >>> page = report_html(plan_whole_survey(Survey("s", 1000, (question,))))
+    >>> page = report_html(plan_survey(Survey("s", 1000, (question,))))
     >>> "a &lt;b&gt;" in page, "a <b>" in page.split("</script>")[-1]
     (True, False)
     """
@@ -52,62 +49,36 @@ def report_html(plan: WholePlan) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda share: f"{100 * share:.3g} %"
+    environment.filters["percent"] = sentences.percent
+    environment.filters["people"] = sentences.people
     return environment.get_template("report.html").render(
         plan=plan,
-        survey=plan.survey,
-        found=plan.allocation,
-        design=design_sentence(plan),
-        spending=spending_sentence(plan),
+        said=sentences,
         allocation_chart=_chart(allocation_figure(plan)) if plan.several else "",
         questions=[_question(question) for question in plan.questions],
+        promises=promises_of,
+        most_levels=_MOST_LEVELS,
         plotly_js=get_plotlyjs(),
     )
 
 
-def _question(question: PlannedQuestion) -> dict[str, Any]:
-    planned = None if question.plan is None else question.plan.table.model
-    mechanisms = mechanism_figure(question.choice, question.users, planned)
-    charts = [("All mechanisms at these budgets", _chart(mechanisms))]
+def _question(question: QuestionPlan) -> dict[str, Any]:
+    return {"plan": question, "charts": _charts(question)}
+
+
+def _charts(question: QuestionPlan) -> list[tuple[str, str]]:
+    charts = []
+    if question.choice is not None:
+        charts.append(("All mechanisms at these budgets", mechanism_figure(question.choice)))
     if question.padding is not None:
-        charts.append(("The padding length", _chart(padding_figure(question.padding))))
-    if question.plan is not None:
-        table, policy = question.plan.table, question.plan.table.policy
-        if question.padding_length is None:
-            curve = frontier(policy, question.users, model=table.model)
-            charts.append(("Error against budget", _chart(frontier_figure(curve))))
-        charts.append(
-            ("What an observer can come to believe", _chart(belief_figure(question.explanations)))
-        )
-    return {
-        "planned": question,
-        "table": None if question.plan is None else question.plan.table,
-        "levels": _levels(question),
-        "charts": charts,
-        "relaxations": () if question.plan is None else question.plan.relaxations,
-        "misplaced": misplaced_sentence(question),
-    }
-
-
-def _levels(question: PlannedQuestion) -> list[dict[str, Any]]:
-    if question.plan is None:
-        return []
-    table = question.plan.table
-    policy, prices = table.policy, table.shadow_prices
-    length = question.padding_length or 1  # every estimate is multiplied by it
-    errors = table.standard_errors(question.users) * length
-    return [
-        {
-            "name": policy.names[i],
-            "items": int(policy.item_counts[i]),
-            "epsilon": float(policy.epsilons[i]),
-            "a": float(table.a[i]),
-            "b": float(table.b[i]),
-            "error": float(errors[i]),
-            "price": None if prices is None else float(prices[i]) * length**2,
-        }
-        for i in range(min(policy.size, _MOST_LEVELS))
-    ]
+        charts.append(("The padding length", padding_figure(question.padding)))
+    curve = budget_curve(question)
+    if curve is not None:
+        charts.append(("Error against budget", frontier_figure(curve)))
+    if question.explanations:
+        beliefs = belief_figure(question.explanations)
+        charts.append(("What an observer can come to believe", beliefs))
+    return [(title, _chart(figure)) for title, figure in charts]
 
 
 def _chart(figure: Any) -> str:

@@ -2,12 +2,13 @@
 
 from planner.solvers.design import best_design, efficiency, least_error
 from planner.solvers.models import MODELS, model_named
-from planner.solvers.solving import BASELINES, METHODS, baseline, solve, solve_near
+from planner.solvers.solving import BASELINES, METHODS, Solver, baseline, solve, solve_near
 
 __all__ = [
     "BASELINES",
     "METHODS",
     "MODELS",
+    "Solver",
     "baseline",
     "best_design",
     "efficiency",

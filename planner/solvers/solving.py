@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.refine import newton_step
 
-__all__ = ["BASELINES", "METHODS", "baseline", "solve", "solve_near"]
+__all__ = ["BASELINES", "METHODS", "Solver", "baseline", "solve", "solve_near"]
 
 Array = NDArray[np.float64]
 
@@ -31,6 +32,15 @@ _LARGE = 2_000  # levels beyond which the full linear program is not worth its t
 _DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
 _LEAST_EPSILON = 1e-9  # below it no two integers over 2^32 lie between a and b
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
+
+
+class Solver(Protocol):
+    """What finds tables for planning: :func:`solve`, or something that remembers its answers."""
+
+    def __call__(
+        self, policy: PrivacyPolicy, model: str = "opt0", *, objective: Objective = ...
+    ) -> UnaryTable:
+        """The certified table of ``model`` with the smallest ``objective``."""
 
 
 def solve(

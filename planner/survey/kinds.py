@@ -10,9 +10,16 @@ from planner.limits import MAX_EPSILON
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = ["KINDS", "Level", "Numeric", "Sampling"]
+__all__ = ["KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
 
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
+USUAL_MECHANISM = {
+    "categorical": "opt0",
+    "item-set": "opt0",
+    "sampled-choice": "sampling-privacy",
+    "numeric": "bisample-md",
+}
+"""The mechanism of a question that names none, by its kind."""
 
 
 @dataclass(frozen=True, slots=True)

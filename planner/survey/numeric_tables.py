@@ -100,6 +100,7 @@ class NumericTable(Table):
     sd: float | None = None
     correlation: float = 0.0
     weight: float = 1.0
+    mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
     preferences: (
         Annotated[
@@ -121,4 +122,5 @@ class NumericTable(Table):
             ),
             weight=self.weight,
             targets=tuple(target.read() for target in self.target),
+            mechanism=self.mechanism,
         )

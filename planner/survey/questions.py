@@ -13,7 +13,7 @@ from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
-from planner.survey.kinds import KINDS, Level, Numeric, Sampling
+from planner.survey.kinds import KINDS, USUAL_MECHANISM, Level, Numeric, Sampling
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
 
@@ -61,6 +61,10 @@ class Question:
     criterion:
         ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
         the worst single item.
+    mechanism:
+        Name of the mechanism that is planned and deployed; which there are for the question says
+        :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when
+        left out.
 
     Raises
     ------
@@ -85,10 +89,14 @@ class Question:
     weight: float = 1.0
     targets: tuple[Target, ...] = ()
     criterion: str = "total"
+    mechanism: str = ""
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
         self._check_kind()
+        if not isinstance(self.mechanism, str):
+            raise InputError("mechanism", self.mechanism, "the name of a mechanism")
+        object.__setattr__(self, "mechanism", self.mechanism or USUAL_MECHANISM[self.kind])
         if arguments.finite("weight", self.weight) < 0:
             raise InputError("weight", self.weight, "a finite number of at least 0")
         check_targets(self.targets, [level.name for level in self.levels])

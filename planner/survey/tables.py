@@ -119,6 +119,7 @@ class QuestionTable(Table):
     sets: SetsTable | None = None
     weight: float = 1.0
     criterion: str = "total"
+    mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
     level: list[LevelTable] = Field(min_length=1)
 
@@ -137,4 +138,5 @@ class QuestionTable(Table):
             weight=self.weight,
             targets=tuple(target.read() for target in self.target),
             criterion=self.criterion,
+            mechanism=self.mechanism,
         )

@@ -9,7 +9,7 @@ import tomli_w
 
 from planner.errors import InputError
 from planner.policy.rules import DEFAULT_RULE
-from planner.survey.kinds import Level, Numeric, Sampling
+from planner.survey.kinds import USUAL_MECHANISM, Level, Numeric, Sampling
 from planner.survey.numeric_tables import MODEL_TABLES
 from planner.survey.preferences import EmpiricalPreferences, Preferences
 from planner.survey.questions import Question, Survey
@@ -67,6 +67,7 @@ def _question(question: Question) -> dict[str, Any]:
             kind=_unless(question.kind, "categorical"),
             rule=_unless(question.rule, DEFAULT_RULE),
             criterion=_unless(question.criterion, "total"),
+            mechanism=_unless(question.mechanism, USUAL_MECHANISM[question.kind]),
             weight=_unless(question.weight, 1.0),
             padding_length=question.padding_length,
         ),

@@ -32,5 +32,4 @@ def _load() -> None:
         import_module(f"planner.ui.pages.{module}")
     first = import_module("planner.ui.state").example_survey("health")
     results = import_module("planner.ui.parts.results")
-    results.answer(first.questions[0], first.users)
-    results.error_curve(first.questions[0], first.users)
+    results.error_curve(results.survey_plan(first).questions[0])

@@ -143,12 +143,5 @@ def test_surveys_without_a_numeric_question_are_refused():
         plan_answer_rates(health)
 
 
-def test_other_planners_refuse_numeric_questions():
-    from planner.planning.frequency import plan_survey
-
-    with pytest.raises(InputError, match="numeric"):
-        plan_survey(load_survey(EXAMPLE))
-
-
 def _with_preferences(preferences):
     return TEXT.split("[question.preferences]")[0] + "[question.preferences]\n" + preferences

@@ -1,4 +1,5 @@
 import json
+import math
 
 import pytest
 import typer
@@ -57,7 +58,7 @@ def test_plan_says_what_an_analyst_needs(survey):
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
     for part in (
-        "health: 100,000 users",
+        "health: 100,000 people",
         "severe",
         "std. error",
         "RAPPOR, smallest budget",
@@ -65,9 +66,9 @@ def test_plan_says_what_an_analyst_needs(survey):
         "IDUE opt1",
         "IDUE opt2",
         "the plan",
-        "Certificate: no opt0 table",
+        "Proven: no opt0 table",
         "Saturation:",
-        "Relaxing 'severe' by 0.1 lowers the total error by",
+        "Raising the budget of 'severe' by 0.1 lowers the total error by",
     ):
         assert part in text
 
@@ -83,11 +84,17 @@ def test_plan_for_machines(model, survey, tmp_path):
     parameters.verify()
     assert parameters.questions[0].document["model"] == model
     (question,) = document["questions"]
-    assert sorted(question["worst_case_mse"]) == ["opt0", "opt1", "opt2", "oue", "rappor"]
+    names = {one["name"] for one in question["mechanisms"]["candidates"]}
+    assert names >= {"opt0", "opt1", "opt2", "oue", "rappor"}
+    assert question["mechanism"] == model
     table = solve(load_survey(survey).questions[0].policy, model)
-    assert question["worst_case_mse"][model] == pytest.approx(table.worst_case_mse)
-    assert question["shadow_prices"] == pytest.approx(table.shadow_prices.tolist())
-    assert question["standard_errors"] == pytest.approx(table.standard_errors(100_000).tolist())
+    total = math.sqrt(100_000 * table.worst_case_mse)
+    assert question["error"]["value"] == pytest.approx(total)
+    prices = [level["price"] for level in question["levels"]]
+    slope = 100_000 / (2 * total)  # of the root, in people
+    assert prices == pytest.approx((slope * table.shadow_prices).tolist(), abs=1e-9)
+    errors = [level["standard_error"] for level in question["levels"]]
+    assert errors == pytest.approx(table.standard_errors(100_000).tolist())
 
 
 def test_relaxations_are_what_planning_again_gives(survey, tmp_path):
@@ -97,7 +104,7 @@ def test_relaxations_are_what_planning_again_gives(survey, tmp_path):
     richer = tmp_path / "richer.toml"
     richer.write_text(GOOD.replace('"ln 4"', f"{1.3862943611198906 + first['amount']!r}"))
     (again,) = json.loads(invoke("plan", richer, "--json").stdout)["questions"]
-    saving = 1 - again["worst_case_mse"]["opt0"] / question["worst_case_mse"]["opt0"]
+    saving = 1 - again["error"]["value"] / question["error"]["value"]
     assert first["saving"] == pytest.approx(saving, rel=1e-6)
     assert question["relaxations"] == sorted(
         question["relaxations"], key=lambda relaxation: -relaxation["saving"]
@@ -161,7 +168,7 @@ def test_names_are_no_commands_to_the_terminal(survey, tmp_path):
     )
     result = invoke("plan", survey, "--out", out)
     assert result.exit_code == 0, result.exception
-    assert "[red]x[/red] :smile:: 100,000 users" in result.stdout
+    assert "[red]x[/red] :smile:: 100,000 people" in result.stdout
     assert "[/bold]" in result.stdout
     assert "[/bold]" in invoke("verify", out).stdout
 
@@ -175,7 +182,10 @@ def test_names_are_no_commands_to_the_terminal(survey, tmp_path):
         ),
         (("verify", "none.json"), "ldp-planner: none.json: cannot be read"),
         (("verify", EXAMPLES / "health.toml"), "health.toml: the file: Invalid JSON"),
-        (("plan", EXAMPLES / "health.toml", "--model", "opt9"), "ldp-planner: model is 'opt9'"),
+        (
+            ("plan", EXAMPLES / "health.toml", "--model", "opt9"),
+            "mechanism of question 'diagnosis' is 'opt9'",
+        ),
         (("plan", EXAMPLES / "health.toml", "--out", "/proc/none/x"), "cannot be written"),
     ],
 )

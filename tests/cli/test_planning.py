@@ -30,7 +30,7 @@ def test_a_survey_of_several_questions_can_be_read_at_80_columns():
         "Of 100 people whose answer about page is one of 'intimate'",
         "Smallest share of the people at which an item is told apart",
         "belong to another level",
-        "Relaxing 'intimate'",
+        "Raising the budget of 'intimate'",
     ):
         assert part in text, part
     assert max(map(len, result.stdout.splitlines())) <= 80
@@ -41,9 +41,10 @@ def test_the_document_has_all_of_it(tmp_path):
     result = invoke("plan", HOUSEHOLD, "--json", "--out", out)
     assert result.exit_code == 0, result.output
     document = json.loads(result.stdout)
-    assert document["survey"]["better_design"] == "one-each"
-    assert document["survey"]["split"]["value"] == pytest.approx(125.735, abs=5e-4)
-    assert document["survey"]["one_each"]["perturbation_alone"] == pytest.approx(45.675, abs=5e-4)
+    found = document["survey"]["allocation"]
+    assert found["better_design"] == "one-each"
+    assert found["split"]["value"] == pytest.approx(125.735, abs=5e-4)
+    assert found["one_each"]["perturbation_alone"] == pytest.approx(45.675, abs=5e-4)
     assert [q["name"] for q in document["questions"]] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["met"] is False
     exported = {q.name: q.mechanism for q in read_parameters(out).questions}

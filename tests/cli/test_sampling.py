@@ -84,11 +84,13 @@ def test_mistakes_are_named(tmp_path, old, new, error, match):
         shown("sampling", file)
 
 
-def test_the_plan_of_bit_probabilities_refuses_the_question():
-    from planner.planning.frequency import plan_survey
-
-    with pytest.raises(InputError, match="ldp-planner sampling"):
-        plan_survey(load_survey(EXAMPLE))
+def test_the_plan_of_the_survey_shows_the_same():
+    assert shown("sampling", EXAMPLE).strip() in shown("plan", EXAMPLE)
+    document = json.loads(shown("plan", EXAMPLE, "--json"))
+    (question,) = document["questions"]
+    alone = json.loads(shown("sampling", EXAMPLE, "--json"))
+    assert question["sampling"] == alone["age at diagnosis"]
+    assert document["parameters"] is None  # nobody vouches for what it relies on
 
 
 def test_a_survey_without_such_a_question_is_refused():

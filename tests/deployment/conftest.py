@@ -11,13 +11,9 @@ import pytest
 from planner import Level, Question, Survey, solve
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.questions import read_questions
-from planner.deployment.parameter_file.building import (
-    parameters_from_mechanisms,
-    parameters_from_plan,
-)
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
-from planner.planning.frequency import plan_survey
-from tests.deployment.examples import ANSWERS, SMALL, every_mechanism
+from tests.deployment.examples import ANSWERS, SMALL, every_mechanism, with_tables
 from tests.deployment.report_files import counted, draw, write
 
 
@@ -77,13 +73,8 @@ def collection(one_question, tmp_path, rng):
 
 
 @pytest.fixture(scope="session")
-def small_plan():
-    return plan_survey(SMALL)
-
-
-@pytest.fixture(scope="session")
-def small_parameters(small_plan):
-    return parameters_from_plan(small_plan)
+def small_parameters():
+    return with_tables(SMALL)
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from planner import Level, Question, Survey, solve
 from planner.deployment.client.canonical import content_hash
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
@@ -91,3 +92,9 @@ def index(document, name):
 def singles(document):
     """The document's questions, one file for each."""
     return [sealed(document | {"questions": [one]}) for one in document["questions"]]
+
+
+def with_tables(survey):
+    """Parameters of a survey of choices, each with the best table of its full budgets."""
+    tables = {question.name: solve(question.policy) for question in survey.questions}
+    return parameters_from_mechanisms(survey, tables)

@@ -6,7 +6,7 @@ from planner import (
     PrivacyPolicy,
     solve,
 )
-from planner.planning.explain import belief_bounds, explain, explain_level
+from planner.planning.explain import beliefs_after, explain
 
 
 def test_belief_bounds_hold_for_every_report_and_prior():
@@ -19,7 +19,7 @@ def test_belief_bounds_hold_for_every_report_and_prior():
         prior = rng.dirichlet(np.ones(3))
         posterior = prior[:, None] * law / (prior @ law)
         for i in range(3):
-            low, high = belief_bounds(policy, float(prior[i]))
+            low, high = beliefs_after(policy.leakage_epsilons, float(prior[i]))
             assert posterior[i].max() <= high[i] * (1 + 1e-12)
             assert posterior[i].min() >= low[i] * (1 - 1e-12)
 
@@ -27,12 +27,12 @@ def test_belief_bounds_hold_for_every_report_and_prior():
 def test_belief_bounds_are_inside_those_of_the_ratio():
     policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 4, 1])
     lower, upper = policy.prior_posterior_bounds
-    low, high = belief_bounds(policy, 0.1)
+    low, high = beliefs_after(policy.leakage_epsilons, 0.1)
     assert (high <= 0.1 * upper).all()
     assert (low >= 0.1 * lower).all()
     for prior in (0, 1, -1, np.nan):
         with pytest.raises(InputError, match="prior"):
-            belief_bounds(policy, prior)
+            beliefs_after(policy.leakage_epsilons, prior)
 
 
 def test_explanations_say_the_probabilities():
@@ -41,11 +41,9 @@ def test_explanations_say_the_probabilities():
     assert "41 send a 1" in first.odds
     assert "27 do" in first.odds
     assert "from 50 % to at most 73.2 %" in first.belief  # e / (1 + e) is .7311: rounded up
-    padded = explain_level(table, "pages", 0, padding_length=4)
+    padded = explain(table, "pages", padding_length=4)[0]
     assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
     assert len(explain(table, "pages", most=2)) == 2
-    with pytest.raises(InputError, match="level"):
-        explain_level(table, "pages", 3)
 
 
 def test_beliefs_about_sets_hold_for_every_report():
@@ -54,7 +52,7 @@ def test_beliefs_about_sets_hold_for_every_report():
     policy = PrivacyPolicy([0.6, 1.0], [1, 2])
     table = solve(policy)
     law = PaddedUnaryMechanism(UnaryMechanism(table), 2).output_law()  # 8 sets
-    bounds = explain_level(table, "x", 0, padding_length=2).bounds
+    bounds = explain(table, "x", padding_length=2)[0].bounds
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
     for k, belief in enumerate((0.01, 0.1, 0.5)):

@@ -6,7 +6,7 @@ import pytest
 
 from planner import FileError, InputError, PrivacyPolicy
 from planner.planning.ledger import Collection, Ledger, read_ledger, write_ledger
-from planner.planning.whole_survey.plan import plan_whole_survey
+from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Level, Question, Survey
 
 DAY = datetime.date(2026, 3, 1)
@@ -27,21 +27,21 @@ def spent(**levels):
 
 
 def test_two_surveys_never_spend_more_than_is_tolerated():
-    first = plan_whole_survey(survey("first", epsilon=0.4))
+    first = plan_survey(survey("first", epsilon=0.4))
     ledger = Ledger().after(first.collection(DAY))
     assert ledger.spent("severe") == pytest.approx(0.4)
-    second = plan_whole_survey(survey("second"), ledger=ledger)
+    second = plan_survey(survey("second"), ledger=ledger)
     ledger = ledger.after(second.collection(DAY))
     assert ledger.spent("severe") == pytest.approx(1.0)
     assert ledger.spent("common") == pytest.approx(2.0)
     assert [row.left for row in second.spending][:2] == pytest.approx([0.6, 1.2])
     assert max(row.tolerated for row in second.spending) == 2.0
     with pytest.raises(InputError, match="budget left"):
-        plan_whole_survey(survey("third"), ledger=ledger)
+        plan_survey(survey("third"), ledger=ledger)
 
 
 def test_one_question_each_spends_the_largest_of_them():
-    made = plan_whole_survey(survey("one", "one-each"))
+    made = plan_survey(survey("one", "one-each"))
     assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
 
 

@@ -6,21 +6,35 @@ from planner import (
     InputError,
     OptimizedLocalHashing,
     PrivacyPolicy,
+    Question,
     SubsetSelection,
     baseline,
     solve,
 )
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.mechanism_choice import choose_for_choices, choose_for_mean, choose_for_sets
-from planner.planning.padding import plan_padding
+from planner.planning.mechanism_choice import (
+    LABELS,
+    choose,
+    errors_for_choices,
+    errors_for_mean,
+    mechanism_choices,
+)
+from planner.policy.objective import Objective
+from planner.survey import Level, Numeric
+from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import NormalPreferences
-from planner.survey.set_model import AssumedSets
 
 
 def tables(policy):
     found = {name: solve(policy, name) for name in ("opt0", "opt1", "opt2")}
     return found | {name: baseline(policy, name) for name in ("rappor", "oue")}
+
+
+def chosen(policy, planned="opt0"):
+    errors = errors_for_choices(policy, tables(policy))
+    rows = [(name, np.sqrt(error), "") for name, error in errors.items()]
+    return choose(rows, planned, policy, "people", "Total error")
 
 
 def worst_case(mechanism):
@@ -33,7 +47,7 @@ def worst_case(mechanism):
 
 def test_all_candidates_are_on_one_scale():
     policy = PrivacyPolicy([0.7, 1.5], [2, 6], rule="avg")
-    choice = choose_for_choices(policy, tables(policy))
+    errors = errors_for_choices(policy, tables(policy))
     rivals = {
         "grr": GeneralizedRandomizedResponse(0.7, 8),
         "subset": SubsetSelection(0.7, 8),
@@ -41,82 +55,101 @@ def test_all_candidates_are_on_one_scale():
         "direct": DirectEncoding(policy),
     }
     for name, mechanism in rivals.items():
-        assert choice.error(name) == pytest.approx(worst_case(mechanism), rel=1e-9)
+        assert errors[name] == pytest.approx(worst_case(mechanism), rel=1e-9)
     for name, table in tables(policy).items():
-        assert choice.error(name) == table.worst_case_mse
-    errors = [c.error for c in choice.candidates]
+        assert errors[name] == pytest.approx(table.worst_case_mse, rel=1e-12)
+    assert set(errors) == {*rivals, *tables(policy)}
+
+
+@pytest.mark.parametrize("planned", ["opt0", "grr"])
+def test_candidates_are_ranked_and_judged_against_the_plan(planned):
+    choice = chosen(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]), planned)
+    errors = [one.error for one in choice.candidates]
     assert errors == sorted(errors)
+    own = choice.of(planned)
+    assert own.against == 0
+    for one in choice.candidates:
+        assert one.against == pytest.approx(one.error / own.error - 1, abs=1e-12)
+        assert one.title == LABELS[one.name]
     with pytest.raises(InputError, match="candidate"):
-        choice.error("laplace")
+        choice.of("laplace")
+
+
+def test_the_objective_decides_for_all_mechanisms_alike():
+    policy = PrivacyPolicy([0.7, 1.5], [2, 6])
+    aim = Objective("expected", prior=[0.1, 0.9])
+    errors = errors_for_choices(policy, {"oue": baseline(policy, "oue")}, aim)
+    mechanism = GeneralizedRandomizedResponse(0.7, 8)
+    counts = np.array([50, 50] + [150] * 6)
+    assert errors["grr"] == pytest.approx(mechanism.variance(counts).sum() / 1000, rel=1e-9)
+    worst = errors_for_choices(policy, {"oue": baseline(policy, "oue")})
+    assert errors["grr"] != pytest.approx(worst["grr"], rel=1e-3)
 
 
 def test_plain_ldp_is_recommended_where_it_wins():
-    few = PrivacyPolicy(np.log([4, 6]), [1, 4])
-    choice = choose_for_choices(few, tables(few))
+    choice = chosen(PrivacyPolicy(np.log([4, 6]), [1, 4]))
     assert choice.best.name in ("grr", "subset")
     assert choice.reason.startswith("Plain LDP wins")
-    many = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    choice = choose_for_choices(many, tables(many))
+    choice = chosen(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     assert choice.best.name == "opt0"
     assert "protects all like the most sensitive" in choice.reason
+    assert f"{100 * choice.of('subset').against:.1f} % more error" in choice.reason
 
 
 def test_equal_budgets_leave_nothing_to_discriminate_by():
-    policy = PrivacyPolicy([1.0, 1.0], [2, 3])
-    assert "nothing to discriminate by" in choose_for_choices(policy, tables(policy)).reason
+    assert "nothing to discriminate by" in chosen(PrivacyPolicy([1.0, 1.0], [2, 3])).reason
 
 
 def test_huge_domains_are_compared_by_level():
     policy = PrivacyPolicy([1.0, 2.0], [10**9, 10**11])
-    names = {c.name for c in choose_for_choices(policy, tables(policy)).candidates}
+    names = set(errors_for_choices(policy, tables(policy)))
     assert names == {"opt0", "opt1", "opt2", "rappor", "oue"}
-
-
-def test_sets_are_compared_at_their_own_lengths():
-    policy = PrivacyPolicy([2.0, 4.0], [20, 400])
-    sets = AssumedSets([0, 30, 25, 15, 10, 8, 5])
-    choice = choose_for_sets(tables(policy), 50_000, sets)
-    for name, table in tables(policy).items():
-        plan = plan_padding(table, 50_000, sets)
-        assert choice.error(name) == pytest.approx(plan.mse.min())
-    fixed = choose_for_sets(tables(policy), 50_000, sets, length=2)
-    assert all(c.label.endswith("l = 2") for c in fixed.candidates)
-    blind = choose_for_sets(tables(policy), 50_000, None, assumed=3)
-    assert blind.error("opt0") == pytest.approx(9 * solve(policy).worst_case_mse + 6)
 
 
 def test_means_with_and_without_missing_answers():
     model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
     rate = float(model.preferences.answer_rate(np.array([4.0]))[0])
-    missing = choose_for_mean(model, 4.0, rate)
+    missing = choose(errors_for_mean(model, 4.0, rate), "bisample-md", None, "", "")
     assert missing.best.name == "bisample-md"
     assert "biases the mean" in missing.reason
-    answered = {c.name: c.error for c in choose_for_mean(model, 4.0).candidates}
-    assert answered["harmony"] == pytest.approx(1 / np.tanh(2) ** 2)
+    assert "forced answers at the top" in missing.of("harmony").title
+    answered = {name: error for name, error, _ in errors_for_mean(model, 4.0)}
+    assert answered["harmony"] == pytest.approx(1 / np.tanh(2) ** 2 / model.users)
     gap = np.expm1(2.0)
     ends, middle = 1 / gap + (gap + 4) / (3 * gap**2), (gap + 4) / (3 * gap**2)
-    assert answered["piecewise"] == pytest.approx(max(ends, middle))
-    offered = float(model.curve([4.0]).mean_rmse[0]) ** 2 * model.users
+    assert answered["piecewise"] == pytest.approx(max(ends, middle) / model.users)
+    offered = float(model.curve([4.0]).mean_rmse[0]) ** 2
     assert missing.best.error == pytest.approx(offered, rel=1e-9)
 
 
 def test_budgets_beyond_the_grid_leave_the_tables_alone():
     policy = PrivacyPolicy([1e-6, 1e-5], [10, 900_000])
     found = tables(policy)
-    assert {c.name for c in choose_for_choices(policy, found).candidates} == set(found)
+    assert set(errors_for_choices(policy, found)) == set(found)
 
 
 def test_the_reason_gives_what_is_true_of_the_winner():
     large = PrivacyPolicy([1.0, 1.0], [500, 500])
     unequal = PrivacyPolicy([1.0, 1.1], [1, 3000])
-    few, answers = PrivacyPolicy([1.0], [20]), AssumedSets([5, 1, 1, 1])  # OUE as good as opt2
-    for policy, choice in (
-        *((p, choose_for_choices(p, tables(p))) for p in (large, unequal, few)),
-        (few, choose_for_sets(tables(few), 1000, answers)),
-    ):
+    for policy in (large, unequal, PrivacyPolicy([1.0], [20])):
+        choice = chosen(policy)
         named = choice.best.name in ("grr", "subset")
         assert ("naming answers is less noisy" in choice.reason) == named
         equal = "nothing to discriminate by" in choice.reason
         plain = not choice.best.name.startswith("opt")
         assert equal == (plain and np.ptp(policy.epsilons) == 0)
         assert choice.reason.startswith("Plain LDP wins") == plain
+
+
+def test_choices_by_kind():
+    levels = (Level("a", 1.0, item_count=4),)
+    numeric = Numeric(NumericDomain(0, 1), epsilon=1.0)
+    sets = Question("q", levels, kind="item-set", padding_length=2)
+    assert mechanism_choices(sets) == ["opt0", "opt1", "opt2", "rappor", "oue"]
+    mean = Question("q", (), kind="numeric", numeric=numeric)
+    assert mechanism_choices(mean) == [mean.mechanism] == ["bisample-md"]
+    for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
+        question = Question("q", (Level("all", 1.0, item_count=count),))
+        assert ("grr" in mechanism_choices(question)) == plain
+    graph = Question("q", levels, rule=((0.5,),))
+    assert "direct" not in mechanism_choices(graph)  # compared, and cannot be deployed

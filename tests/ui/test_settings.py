@@ -1,13 +1,15 @@
 """The app talks to this machine only, and alike from a checkout and from the package."""
 
+import sys
 import tomllib
 from importlib import resources
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from planner.cli import app
-from planner.ui import command
+from planner.ui import __main__ as command
 
 
 def flat(table, prefix=""):
@@ -32,18 +34,31 @@ def test_settings_keep_everything_on_this_machine():
     assert settings["client.showErrorDetails"] == "none"
 
 
-def test_the_command_runs_the_packaged_app(monkeypatch):
+@pytest.mark.parametrize(
+    ("option", "mode"), [("--no-browser", "headless"), ("--browser", "browser")]
+)
+def test_the_command_becomes_the_apps_server(option, mode, monkeypatch):
     seen = []
-    monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(command.sys.argv))
-    monkeypatch.setattr(command.sys, "argv", ["ldp-planner"])
-    result = CliRunner().invoke(app, ["app", "--port", "9000", "--no-browser"])
+    monkeypatch.setattr("os.execv", lambda *words: seen.append(words))
+    result = CliRunner().invoke(app, ["app", "--port", "9000", option])
     assert result.exit_code == 0, result.output
+    ((program, words),) = seen
+    assert (program, words) == (sys.executable, [sys.executable, "-m", "planner.ui", "9000", mode])
+
+
+@pytest.mark.parametrize("mode", ["headless", "browser"])
+def test_the_server_runs_the_packaged_app(mode, monkeypatch):
+    seen = []
+    monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(sys.argv))
+    monkeypatch.setattr("planner.ui.warming.start", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["planner.ui"])
+    command.main("9000", mode)
     assert seen[:2] == ["streamlit", "run"]
     assert Path(seen[2]) == Path(str(resources.files("planner.ui") / "entry.py"))
     for words in (["--server.port", "9000"], ["--server.address", "127.0.0.1"]):
         place = seen.index(words[0])
         assert seen[place : place + 2] == words
-    assert "--server.headless" in seen
+    assert ("--server.headless" in seen) == (mode == "headless")
 
 
 def test_no_material_icons_and_no_outside_addresses(pytestconfig):

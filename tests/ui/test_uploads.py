@@ -5,17 +5,19 @@ import tempfile
 
 import pytest
 
-from planner.deployment.parameter_file.building import parameters_from_plan
 from planner.deployment.parameter_file.parameters import write_parameters
-from planner.deployment.parameter_file.survey_plans import deployable_files, plan_survey_with
+from planner.deployment.parameter_file.survey_plans import (
+    deployable_files,
+)
 from planner.errors import FileError, InputError
-from planner.planning.frequency import plan_survey
+from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Level, Numeric, Question, Survey
 from planner.survey.file import load_survey
 from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.parts import uploads
 from planner.ui.state import EXAMPLES, example_survey
+from tests.deployment.examples import with_tables
 
 HEADER = '[survey]\nname = "s"\nusers = 10\n'
 
@@ -24,22 +26,22 @@ def test_an_exported_file_gives_back_its_survey():
     levels = (Level("a", math.log(4), ("x", "y")), Level("b", 2.0, item_count=3))
     rules = ("min", "avg", ((1.0, math.inf), (math.inf, 2.0)))
     survey = Survey("s", 50, tuple(Question(f"q{i}", levels, r) for i, r in enumerate(rules)))
-    made = parameters_from_plan(plan_survey(survey))
+    made = with_tables(survey)
     data = uploads.bytes_of(write_parameters, made)
     assert uploads.survey_from_upload("parameters.json", data) == survey
 
 
 def test_a_parameter_file_that_holds_less_than_its_survey_is_refused(pytestconfig):
-    made = plan_survey_with(load_survey(pytestconfig.rootpath / "examples" / "baskets.toml"))
-    data = uploads.bytes_of(write_parameters, deployable_files(made, {})["parameters"])
+    made = plan_survey(load_survey(pytestconfig.rootpath / "examples" / "baskets.toml"))
+    data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
     with pytest.raises(InputError, match="Open the survey file"):
         uploads.survey_from_upload("parameters.json", data)
 
 
 def test_a_number_comes_back_from_its_parameters():
     asked = Question("q", (), kind="numeric", numeric=Numeric(NumericDomain(0, 9), epsilon=1.0))
-    made = plan_survey_with(Survey("s", 50, (asked,)))
-    data = uploads.bytes_of(write_parameters, deployable_files(made, {})["parameters"])
+    made = plan_survey(Survey("s", 50, (asked,)))
+    data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
     found = uploads.survey_from_upload("parameters.json", data).questions[0].numeric
     assert (found.domain, found.epsilon) == (NumericDomain(0, 9), 1.0)
 

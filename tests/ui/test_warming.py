@@ -13,7 +13,7 @@ thread = warming.start()
 assert warming.start() is thread
 thread.join()
 from planner.ui.parts import results
-print(results.answer.cache_info().currsize, results.error_curve.cache_info().currsize)
+print(results.survey_plan.cache_info().currsize, results.error_curve.cache_info().currsize)
 print(*sorted(name for name in sys.modules if name.startswith("planner.ui.")))
 """
 

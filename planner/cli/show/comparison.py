@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from planner.cli.output import more, number, table
-from planner.planning.whole_survey.compare import Comparison
+from planner.planning.whole_survey.compare import COMPARED_ERRORS, Comparison
 
 __all__ = ["comparison_document", "show_comparison"]
 
@@ -29,10 +29,7 @@ def show_comparison(console: Console, found: Comparison, names: tuple[str, str])
         before = (row.question, row.level)
     console.print(view)
     more(console, len(found.rows), _MOST_ROWS, "figures (see --json)")
-    console.print(
-        "Errors are shares of the people (of half the range for a mean): total over all "
-        "items, or of one rare item of a level."
-    )
+    console.print(COMPARED_ERRORS)
 
 
 def comparison_document(found: Comparison) -> list[dict[str, Any]]:

@@ -1,101 +1,72 @@
-"""The plan of a whole survey."""
+"""The plan of a survey."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from planner.cli.output import number, table
+from planner.cli.output import table
 from planner.cli.show.question import question_document, show_question
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.planning.whole_survey.plan import WholePlan
-from planner.planning.whole_survey.sentences import design_sentence, spending_sentence
+from planner.planning.allocation.plan import Allocation
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.sentences import (
+    ALLOCATION_ERRORS,
+    design_sentence,
+    objective_sentence,
+    percent,
+    shares_sentence,
+    spending_sentence,
+)
 
-__all__ = ["show_whole_plan", "whole_document"]
+__all__ = ["show_survey_plan", "survey_document"]
 
 
-def show_whole_plan(console: Console, plan: WholePlan) -> None:
-    """Print a planned survey: the questions, then what they share."""
+def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
+    """Print a planned survey: what the questions share, then one by one."""
     survey = plan.survey
-    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} users"))
+    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
     if plan.several:
         console.print()
         _show_allocation(console, plan)
     for question in plan.questions:
         console.print()
-        show_question(console, question, plan.several)
+        show_question(console, question, len(plan.questions) > 1)
 
 
-def whole_document(plan: WholePlan, parameters: Parameters | None) -> dict[str, Any]:
+def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str, Any]:
     """A planned survey as JSON-ready data; ``parameters`` is null where there is no one file."""
-    found = plan.allocation
     return {
         "parameters": None if parameters is None else parameters.document,
         "questions": [question_document(question) for question in plan.questions],
         "survey": {
             "design": plan.survey.design,
-            "better_design": found.better,
-            "reason": found.reason,
-            "objective": found.objective,
-            "split": {
-                "shares": found.shares.tolist(),
-                "errors": found.errors.tolist(),
-                "value": found.value,
-                "lower_bound": found.lower_bound,
-                "relative_gap": found.relative_gap,
-            },
-            "one_each": {
-                "fractions": found.one_each.fractions.tolist(),
-                "errors": found.one_each.errors.tolist(),
-                "value": found.one_each.value,
-                "perturbation_alone": found.one_each.noise_value,
-            },
             "most_spent": plan.most_spent,
-            "spending": [
-                {
-                    "question": row.question,
-                    "level": row.level,
-                    "tolerated": row.tolerated,
-                    "left": row.left,
-                    "spent": row.spent,
-                }
-                for row in plan.spending
-            ],
+            "spending": [asdict(row) for row in plan.spending],
+            "sharing": [asdict(row) for row in plan.sharing],
+            "allocation": None if plan.allocation is None else _allocation(plan.allocation),
         },
     }
 
 
-def _show_allocation(console: Console, plan: WholePlan) -> None:
-    found, each = plan.allocation, plan.allocation.one_each
+def _show_allocation(console: Console, plan: SurveyPlan) -> None:
     headings = ("split: share", "error", "one each: asked", "error")
     view = table("One survey, one budget a person", ("question",), headings)
-    for j, question in enumerate(plan.questions):
-        view.add_row(
-            question.question.name,
-            f"{found.shares[j]:.1%}",
-            number(found.errors[j], 5),
-            f"{each.fractions[j]:.1%}",
-            number(each.errors[j], 5),
-        )
-    name = "weighted sum" if found.objective == "sum" else "largest error / target"
-    view.add_section()
-    view.add_row(name, "", number(found.value, 6), "", number(each.value, 6))
+    for row in plan.sharing:
+        split, alone = percent(row.error), percent(row.error_alone)
+        view.add_row(row.question, f"{row.share:.1%}", split, f"{row.fraction:.1%}", alone)
     console.print(view)
-    console.print(
-        "Errors are mean squared errors per user: in total over the items, or of a mean on [-1, 1]."
-        " Asking only some of the people adds what a sample misses; it is included as an "
-        "upper bound.",
-    )
-    console.print(design_sentence(plan))
-    gap = max(found.relative_gap, 1e-9)  # the digits below are rounding noise
-    console.print(f"The shares are proven best to within a factor of 1 + {gap:.0e}.")
+    console.print(ALLOCATION_ERRORS)
+    for sentence in (design_sentence(plan), objective_sentence(plan), shares_sentence(plan)):
+        console.print(sentence)
     console.print()
     _show_spending(console, plan)
 
 
-def _show_spending(console: Console, plan: WholePlan) -> None:
+def _show_spending(console: Console, plan: SurveyPlan) -> None:
     earlier = any(row.left < row.tolerated for row in plan.spending)
     headings = ["tolerated", *(["left by the ledger"] if earlier else []), "spent here"]
     view = table("What an answer spends, nats", ("question", "level"), headings)
@@ -105,3 +76,24 @@ def _show_spending(console: Console, plan: WholePlan) -> None:
         view.add_row(row.question, row.level, *figures)
     console.print(view)
     console.print(spending_sentence(plan))
+
+
+def _allocation(found: Allocation) -> dict[str, Any]:
+    return {
+        "better_design": found.better,
+        "reason": found.reason,
+        "objective": found.objective,
+        "split": {
+            "shares": found.shares.tolist(),
+            "errors": found.errors.tolist(),
+            "value": found.value,
+            "lower_bound": found.lower_bound,
+            "relative_gap": found.relative_gap,
+        },
+        "one_each": {
+            "fractions": found.one_each.fractions.tolist(),
+            "errors": found.one_each.errors.tolist(),
+            "value": found.one_each.value,
+            "perturbation_alone": found.one_each.noise_value,
+        },
+    }

@@ -1,4 +1,4 @@
-"""Build parameter files: from a plan, or from any mechanism for each question of a survey."""
+"""Build parameter files from a mechanism for each question of a survey."""
 
 from __future__ import annotations
 
@@ -12,40 +12,10 @@ from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.questions import derived, law_of
 from planner.deployment.mechanisms.registry import half_for
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.frequency import Plan, QuestionPlan
 from planner.survey import Question, Survey
 
-__all__ = ["parameters_from_mechanisms", "parameters_from_plan", "question_document"]
-
-
-def parameters_from_plan(plan: Plan) -> Parameters:
-    """Round a plan's probabilities inward to integers over 2^32, and verify them exactly.
-
-    Raises
-    ------
-    InputError
-        A budget is too small for probabilities on this grid.
-    VerificationError
-        The integers do not keep the policy.
-
-    Examples
-    --------
-    >>> from planner import Level, Question, Survey
-    >>> from planner.planning.frequency import plan_survey
-    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
-    >>> parameters_from_plan(plan_survey(survey)).questions[0].law.a[0] > 2**30
-    True
-    """
-    for question in plan.questions:
-        if question.table.certificate is None:
-            allowed = "one with a certificate: opt0, opt1 or opt2"
-            raise InputError("model", question.table.model, allowed)
-    mechanisms = {question.question.name: _planned(question) for question in plan.questions}
-    return parameters_from_mechanisms(plan.survey, mechanisms)
+__all__ = ["parameters_from_mechanisms", "question_document"]
 
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
@@ -114,15 +84,3 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
         **half.describe(mechanism, question),
     }
     return document | derived(law_of(document))
-
-
-def _planned(plan: QuestionPlan) -> UnaryTable | PaddedUnaryMechanism:
-    """The mechanism of a planned question; a set is never reported without padding."""
-    question = plan.question
-    if question.kind != "item-set":
-        return plan.table
-    if question.padding_length is None:
-        remedy = "Plan the whole survey, or add padding_length to the question."
-        what = f"padding_length of question {question.name!r}"
-        raise InputError(what, None, "given for item sets", remedy)
-    return PaddedUnaryMechanism(UnaryMechanism(plan.table), question.padding_length)

@@ -26,7 +26,7 @@ from planner.planning.budgets import scaled
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import solve
+from planner.solvers import Solver, solve
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program
@@ -72,6 +72,8 @@ class ChoiceBlock:
     sampling_variance:
         Largest variance per user of the answers themselves, all items together, for when only
         some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
+    solver:
+        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
 
     Raises
     ------
@@ -87,6 +89,7 @@ class ChoiceBlock:
     offset: float = 0.0
     fixed: float = 0.0
     sampling_variance: float | None = None
+    solver: Solver = solve
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
@@ -94,13 +97,13 @@ class ChoiceBlock:
         if self.sampling_variance is None:
             object.__setattr__(self, "sampling_variance", 1 - 1 / self.policy.item_counts.sum())
 
-    def error_with(self, table: UnaryTable) -> float:
-        """Error per user with this table, made for the objective."""
-        return self.scale * table.objective_value + self.offset
+    def error_with(self, objective_value: float) -> float:
+        """Error per user of a mechanism with this value of the objective."""
+        return self.scale * objective_value + self.offset
 
     def at(self, share: float) -> AtShare:
         """Error, proven tangent and certified table at ``share``, above 0 and at most 1."""
-        table = solve(scaled(self.policy, share), "opt0", objective=self.objective)
+        table = self.solver(scaled(self.policy, share), "opt0", objective=self.objective)
         program = Program.of(table.policy, self.objective, model_named("opt0"))
         v, proof = _tangent(program, table)
         total, branches, slope, own = program.pieces(v)
@@ -110,7 +113,7 @@ class ChoiceBlock:
         # function of P); the proof bounds it from below, hence the slope from above.
         fall = max(0.0, (constant - proof.lower_bound) / share)
         return AtShare(
-            self.error_with(table),
+            self.error_with(table.objective_value),
             self.scale * constant + self.offset,
             self.scale * fall,
             table,

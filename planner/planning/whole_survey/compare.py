@@ -6,19 +6,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from planner.frames import Framed
-from planner.planning.whole_survey.plan import WholePlan
-from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.question_plan import QuestionPlan
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["ComparedRow", "Comparison", "compare_plans"]
+__all__ = ["COMPARED_ERRORS", "ComparedRow", "Comparison", "compare_plans"]
+
+
+COMPARED_ERRORS = (
+    "Errors are in per cent of the people who answer (of half the range for a mean): total over "
+    "all items, or of one rare item of a level. Of every figure the smaller is better."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
     """One figure of both scenarios; None where a scenario does not have it.
 
+    Errors are in per cent of the people who answer, of a mean of half its range.
     ``question`` and ``level`` are empty where it is about all of them.
     """
 
@@ -40,7 +47,7 @@ class ComparedRow:
 class Comparison(Framed):
     """Two plans and the figures that tell them apart."""
 
-    plans: tuple[WholePlan, WholePlan]
+    plans: tuple[SurveyPlan, SurveyPlan]
     rows: tuple[ComparedRow, ...]
 
     @property
@@ -64,16 +71,16 @@ class Comparison(Framed):
         )
 
 
-def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
+def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
     """Compare two planned surveys; questions and levels are matched by name.
 
     Examples
     --------
-    >>> from planner.planning.whole_survey.plan import plan_whole_survey
+    >>> from planner.planning.whole_survey.plan import plan_survey
     >>> from planner.survey import Level, Question, Survey
     >>> def plan(epsilon):
     ...     question = Question("q", (Level("low", epsilon, item_count=4),))
-    ...     return plan_whole_survey(Survey("s", 1000, (question,)))
+    ...     return plan_survey(Survey("s", 1000, (question,)))
     >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
     >>> row.level, row.what, round(row.change, 3)
     ('low', 'nats spent', 1.0)
@@ -81,39 +88,37 @@ def compare_plans(first: WholePlan, second: WholePlan) -> Comparison:
     plans = (first, second)
     rows = [ComparedRow("", "", "most nats spent", *(p.most_spent for p in plans))]
     if first.several or second.several:
-        values = [plan.objective_value for plan in plans]
+        values = [None if p.allocation is None else p.objective_value for p in plans]
         rows.append(ComparedRow("", "", "objective", *values))
-    names = dict.fromkeys(q.question.name for plan in plans for q in plan.questions)
+    names = dict.fromkeys(q.name for plan in plans for q in plan.questions)
     for name in names:
         rows += _question_rows(name, *(_find(plan, name) for plan in plans))
     return Comparison(plans, tuple(rows))
 
 
-def _find(plan: WholePlan, name: str) -> PlannedQuestion | None:
-    return next((q for q in plan.questions if q.question.name == name), None)
+def _find(plan: SurveyPlan, name: str) -> QuestionPlan | None:
+    return next((q for q in plan.questions if q.name == name), None)
 
 
 def _question_rows(
-    name: str, first: PlannedQuestion | None, second: PlannedQuestion | None
+    name: str, first: QuestionPlan | None, second: QuestionPlan | None
 ) -> list[ComparedRow]:
     pair = (first, second)
     levels = [_levels(question) for question in pair]
     rows = []
     for level in dict.fromkeys([*levels[0], *levels[1]]):
-        for place, what in enumerate(("nats spent", "item error")):
+        for place, what in enumerate(("nats spent", "item error, %")):
             figures = [found[level][place] if level in found else None for found in levels]
             rows.append(ComparedRow(name, level, what, *figures))
-    totals = [None if q is None else (q.error / (q.users / q.fraction)) ** 0.5 for q in pair]
-    rows.append(ComparedRow(name, "", "total error", *totals))
+    shares = [None if q is None else 100 * q.error_share for q in pair]
+    rows.append(ComparedRow(name, "", "total error, %", *shares))
     return rows
 
 
-def _levels(question: PlannedQuestion | None) -> dict[str, tuple[float, float]]:
-    """Per level: the budget spent, and the standard error of a rare item as a share."""
-    if question is None or question.plan is None:
+def _levels(question: QuestionPlan | None) -> dict[str, tuple[float, float]]:
+    """Per level: the budget spent, and the standard error of a rare item in per cent."""
+    if question is None or question.levels is None:
         return {}
-    table = question.plan.table
-    errors = table.standard_errors(question.users) / question.users
-    errors = errors * (question.padding_length or 1)
-    figures = zip(table.policy.epsilons.tolist(), errors.tolist(), strict=True)
-    return dict(zip(table.policy.names, figures, strict=True))
+    found = question.levels
+    figures = zip(found.epsilons.tolist(), found.percent.tolist(), strict=True)
+    return dict(zip(found.names, figures, strict=True))

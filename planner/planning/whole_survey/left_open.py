@@ -11,11 +11,18 @@ from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
+from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
-from planner.solvers import solve
 from planner.survey import Question
 
-__all__ = ["answer_rate", "budget_of", "padding_of", "with_budget", "with_padding"]
+__all__ = [
+    "answer_rate",
+    "budget_of",
+    "padding_plan",
+    "settled_objective",
+    "with_budget",
+    "with_padding",
+]
 
 
 def with_budget(question: Question, users: int) -> Question:
@@ -64,24 +71,11 @@ def answer_rate(question: Question) -> float | None:
     return rate
 
 
-def with_padding(question: Question, users: float, share: float = 1.0) -> Question:
-    """An item-set question with the padding length of :func:`padding_of`; others as they are."""
-    if question.kind != "item-set":
-        return question
-    _, length, _ = padding_of(question, users, share)
-    return replace(question, padding_length=length)
-
-
-def padding_of(
-    question: Question, users: float, share: float = 1.0
-) -> tuple[PaddingPlan | None, int, Objective]:
-    """Padding plan, padding length and objective of an item-set question.
+def with_padding(question: Question, users: float, tables: Tables, share: float = 1.0) -> Question:
+    """An item-set question with a padding length; others as they are.
 
     The length is the question's own, else the best for ``users`` people at ``share`` of the
-    budgets. The expected total variance at length ``l`` is ``l^2`` times the expected objective
-    whose prior is what is sampled per level, so that the table is made for the sets at hand.
-    Without anything known of the sets there is no plan, and the objective is the question's own;
-    so it is for other questions, with the length 1.
+    budgets.
 
     Raises
     ------
@@ -89,18 +83,59 @@ def padding_of(
         Neither a padding length nor anything about the sets is given; or sets are known, and an
         objective is asked for that their sizes do not tell.
     """
-    if question.kind != "item-set":
-        return None, 1, question.objective
-    sets, fixed = set_model_of(question), question.padding_length
+    if question.kind != "item-set" or question.padding_length is not None:
+        return question
+    plan = padding_plan(question, users, tables, share)
+    if plan is None:
+        remedy = (
+            "Add padding_length, or a table [question.sets] with the share of people with "
+            "0, 1, 2, ... items (sizes) or the file of a pilot."
+        )
+        what = f"sets of question {question.name!r}"
+        raise InputError(what, None, "given, or a padding length", remedy)
+    return replace(question, padding_length=plan.length)
+
+
+def padding_plan(
+    question: Question, users: float, tables: Tables, share: float = 1.0
+) -> PaddingPlan | None:
+    """Every padding length's error, for the question's mechanism; None if nothing is known of sets.
+
+    Raises
+    ------
+    InputError
+        As :func:`settled_objective`.
+    """
+    sets = None if question.kind != "item-set" else set_model_of(question)
     if sets is None:
-        if fixed is None:
-            remedy = (
-                "Add padding_length, or a table [question.sets] with the share of people with "
-                "0, 1, 2, ... items (sizes) or the file of a pilot."
-            )
-            what = f"sets of question {question.name!r}"
-            raise InputError(what, None, "given, or a padding length", remedy)
-        return None, fixed, question.objective
+        return None
+    _refuse_objective(question)
+    policy = scaled(question.policy, share)
+    table = tables.named(policy, question.mechanism, Objective())
+    return plan_padding(table, max(1, round(users)), sets)
+
+
+def settled_objective(question: Question) -> Objective:
+    """What is made small for a question whose padding length, if it needs one, is settled.
+
+    The expected total variance of sets at length ``l`` is ``l^2`` times the expected objective
+    whose prior is what is sampled per level, so that the table is made for the sets at hand.
+    Without anything known of the sets, and for other questions, it is the question's own.
+
+    Raises
+    ------
+    InputError
+        Sets are known, and an objective is asked for that their sizes do not tell.
+    """
+    sets = None if question.kind != "item-set" else set_model_of(question)
+    if sets is None or question.padding_length is None:
+        return question.objective
+    _refuse_objective(question)
+    once = sets.moments(question.padding_length, question.policy.item_counts).once
+    return Objective("expected", prior=once.tolist())
+
+
+def _refuse_objective(question: Question) -> None:
     if question.objective != Objective():
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "
@@ -108,8 +143,3 @@ def padding_of(
         )
         what = f"objective of question {question.name!r}"
         raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)
-    policy = scaled(question.policy, share)
-    plan = plan_padding(solve(policy), max(1, round(users)), sets)
-    length = fixed or plan.length
-    prior = sets.moments(length, policy.item_counts).once.tolist()
-    return plan, length, Objective("expected", prior=prior)

@@ -1,4 +1,4 @@
-"""Plan a whole survey: what every question gets, what everybody spends, and what else to know.
+"""Plan a survey: what every question gets, what everybody spends, and what else to know.
 
 For one question this is its plan with the full budgets. For several questions asked of the
 same people the budgets are split, or everybody answers one question, as the survey's
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,25 +19,46 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.whole_survey.left_open import (
-    with_budget,
-    with_padding,
-)
-from planner.planning.whole_survey.planned_question import Part, PlannedQuestion, plan_part
+from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
+from planner.planning.whole_survey.left_open import with_budget, with_padding
+from planner.planning.whole_survey.planning_question import Part, plan_part, plan_sampled
 from planner.planning.whole_survey.question_blocks import block_of, target_error
-from planner.planning.whole_survey.spending import Spending, spending_of, with_budget_left
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.spending import Spending, with_budget_left
+from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["WholePlan", "plan_whole_survey"]
+__all__ = ["Sharing", "SurveyPlan", "plan_survey"]
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """One question in both designs, with the best tables.
+
+    Attributes
+    ----------
+    question:
+        Its name.
+    share, error:
+        Of a split: its share of the budgets, and its error as a share of the people.
+    fraction, error_alone:
+        Of one question each: the share of the people asked it, and its error then.
+    """
+
+    question: str
+    share: float
+    error: float
+    fraction: float
+    error_alone: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class WholePlan(Framed):
+class SurveyPlan(Framed):
     """A survey, planned.
 
     Attributes
@@ -45,27 +66,67 @@ class WholePlan(Framed):
     survey:
         As asked for.
     questions:
-        Its questions, planned for the survey's design.
+        All its questions, planned for the survey's design.
     allocation:
-        The shares with their proof, and the alternative of one question each.
-    spending:
-        What every level tolerates, has left and spends.
+        The shares with their proof, and the alternative of one question each, for the questions
+        that share the budgets: all but those of the kind ``"sampled-choice"``, whose guarantee is
+        of another nature. None without such questions.
     """
 
     survey: Survey
-    questions: tuple[PlannedQuestion, ...]
-    allocation: Allocation
-    spending: tuple[Spending, ...]
+    questions: tuple[QuestionPlan, ...]
+    allocation: Allocation | None
+
+    def question(self, name: str) -> QuestionPlan:
+        """The plan of the question called ``name``.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
+        for one in self.questions:
+            if one.name == name:
+                return one
+        names = ", ".join(repr(one.name) for one in self.questions)
+        raise InputError("question", name, f"one of {names}", "Ask for one of the survey's.")
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one question."""
-        return len(self.questions) > 1
+        """Whether more than one question shares the budgets."""
+        return self.allocation is not None and len(self.allocation.names) > 1
+
+    @property
+    def sharing(self) -> tuple[Sharing, ...]:
+        """The questions that share the budgets, in both designs."""
+        found, users = self.allocation, self.survey.users
+        if found is None:
+            return ()
+        errors, alone = (
+            np.sqrt(np.maximum(e, 0.0) / users).tolist()
+            for e in (found.errors, found.one_each.errors)
+        )
+        columns = (found.shares.tolist(), errors, found.one_each.fractions.tolist(), alone)
+        return tuple(map(Sharing, found.names, *columns))
+
+    @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What every level of every question tolerates, has left and spends."""
+        return tuple(row for one in self.questions for row in one.spending)
 
     @property
     def objective_value(self) -> float:
-        """The survey's objective in its design."""
+        """The survey's objective in its design, as planned with the best tables.
+
+        Raises
+        ------
+        InputError
+            No question shares the budgets.
+        """
         found = self.allocation
+        if found is None:
+            remedy = "Compare the questions one by one."
+            raise InputError("kind", "sampled-choice", "another for one question at least", remedy)
         split = self.survey.design == "split" or not self.several
         return found.value if split else found.one_each.value
 
@@ -74,19 +135,22 @@ class WholePlan(Framed):
         """What a person spends at most, in nats: the largest level of every question they answer.
 
         By sequential composition the questions of a split add up; of one question each, only
-        the costliest counts.
+        the costliest counts. Questions of the kind ``"sampled-choice"`` are not counted.
         """
-        largest: dict[str, float] = {}
-        for row in self.spending:
-            largest[row.question] = max(largest.get(row.question, 0.0), row.spent)
-        return sum(largest.values()) if self.survey.design == "split" else max(largest.values())
+        largest = [max(row.spent for row in one.spending) for one in self.questions if one.spending]
+        return sum(largest) if self.survey.design == "split" else max(largest, default=0.0)
 
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.
 
         Of one question each a person spends one question's budget: the largest per level.
+
+        Raises
+        ------
+        InputError
+            The questions have different pair rules, or none shares the budgets.
         """
-        rules = {q.plan.table.policy.rule_name for q in self.questions if q.plan is not None}
+        rules = {q.deployed.policy.rule_name for q in self.questions if q.levels is not None}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             raise InputError("rule", sorted(rules), "the same for all questions", remedy)
@@ -95,6 +159,9 @@ class WholePlan(Framed):
             before = spent.get(row.level, 0.0)
             both = before + row.spent if self.survey.design == "split" else max(before, row.spent)
             spent[row.level] = both
+        if not spent:
+            remedy = "What Sampling Privacy reveals does not add up with other budgets."
+            raise InputError("spending", None, "that of one question with budgets", remedy)
         return Collection.model_validate(
             {
                 "survey": self.survey.name,
@@ -108,43 +175,46 @@ class WholePlan(Framed):
     def summary(self) -> str:
         """What is collected from how many people, and what a person spends at most."""
         asked = f"{self.survey.name}: {self.survey.users:,} people"
+        if self.allocation is None:
+            return f"{asked}, asked in two rounds."
         return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
 
     def to_frame(self) -> DataFrame:
-        """One row a question: who answers, its share of the budgets, its error per user."""
+        """One row a question: who answers, its share of the budgets, its mechanism, its error."""
         from pandas import DataFrame
 
         return DataFrame(
             {
-                "question": [one.question.name for one in self.questions],
+                "question": [one.name for one in self.questions],
                 "kind": [one.question.kind for one in self.questions],
                 "users": [one.users for one in self.questions],
                 "share": [one.share for one in self.questions],
-                "error": [one.error for one in self.questions],
-                "best_mechanism": [one.choice.best.label for one in self.questions],
+                "mechanism": [one.mechanism_label for one in self.questions],
                 "padding_length": [one.padding_length for one in self.questions],
+                "total_error": [one.total_error for one in self.questions],
+                "unit": [one.unit for one in self.questions],
+                "error_share": [one.error_share for one in self.questions],
             }
         )
 
 
-def plan_whole_survey(
-    survey: Survey, model: str = "opt0", ledger: Ledger | None = None
-) -> WholePlan:
+def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
+
+    Every question is planned with its :attr:`~planner.survey.questions.Question.mechanism`; the
+    shares are planned with opt0.
 
     Parameters
     ----------
     survey:
-        The questions with their weights and targets, the design and the objective.
-    model:
-        ``"opt0"``, ``"opt1"`` or ``"opt2"`` for the tables; shares are planned with opt0.
+        The questions with their weights, targets and mechanisms, the design and the objective.
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
 
     Raises
     ------
     InputError
-        A question cannot be planned here, or has no budget left.
+        A question cannot be planned, or has no budget left.
     SolverError
         No certified answer could be produced.
 
@@ -153,30 +223,55 @@ def plan_whole_survey(
     >>> from planner.survey import Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
     >>> survey = Survey("s", 1000, (Question("now", levels), Question("ever", levels)))
-    >>> plan = plan_whole_survey(survey)
+    >>> plan = plan_survey(survey)
     >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
     ([0.5, 0.5], 'one-each')
     >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
     [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
-    settled = [with_budget(question, survey.users) for question in survey.questions]
-    left = [with_budget_left(question, ledger or Ledger()) for question in settled]
-    split, alone, found = _allocated(left, survey)
+    sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
+    planned: dict[str, QuestionPlan] = {}
+    allocation = None
+    if sharing:
+        tables = Tables()
+        parts, allocation = _settled(replace(survey, questions=sharing), ledger, tables)
+        planned = {part.asked.name: plan_part(part, tables) for part in parts}
+    for name, sampled in _sampled(survey).items():
+        (question,) = (q for q in survey.questions if q.name == name)
+        planned[name] = plan_sampled(question, survey.users, sampled)
+    return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
+
+
+def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
+    asked = tuple(q for q in survey.questions if q.kind == "sampled-choice")
+    if not asked:
+        return {}
+    return plan_sampling_survey(replace(survey, questions=asked, objective="sum"))
+
+
+def _settled(
+    survey: Survey, ledger: Ledger | None, tables: Tables
+) -> tuple[list[Part], Allocation]:
+    """Every question's part: its budget, padding length, share and people."""
+    tolerated = [with_budget(question, survey.users) for question in survey.questions]
+    left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
+    split, alone, found = _allocated(left, survey, tables)
     whole = np.ones(len(left))
     if survey.design == "one-each":
-        parts = zip(settled, alone, whole, found.one_each.fractions, strict=True)
+        columns = alone, whole, found.one_each.fractions
     else:
-        parts = zip(settled, split, found.shares, whole, strict=True)
-    planned, spending = [], []
-    for asked, (tolerated, question, share, fraction) in zip(survey.questions, parts, strict=True):
-        part = Part(asked, question, float(share), float(fraction), survey.users)
-        planned.append(plan_part(part, model))
-        spending += spending_of(tolerated, question, part.share)
-    return WholePlan(survey, tuple(planned), found, tuple(spending))
+        columns = split, found.shares, whole
+    parts = [
+        Part(asked, before, question, float(share), float(fraction), survey.users)
+        for asked, before, question, share, fraction in zip(
+            survey.questions, tolerated, *columns, strict=True
+        )
+    ]
+    return parts, found
 
 
 def _allocated(
-    questions: Sequence[Question], survey: Survey
+    questions: Sequence[Question], survey: Survey, tables: Tables
 ) -> tuple[list[Question], list[Question], Allocation]:
     """The questions as a split asks them, as they are asked alone, and the allocation.
 
@@ -185,14 +280,16 @@ def _allocated(
     users, targets = survey.users, None
     if survey.objective == "minimax":
         targets = [target_error(question, users) for question in questions]
-    split = alone = [with_padding(question, users) for question in questions]
+    split = alone = [with_padding(question, users, tables) for question in questions]
     for _ in range(_ROUNDS):
-        blocks, blocks_alone = ([block_of(q, users) for q in made] for made in (split, alone))
+        blocks, blocks_alone = ([block_of(q, users, tables) for q in qs] for qs in (split, alone))
         found = allocate(blocks, survey.objective, targets, blocks_alone)
         made_for = split, alone
         shares, fractions = found.shares.tolist(), found.one_each.fractions.tolist()
-        split = [with_padding(q, users, g) for q, g in zip(questions, shares, strict=True)]
-        alone = [with_padding(q, f * users) for q, f in zip(questions, fractions, strict=True)]
+        split = [with_padding(q, users, tables, g) for q, g in zip(questions, shares, strict=True)]
+        alone = [
+            with_padding(q, f * users, tables) for q, f in zip(questions, fractions, strict=True)
+        ]
         if (split, alone) == made_for:
             break
     return *made_for, found

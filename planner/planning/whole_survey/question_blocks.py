@@ -7,13 +7,14 @@ from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.pilot import set_model_of
-from planner.planning.whole_survey.left_open import answer_rate, budget_of, padding_of
+from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
+from planner.planning.whole_survey.tables import Tables
 from planner.survey import Numeric, Question
 
 __all__ = ["block_of", "choice_block", "mean_block", "target_error"]
 
 
-def block_of(question: Question, users: int) -> Block:
+def block_of(question: Question, users: int, tables: Tables) -> Block:
     """The question, asked of ``users`` people, as a block.
 
     A numeric question has a budget, an item-set question a padding length: see
@@ -26,48 +27,55 @@ def block_of(question: Question, users: int) -> Block:
     """
     if question.numeric is not None:
         return mean_block(question, question.numeric, users)
-    return choice_block(question, users)
+    return choice_block(question, users, tables)
 
 
-def choice_block(question: Question, users: int) -> ChoiceBlock:
+def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
     """The same for a question with levels."""
-    policy, weight, objective = question.policy, question.weight, question.objective
+    policy, objective = question.policy, settled_objective(question)
     largest = max(objective.weights or (1.0,))
-    if question.kind == "categorical":
-        sampled = largest * float(1 - 1 / policy.item_counts.sum())
-        return ChoiceBlock(question.name, policy, weight, objective, sampling_variance=sampled)
-    _, length, objective = padding_of(question, users)
-    sets = set_model_of(question)
-    if sets is None:
-        # Sets of at most l items: noise l^2, and at most l items of signal l (signal + 1) - 1.
-        offset, fixed, mean_size = float(length * (length - 1)), 0.0, float(length)
-    else:
-        at = sets.moments(length, policy.item_counts)
-        fixed = float((users - 1) * at.lost2 + at.spread2)
-        offset = length**2 * float(at.once.sum() - at.twice) + fixed
-        mean_size = sets.mean_size
+    scale, offset, fixed, mean_size = _set_terms(question, users)
+    # Of sets the sum of f (1 - f) is at most that of f; of one answer at most 1 - 1/m.
+    sampled = mean_size if mean_size is not None else float(1 - 1 / policy.item_counts.sum())
     return ChoiceBlock(
         question.name,
         policy,
-        weight,
+        question.weight,
         objective,
-        scale=length**2,
+        scale=scale,
         offset=largest * offset,
         fixed=fixed,
-        sampling_variance=largest * mean_size,  # sum f (1 - f) is at most sum f
+        sampling_variance=largest * sampled,
+        solver=tables.solve,
     )
+
+
+def _set_terms(question: Question, users: int) -> tuple[float, float, float, float | None]:
+    """Scale, offset and fixed part of sets' error, and their mean size; None for one answer."""
+    length = question.padding_length
+    if length is None:
+        return 1.0, 0.0, 0.0, None
+    sets = set_model_of(question)
+    if sets is None:
+        # Sets of at most l items: noise l^2, and at most l items of signal l (signal + 1) - 1.
+        return length**2, float(length * (length - 1)), 0.0, float(length)
+    at = sets.moments(length, question.policy.item_counts)
+    fixed = float((users - 1) * at.lost2 + at.spread2)
+    offset = length**2 * float(at.once.sum() - at.twice) + fixed
+    return length**2, offset, fixed, sets.mean_size
 
 
 def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
     """The same for a numeric question, ``about`` this.
 
-    With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate.
+    With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate; without, it is
+    for the least favourable answers.
     """
     epsilon, rate = budget_of(question), answer_rate(question)
+    if rate is None:
+        return MeanBlock(question.name, epsilon, question.weight)
     model = model_of(about, users)
     mean = model.unit_mean
-    if rate is None:
-        return MeanBlock(question.name, epsilon, question.weight, 1.0, -(mean**2))
     bias = float(model.curve([epsilon]).mean_bias[0]) / model.domain.radius
     # The variance is affine in 1/theta^2: two values give both terms.
     full, half = (float(first_order(t, rate, mean + bias, 1).mean) for t in (1.0, 0.5))

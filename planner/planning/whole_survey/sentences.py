@@ -1,32 +1,106 @@
-"""A whole plan in sentences, for the terminal and the report alike."""
+"""A plan in sentences: the terminal, the app and the report say them word for word."""
 
 from __future__ import annotations
 
-from planner.planning.misplacement import misplaced
-from planner.planning.whole_survey.plan import WholePlan
-from planner.planning.whole_survey.planned_question import PlannedQuestion
+import math
+
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["design_sentence", "misplaced_sentence", "spending_sentence"]
+__all__ = [
+    "ALLOCATION_ERRORS",
+    "asked_sentence",
+    "certificate_sentence",
+    "design_sentence",
+    "detectable_sentence",
+    "error_sentence",
+    "misplaced_sentence",
+    "objective_sentence",
+    "padding_sentence",
+    "people",
+    "percent",
+    "recommended_sentence",
+    "relaxation_sentences",
+    "reliance_sentence",
+    "report_sentence",
+    "saturation_sentence",
+    "shares_sentence",
+    "spending_sentence",
+    "target_sentence",
+]
 
-_MISPLACED = 0.05
+ALLOCATION_ERRORS = (
+    "Errors are in per cent of the people, of a mean of half its range, with the best tables. "
+    "Asking only some of the people adds what a sample misses; it is included as an upper bound."
+)
+_MOST_SHARES = 10
+_REPORTS = {
+    "grr": (
+        "A report names one answer: with probability a the person's own, and each other one with "
+        "probability b."
+    ),
+    "subset": (
+        "A report is a set of answers: the person's own is in it with probability a, each other "
+        "one with probability b."
+    ),
+    "olh": (
+        "A report is a hash function and a number: the person's own answer is hashed to it with "
+        "probability a, each other one with probability b."
+    ),
+}
 
 
-def design_sentence(plan: WholePlan) -> str:
+def design_sentence(plan: SurveyPlan) -> str:
     """Which design is planned, which is better, and how to change it."""
-    text = plan.allocation.reason
-    better, design = plan.allocation.better, plan.survey.design
+    found = plan.allocation
+    if found is None:
+        return ""
+    better, design = found.better, plan.survey.design
     if better == design:
-        return f"{text} This plan does so."
+        return f"{found.reason} This plan does so."
     words = {"split": "splits the budgets", "one-each": "asks everybody one question"}
     return (
-        f'{text} This plan {words[design]} all the same: to change that, put design = "{better}" '
-        "under [survey]."
+        f"{found.reason} This plan {words[design]} all the same: to change that, put "
+        f'design = "{better}" under [survey].'
     )
 
 
-def spending_sentence(plan: WholePlan) -> str:
+def recommended_sentence(plan: SurveyPlan) -> str:
+    """The better design in a few words."""
+    if plan.allocation is None or plan.allocation.better == "split":
+        return "Recommended: everything of everybody."
+    return "Recommended: one question each."
+
+
+def shares_sentence(plan: SurveyPlan) -> str:
+    """What is proven of the shares."""
+    if plan.allocation is None:
+        return ""
+    gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
+    return f"The shares are proven best to within a factor of 1 + {gap:.0e}."
+
+
+def objective_sentence(plan: SurveyPlan) -> str:
+    """The survey's objective in both designs."""
+    if plan.allocation is None:
+        return ""
+    found = plan.allocation
+    name = "weighted sum of squared errors per person"
+    if found.objective == "minimax":
+        name = "largest squared error over its target"
+    return (
+        f"Objective, the {name}: {found.value:,.6g} if the budgets are split, at most "
+        f"{found.one_each.value:,.6g} if everybody answers one question."
+    )
+
+
+def spending_sentence(plan: SurveyPlan) -> str:
     """What a person spends who answers everything that is asked of them."""
+    if plan.allocation is None:
+        return "No question shares a budget with another."
     most = rounded_up(plan.most_spent, 4)
     if plan.survey.design == "split":
         return (
@@ -36,19 +110,160 @@ def spending_sentence(plan: WholePlan) -> str:
     return f"A person answers one question and spends at most {most} nats."
 
 
-def misplaced_sentence(question: PlannedQuestion, share: float = _MISPLACED) -> str | None:
-    """What a share of items in the wrong level would do; None where there is one level."""
-    if question.plan is None or not 2 <= question.plan.table.policy.size <= 1000:
+def asked_sentence(question: QuestionPlan) -> str:
+    """Who answers, with which share of the budgets, by which mechanism."""
+    people = f"{question.users:,} people answer it"
+    part = "" if question.share == 1 else f", with {question.share:.1%} of its budgets"
+    return f"{people}{part}. Mechanism: {question.mechanism_label}."
+
+
+def error_sentence(question: QuestionPlan) -> str:
+    """The predicted error, in its unit and as a share."""
+    if question.sampling is not None:
+        return f"Every count is within {question.total_error:,.1f} people, at 95 %."
+    figure = f"{people(question.total_error)} {question.unit}"
+    share = f"{percent(question.error_share)} of {question.share_of}"
+    return f"{question.measure}: {figure}, {share}."
+
+
+def report_sentence(question: QuestionPlan) -> str:
+    """What a report says, and what the standard error is of; empty where there are no levels."""
+    if question.levels is None:
+        return ""
+    whose = "it is the person's answer"
+    if question.padding_length is not None:
+        length = question.padding_length
+        whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
+    bits = f"A report has one bit per item: 1 with probability a if {whose}, else b."
+    report = _REPORTS.get(question.question.mechanism, bits)
+    return f"{report} The standard error is that of one rare item's estimated count, in people."
+
+
+def detectable_sentence(question: QuestionPlan) -> str | None:
+    """From which share of the people an item is told apart; None for sets and means."""
+    levels = question.levels
+    if levels is None or levels.detectable is None:
         return None
-    view = misplaced(question.plan.table, share)
+    named = list(zip(levels.names, levels.detectable.tolist(), strict=True))
+    shown = [f"{name} {100 * share:.3g} %" for name, share in named[:_MOST_SHARES]]
+    more = ", ..." if len(named) > _MOST_SHARES else ""
+    return (
+        "Smallest share of the people at which an item is told apart from one that nobody has "
+        f"(95 % confidence, power 80 %): {', '.join(shown)}{more}."
+    )
+
+
+def padding_sentence(question: QuestionPlan) -> str | None:
+    """The padding length, where it comes from, and which others are about as good."""
+    flat = question.padding
+    if flat is None:
+        return None
+    origin = "the best for these sets"
+    if question.question.padding_length is not None:
+        origin = "as set in the survey"
+    elif question.padding_length != flat.length:
+        origin = "found for these sets"
+    return (
+        f"Padding length {question.padding_length}, {origin}; best {flat.length}, and any from "
+        f"{flat.flat_lower} to {flat.flat_upper} is within 5 % of the best."
+    )
+
+
+def certificate_sentence(question: QuestionPlan) -> str | None:
+    """What is proven of the error; None where nothing is."""
+    bound, gap, table = question.lower_bound, question.proven_gap, question.table
+    if bound is None or gap is None or table is None:
+        return None
+    where = ""
+    if question.padding_length is not None:
+        where = f" at padding length {question.padding_length}"
+    return (
+        f"Proven: no {table.model} table that keeps these budgets has an error below "
+        f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of it. "
+        f"Found by the method {table.method!r}."
+    )
+
+
+def saturation_sentence(question: QuestionPlan) -> str | None:
+    """Where more budget buys nothing; None where that is not known."""
+    if question.saturation_epsilon is None:
+        return None
+    return (
+        f"Saturation: budget above {question.saturation_epsilon:.4f} buys nothing while the other "
+        "levels stay as they are."
+    )
+
+
+def relaxation_sentences(question: QuestionPlan) -> list[str]:
+    """What a little more of one level's budget would buy, best first."""
+    return [
+        f"Raising the budget of {one.level!r} by {one.amount:g} lowers the "
+        f"{question.objective_name} by {one.saving:.1%}."
+        for one in question.relaxations
+    ]
+
+
+def misplaced_sentence(question: QuestionPlan) -> str | None:
+    """What a share of items in the wrong level would do; None where that is not known."""
+    view = question.misplacement
+    if view is None:
+        return None
     if view.exposed_items == 0:
-        return f"If {share:.0%} of the items belong to another level, no promise is broken."
+        return f"If {view.share:.0%} of the items belong to another level, no promise is broken."
     effect = ""
     if abs(view.wasted_error) >= 0.001:
         size = "smaller" if view.wasted_error > 0 else "larger"
-        effect = f"; in their right levels the error would be {abs(view.wasted_error):.1%} {size}"
+        effect = (
+            f"; in their right levels the total error would be {abs(view.wasted_error):.1%} {size}"
+        )
     return (
-        f"If {share:.0%} of the items belong to another level, any alike: "
+        f"If {view.share:.0%} of the items belong to another level, any alike: "
         f"{view.exposed_items:,.3g} items are protected less than promised, by up to "
         f"{view.largest_excess:.3f} nats{effect}."
     )
+
+
+def target_sentence(answer: TargetAnswer) -> str:
+    """What becomes of a target, and what would meet it if it is missed."""
+    verdict = "met" if answer.met else "MISSED"
+    reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
+    text = f"Target, {answer.wanted}: {verdict}, reached {reached}."
+    if answer.met:
+        return text
+    instead = "no number of people would do, as truncated or missing answers bias the result"
+    if answer.users is not None:
+        instead = f"ask {answer.users:,} people"
+    return f"{text} For this question alone: {answer.budgets} Or {instead}."
+
+
+def reliance_sentence(plan: SamplingPlan) -> str:
+    """What Sampling Privacy relies on, and whether somebody vouches for it."""
+    needed = ACKNOWLEDGEMENTS[plan.relies_on]
+    if plan.acknowledged:
+        return f'Relies on {plan.relies_on}, acknowledged: "{needed}"'
+    return (
+        f"Relies on {plan.relies_on}, not acknowledged: parameters will not be written. If it is "
+        f'true, add to [question.sampling]: acknowledged = "{needed}"'
+    )
+
+
+def people(number: float) -> str:
+    """A number of people, or of a mean's units, with one digit after the point if it is small.
+
+    Examples
+    --------
+    >>> people(4896.24), people(0.0123456)
+    ('4,896.2', '0.01235')
+    """
+    return f"{number:,.1f}" if abs(number) >= 100 else f"{number:,.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.0489624), percent(math.inf)
+    ('4.896 %', 'no share')
+    """
+    return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"

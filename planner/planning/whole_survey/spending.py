@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.left_open import budget_of
@@ -35,12 +34,8 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     Raises
     ------
     InputError
-        It cannot be planned in a whole survey, has no budget, or nothing is left of it.
+        It has no budget, or nothing is left of it.
     """
-    if question.kind == "sampled-choice":
-        remedy = "Plan it with: ldp-planner sampling SURVEY.toml"
-        allowed = "categorical, item-set or numeric"
-        raise InputError(f"kind of question {question.name!r}", question.kind, allowed, remedy)
     about = question.numeric
     if about is None:
         return _with_policy(question, ledger.left(question.policy))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import atanh, ceil, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.allocation.blocks import MeanBlock, error_of_sample
-from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.level_terms import Terms
 from planner.planning.targets import achieved, users_needed
 from planner.survey import Question
 from planner.survey.target import Target
@@ -62,18 +61,34 @@ class TargetAnswer:
 
 
 def answer_choice_targets(
-    targets: Sequence[Target], table: UnaryTable, users: int, fraction: float
+    targets: Sequence[Target],
+    terms: Terms,
+    users: int,
+    fraction: float,
+    budgets: Callable[[int, Target], str],
 ) -> tuple[TargetAnswer, ...]:
-    """Answers for a choice question that ``fraction`` of the survey's ``users`` are asked."""
+    """Answers for a choice question.
+
+    Parameters
+    ----------
+    targets:
+        What is wanted.
+    terms:
+        Of the mechanism that is planned.
+    users, fraction:
+        Of the survey, and the share of them that is asked.
+    budgets:
+        Says for a number of people and a target which budgets would be enough.
+    """
     # What asking only some of the people adds to the total error per user of the survey.
-    unasked = float(1 - 1 / table.policy.item_counts.sum()) * (1 / fraction - 1)
+    unasked = float(1 - 1 / terms.policy.item_counts.sum()) * (1 / fraction - 1)
     found = []
     for target in targets:
         aside = unasked if target.kind == "error" and target.level is None else 0.0
-        reached = sqrt(achieved(table, fraction * users, target) ** 2 + aside / users)
-        needed = users_needed(table, target).exact / fraction + aside / target.value**2
-        budgets = _choice_budgets(table, target, fraction * users, aside / users)
-        found.append(TargetAnswer(target, reached, budgets, ceil(needed * (1 - 1e-12))))
+        reached = sqrt(achieved(terms, fraction * users, target) ** 2 + aside / users)
+        needed = users_needed(terms, target).exact / fraction + aside / target.value**2
+        enough = _choice_budgets(target, fraction * users, aside / users, budgets)
+        found.append(TargetAnswer(target, reached, enough, ceil(needed * (1 - 1e-12))))
     return tuple(found)
 
 
@@ -139,14 +154,15 @@ def _people(target: Target, errors: Array, biases: Array, users: int) -> int | N
     return ceil(float(needed.min()) * (1 - 1e-12))
 
 
-def _choice_budgets(table: UnaryTable, target: Target, people: float, aside: float) -> str:
+def _choice_budgets(
+    target: Target, people: float, aside: float, budgets: Callable[[int, Target], str]
+) -> str:
     """``aside`` is the part of the error, squared, that no budget lowers."""
     room = target.value**2 - aside
     if room <= 0:
         left = f"{100 * sqrt(aside):.4g} %"
         return f"Impossible, because asking only some of the people leaves an error of {left}."
-    aim = replace(target, error=sqrt(room)) if aside else target
-    return smallest_budgets(table.policy, max(1, round(people)), aim, table.model).reason
+    return budgets(max(1, round(people)), replace(target, error=sqrt(room)) if aside else target)
 
 
 def _mean_budget(block: MeanBlock, target: Target, users: int, fraction: float) -> str:

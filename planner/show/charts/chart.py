@@ -14,8 +14,8 @@ from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
 from planner.planning.sampling.design import error_grid
 from planner.planning.sampling.plan import SamplingPlan
-from planner.planning.whole_survey.plan import WholePlan
-from planner.planning.whole_survey.planned_question import PlannedQuestion
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.answer_rate import error_figure
 from planner.show.charts.levels import budget_figure
 from planner.show.charts.plans import (
@@ -40,8 +40,8 @@ def chart(plan: object) -> Figure:
     - ``UnaryTable``: the budget of each level, and where more budget gains nothing
     - ``Frontier``: error against a common scale of the budgets
     - ``PaddingPlan``: error against the padding length, and its parts
-    - ``WholePlan``: errors of the questions in both designs; of one question, its mechanisms
-    - ``PlannedQuestion``: every mechanism's error at the budgets spent
+    - ``SurveyPlan``: errors of the questions in both designs; of one question, its mechanisms
+    - ``QuestionPlan``: every mechanism's error at the budgets spent
     - ``AnswerRatePlan``: error of the mean against the budget
     - ``SamplingPlan``: error of each value's count against a common budget
 
@@ -64,13 +64,14 @@ def chart(plan: object) -> Figure:
     return draw(plan)
 
 
-def _survey(plan: WholePlan) -> Figure:
+def _survey(plan: SurveyPlan) -> Figure:
     return allocation_figure(plan) if plan.several else _question(plan.questions[0])
 
 
-def _question(planned: PlannedQuestion) -> Figure:
-    ours = None if planned.plan is None else planned.plan.table.model
-    return mechanism_figure(planned.choice, planned.users, ours)
+def _question(planned: QuestionPlan) -> Figure:
+    if planned.choice is None:
+        return _sampling(planned.mechanism)
+    return mechanism_figure(planned.choice)
 
 
 def _sampling(plan: SamplingPlan) -> Figure:
@@ -83,8 +84,8 @@ _CHARTS: dict[type, Callable[[Any], Figure]] = {
     UnaryTable: budget_figure,
     Frontier: frontier_figure,
     PaddingPlan: padding_figure,
-    WholePlan: _survey,
-    PlannedQuestion: _question,
+    SurveyPlan: _survey,
+    QuestionPlan: _question,
     AnswerRatePlan: error_figure,
     SamplingPlan: _sampling,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from planner.designs.table import UnaryTable
+from planner.planning.whole_survey.levels import Levels
 from planner.show.charts.style import BLUE, RED, SKY, figure
 
 if TYPE_CHECKING:
@@ -15,21 +16,21 @@ __all__ = ["budget_figure", "level_error_figure"]
 _MOST_BARS = 40
 
 
-def level_error_figure(table: UnaryTable, users: int) -> Figure:
+def level_error_figure(levels: Levels) -> Figure:
     """Standard error of a rare item's count per level, in people; at most 40 levels.
 
     Saturated levels are hatched: more budget would not shorten their bar.
     """
     from plotly.graph_objects import Bar
 
-    policy = table.policy
-    errors = table.standard_errors(users)[:_MOST_BARS]
-    limit = table.saturation_epsilon
-    saturated = [limit is not None and e > limit * (1 + 1e-9) for e in policy.epsilons[:_MOST_BARS]]
+    errors = levels.standard_errors[:_MOST_BARS]
     bars = Bar(
-        x=policy.names[:_MOST_BARS],
+        x=levels.names[:_MOST_BARS],
         y=errors,
-        marker={"color": BLUE, "pattern": {"shape": ["/" if s else "" for s in saturated]}},
+        marker={
+            "color": BLUE,
+            "pattern": {"shape": ["/" if s else "" for s in levels.saturated[:_MOST_BARS]]},
+        },
         text=[_number(error) for error in errors],
         textposition="outside",
         cliponaxis=False,

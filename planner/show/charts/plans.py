@@ -13,9 +13,9 @@ import numpy as np
 
 from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
-from planner.planning.mechanism_choice import Choice
+from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
-from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.whole_survey.plan import SurveyPlan
 from planner.show.charts.style import BLUE, CYCLE, DASHES, GREEN, GREY, ORANGE, RED, curves, figure
 
 if TYPE_CHECKING:
@@ -32,37 +32,23 @@ __all__ = [
 _MOST_LEVELS = 8
 
 
-def mechanism_figure(choice: Choice, users: int, planned: str | None) -> Figure:
-    """Root mean squared error of every mechanism, best on top; the plan's in blue.
-
-    Parameters
-    ----------
-    choice:
-        All mechanisms on one scale.
-    users:
-        Number of people who answer.
-    planned:
-        Name of the plan's mechanism; ``None`` for a mean, where it is the best one.
-    """
+def mechanism_figure(choice: MechanismChoice) -> Figure:
+    """Every mechanism's error, best on top; the one that is planned in blue."""
     from plotly.graph_objects import Bar
 
     candidates = choice.candidates[::-1]
-    factor = users if planned else 1 / users
-    errors = [float(np.sqrt(c.error * factor)) for c in candidates]
-    blue = planned or choice.best.name
     bars = Bar(
-        x=errors,
-        y=[c.label for c in candidates],
+        x=[one.error for one in candidates],
+        y=[one.title for one in candidates],
         orientation="h",
-        marker_color=[BLUE if c.name == blue else GREY for c in candidates],
-        text=[f"{error:,.4g}" for error in errors],
+        marker_color=[BLUE if one.name == choice.planned else GREY for one in candidates],
+        text=[f"{one.error:,.4g}" for one in candidates],
         textposition="outside",
         cliponaxis=False,
     )
-    unit = "people" if planned else "the question's unit"
     return figure(
         bars,
-        xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
+        xaxis={"title": f"error, {choice.unit} (shorter is better)", "rangemode": "tozero"},
         height=90 + 32 * len(candidates),
         margin={"t": 24, "r": 60},
     )
@@ -162,28 +148,28 @@ def padding_figure(padding: PaddingPlan) -> Figure:
     return made.add_vline(padding.length, line={"color": GREY, "dash": "dot"})
 
 
-def allocation_figure(plan: WholePlan) -> Figure:
+def allocation_figure(plan: SurveyPlan) -> Figure:
     """Each question's error when everybody answers everything, and when one question each."""
     from plotly.graph_objects import Bar
 
-    found, names = plan.allocation, list(plan.allocation.names)
+    names = [row.question for row in plan.sharing]
     split = Bar(
         x=names,
-        y=found.errors,
+        y=[row.error for row in plan.sharing],
         name="everybody answers everything",
         marker_color=ORANGE,
-        text=[f"share {share:.0%}" for share in found.shares],
+        text=[f"share {row.share:.0%}" for row in plan.sharing],
     )
     one_each = Bar(
         x=names,
-        y=found.one_each.errors,
+        y=[row.error_alone for row in plan.sharing],
         name="everybody answers one question",
         marker_color=BLUE,
-        text=[f"{fraction:.0%} asked" for fraction in found.one_each.fractions],
+        text=[f"{row.fraction:.0%} asked" for row in plan.sharing],
     )
     return figure(
         split,
         one_each,
         barmode="group",
-        yaxis={"title": "mean squared error per user", "type": "log", "dtick": 1},
+        yaxis={"title": "error, share of the people", "rangemode": "tozero", "tickformat": ".2~%"},
     )

@@ -86,6 +86,7 @@ class CategoricalDraft(QuestionDraft):
             _pairs_of(question) if graph else {},
             question.objective.kind,
             aim=Aim.of(question),
+            mechanism=question.mechanism,
         )
         if question.kind == "item-set":
             draft.several, draft.sets = True, SetsDraft.of(question)
@@ -113,6 +114,7 @@ class CategoricalDraft(QuestionDraft):
                 weight=weight,
                 targets=targets,
                 criterion="minimax" if self.objective == "minimax" else "total",
+                mechanism=self.mechanism,
             )
         except InputError as error:
             problems.append(str(error))

@@ -74,10 +74,13 @@ class QuestionDraft(ABC):
         Whether the question is part of the survey.
     aim:
         How much the question matters, and what is exact enough.
+    mechanism:
+        Name of the mechanism that is planned; "" for the kind's usual one.
     """
 
     name: str
     included: bool = field(default=True, kw_only=True)
+    mechanism: str = field(default="", kw_only=True)
     aim: Aim = field(default_factory=Aim, kw_only=True)
 
     @abstractmethod

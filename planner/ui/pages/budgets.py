@@ -19,6 +19,7 @@ from planner.ui.parts.budget_results import show_results
 from planner.ui.parts.fields import edit_frame, edit_rows, kept, kept_choice
 from planner.ui.parts.opening import show_opening
 from planner.ui.parts.questions import place_of, question_of
+from planner.ui.parts.results import planned_question
 from planner.ui.state import session
 
 __all__ = ["page"]
@@ -68,7 +69,7 @@ def page() -> None:
         )
     if question is not None and users is not None:
         with show.complaint():
-            show_results(question, users)
+            show_results(planned_question(draft, question))
 
 
 def _survey_fields(draft: CategoricalDraft) -> None:

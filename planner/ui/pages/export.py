@@ -12,21 +12,18 @@ import streamlit as st
 
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
-from planner.deployment.parameter_file.survey_plans import (
-    DEPLOYABLE,
-    SurveyPlan,
-    deployable_files,
-    mechanism_choices,
-    plan_survey_with,
-)
+from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.plan import WholePlan
+from planner.planning.mechanism_choice import LABELS, mechanism_choices
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.promises import costs, promises
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
 from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui.parts import show
-from planner.ui.parts.promises import costs, promises
+from planner.ui.parts.fields import kept_choice
+from planner.ui.parts.results import survey_plan
 from planner.ui.parts.scenarios import show_scenarios
 from planner.ui.parts.snippet import python_snippet
 from planner.ui.parts.tables import show_table
@@ -61,44 +58,43 @@ def page() -> None:
 
 
 def _export(survey: Survey, ledger: str | None) -> None:
-    plan = plan_survey_with(survey, ledger)
-    chosen = _choose(survey)
-    _summary(plan, chosen)
-    files = _files(survey, ledger, tuple(sorted(chosen.items())))
+    survey = _choose(survey)
+    plan = survey_plan(survey, ledger)
+    _summary(plan)
+    files = _files(survey, ledger)
     _verified(files)
     _downloads(plan, files, ledger)
 
 
 @lru_cache(maxsize=16)
-def _files(
-    survey: Survey, ledger: str | None, chosen: tuple[tuple[str, str], ...]
-) -> dict[str, Parameters]:
-    return deployable_files(plan_survey_with(survey, ledger), dict(chosen))
+def _files(survey: Survey, ledger: str | None) -> dict[str, Parameters]:
+    return deployable_files(survey_plan(survey, ledger))
 
 
-def _choose(survey: Survey) -> dict[str, str]:
-    chosen = {}
-    for place, question in enumerate(survey.questions):
+def _choose(survey: Survey) -> Survey:
+    """The survey with the mechanisms that are chosen here, which the questions keep."""
+    included = [draft for draft in session().draft.questions if draft.included]
+    for place, (draft, question) in enumerate(zip(included, survey.questions, strict=True)):
         options = mechanism_choices(question)
         if len(options) == 1:
             continue
-        key = f"mechanism-{place}-{session().revision}"
-        chosen[question.name] = st.selectbox(
+        draft.mechanism = kept_choice(
+            st.selectbox,
             f"Mechanism for {question.name!r}",
-            options,
-            format_func=DEPLOYABLE.__getitem__,
-            key=key,
-            persist_state="session",
+            f"mechanism-{place}",
+            question.mechanism if question.mechanism in options else options[0],
+            {name: LABELS[name] for name in options},
             help="The page Budgets compares them. The plain ones protect every answer like the "
             "most sensitive one.",
         )
-    return chosen
+    built = session().build()
+    return survey if built.survey is None else built.survey
 
 
-def _summary(plan: SurveyPlan, chosen: dict[str, str]) -> None:
+def _summary(plan: SurveyPlan) -> None:
     for title, sentences in (
         ("What is promised to whom", promises(plan)),
-        ("What it costs", costs(plan, chosen)),
+        ("What it costs", costs(plan)),
         ("What it relies on", _RELIES_ON),
     ):
         st.subheader(title)
@@ -193,16 +189,15 @@ def _parameter_files(plan: SurveyPlan, files: dict[str, Parameters]) -> list[_Of
 
 
 def _other_files(plan: SurveyPlan, survey: str, ledger: str | None) -> list[_Offer]:
-    stem, whole = _stem(plan), plan.whole
+    stem = _stem(plan)
     offers = [
         _Offer("Survey (TOML)", f"{stem}.toml", "application/toml", survey),
         _Offer("Python snippet", f"{stem}.py", "text/x-python", python_snippet(survey)),
+        _Offer("Report (HTML)", f"{stem}.html", "text/html", partial(report_html, plan)),
     ]
-    if whole is not None:
-        report = partial(report_html, whole)
-        offers.append(_Offer("Report (HTML)", f"{stem}.html", "text/html", report))
+    if plan.spending:
         with show.complaint():
-            after = _ledger_after(whole, ledger)
+            after = _ledger_after(plan, ledger)
             offers.append(_Offer("Ledger (JSON)", "ledger.json", "application/json", after))
     return offers
 
@@ -211,8 +206,8 @@ def _stem(plan: SurveyPlan) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", plan.survey.name).strip("-") or "survey"
 
 
-def _ledger_after(whole: WholePlan, earlier: str | None) -> str:
+def _ledger_after(plan: SurveyPlan, earlier: str | None) -> str:
     """The ledger with this survey in it, for planning the next one."""
     before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
     today = datetime.datetime.now(datetime.UTC).date()
-    return before.after(whole.collection(today)).model_dump_json(indent=2)
+    return before.after(plan.collection(today)).model_dump_json(indent=2)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
-from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.explain import belief_bounds, explain_level
+from planner.planning.explain import beliefs_after
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.realised import realised_budgets
+from planner.planning.whole_survey.sentences import asked_sentence, report_sentence
 from planner.policy.budget_text import rounded_up
-from planner.policy.objective import Objective
 from planner.show.charts import reports as charts
 from planner.ui.parts import show
 from planner.ui.parts.fields import kept
 from planner.ui.parts.questions import categorical_question
-from planner.ui.parts.results import answer
+from planner.ui.parts.results import planned_question
 from planner.ui.parts.tables import show_table
-from planner.ui.state import session
 
 __all__ = ["page"]
 
@@ -35,50 +32,49 @@ def page() -> None:
         "What can somebody who sees one report conclude about the person who sent it? Odds first, "
         "then beliefs, then every pair of levels.",
     )
-    question = categorical_question("meaning")
-    if question is None:
+    draft, question = categorical_question("meaning")
+    if draft is None or question is None:
         return
     with show.complaint():
-        table = answer(question, session().draft.read_users()).plan.table
-        _odds(table, question.name)
-        _beliefs(table)
-        _pairs(table)
+        plan = planned_question(draft, question)
+        st.markdown(show.plain(asked_sentence(plan)))
+        _odds(plan)
+        _beliefs(plan)
+        _pairs(plan)
 
 
-def _odds(table: UnaryTable, question: str) -> None:
+def _odds(plan: QuestionPlan) -> None:
     st.subheader("Of a hundred people")
-    names = table.policy.names
+    names = [one.level for one in plan.explanations]
+    chosen = names
     if len(names) > _MOST_LEVELS:
         chosen = kept(
             st.multiselect,
             "Levels to show",
-            f"m-levels-{hash(names)}",
-            list(names[:3]),
-            options=list(names[:1000]),
+            f"m-levels-{hash(tuple(names))}",
+            names[:3],
+            options=names,
             max_selections=_MOST_LEVELS,
         )
-    else:
-        chosen = list(names)
-    for name in chosen:
-        i = names.index(name)
-        said = explain_level(table, question, i)
-        st.markdown(show.plain(said.odds))
+    shown = [one for one in plan.explanations if one.level in chosen]
+    for place, one in enumerate(shown):
+        st.markdown(show.plain(one.odds))
         show.chart(
-            charts.people_figure(float(table.a[i]), float(table.b[i]), name),
-            f"people-{i}",
-            said.odds,
+            charts.people_figure(one.with_answer, one.without_answer, one.level),
+            f"people-{place}",
+            one.odds,
         )
-    shown = [names.index(name) for name in chosen]
     show_table(
         {
-            "level": chosen,
-            "of 100 with the answer, report 1": (100 * table.a[shown]).round(1),
-            "of 100 without, report 1": (100 * table.b[shown]).round(1),
+            "level": [one.level for one in shown],
+            "of 100 with the answer": [round(100 * one.with_answer, 1) for one in shown],
+            "of 100 without": [round(100 * one.without_answer, 1) for one in shown],
         }
     )
+    st.caption(show.plain(report_sentence(plan)))
 
 
-def _beliefs(table: UnaryTable) -> None:
+def _beliefs(plan: QuestionPlan) -> None:
     st.subheader("What an observer may come to believe")
     prior = st.slider(
         "Belief before the report, in percent",
@@ -92,48 +88,45 @@ def _beliefs(table: UnaryTable) -> None:
     )
     show.ends("1 %: nobody suspects it", "99 %: as good as known")
     share = prior / 100
-    policy = table.policy
-    shown = slice(0, _MOST_LEVELS)
-    ones = [_after(_BELIEFS, a, b) for a, b in zip(table.a[shown], table.b[shown], strict=True)]
-    zeros = [
-        _after(_BELIEFS, 1 - a, 1 - b) for a, b in zip(table.a[shown], table.b[shown], strict=True)
-    ]
-    low, high = belief_bounds(policy, share)
+    shown = plan.explanations[:_MOST_LEVELS]
+    ones = [_after(_BELIEFS, one.with_answer, one.without_answer) for one in shown]
+    zeros = [_after(_BELIEFS, 1 - one.with_answer, 1 - one.without_answer) for one in shown]
     show.chart(
-        charts.posterior_figure(_BELIEFS, ones, zeros, policy.names[shown], share),
+        charts.posterior_figure(_BELIEFS, ones, zeros, [one.level for one in shown], share),
         "posterior",
         "Belief after a report against belief before it.",
     )
-    prior_column = np.array([share])
-    rows = range(min(policy.size, _MOST_PAIRS))
+    column = np.array([share])
+    rows = plan.explanations[:_MOST_PAIRS]
+    low, high = beliefs_after(np.array([one.leakage for one in rows]), share)
     show_table(
         {
-            "level": [policy.names[i] for i in rows],
+            "level": [one.level for one in rows],
             "before": [f"{share:.0%}" for _ in rows],
-            "after a 1": [_share(_after(prior_column, table.a[i], table.b[i])) for i in rows],
+            "after a 1": [_share(_after(column, x.with_answer, x.without_answer)) for x in rows],
             "after a 0": [
-                _share(_after(prior_column, 1 - table.a[i], 1 - table.b[i])) for i in rows
+                _share(_after(column, 1 - x.with_answer, 1 - x.without_answer)) for x in rows
             ],
-            "whole report: at least": [f"{np.floor(low[i] * 1e4) / 1e2:.2f} %" for i in rows],
-            "whole report: at most": [f"{np.ceil(high[i] * 1e4) / 1e2:.2f} %" for i in rows],
+            "whole report: at least": [f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low],
+            "whole report: at most": [f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high],
         }
     )
     st.caption(
-        "After a 1 or a 0: from the one bit that belongs to the answer. A whole report has a bit "
-        "for every answer; the last two columns bound the belief after any report, whatever the "
-        "observer knew about the other answers."
+        "After a 1 or a 0: from whether the report supports the answer alone. The last two columns "
+        "bound the belief after any whole report, whatever the observer knew about the other "
+        "answers."
     )
 
 
-def _pairs(table: UnaryTable) -> None:
+def _pairs(plan: QuestionPlan) -> None:
     st.subheader("Every pair of levels: used and allowed")
-    policy = table.policy
+    policy = plan.deployed.policy
     if policy.size > _MOST_PAIRS:
         st.info(
             f"Pairs are drawn for up to {_MOST_PAIRS} levels; export lists and checks them all."
         )
         return
-    realised, bounds = _pair_losses(table), policy.bounds()
+    realised, bounds = realised_budgets(plan), policy.bounds()
     show.chart(
         charts.pair_figure(policy.names, realised, bounds),
         "pairs",
@@ -157,13 +150,6 @@ def _pairs(table: UnaryTable) -> None:
         "Realised: the largest change of odds between an answer of one level and an answer of "
         "the other, in any report. Export proves the same in exact arithmetic."
     )
-
-
-def _pair_losses(table: UnaryTable) -> NDArray[np.float64]:
-    """Two items of each level tell all there is to tell about its pairs."""
-    policy = table.policy
-    small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
-    return UnaryMechanism(replace(table, policy=small, objective=Objective())).pair_losses()
 
 
 def _after(prior: NDArray[np.float64], likely: float, otherwise: float) -> NDArray[np.float64]:

@@ -11,7 +11,7 @@ from planner.mechanisms.coins import TwoCoinResponse
 from planner.planning.sampling.design import error_grid, smallest_budget
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.sampling.question import SamplingQuestion
-from planner.policy.budget_text import rounded_up
+from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.charts import sampling as charts
 from planner.survey import Question
 from planner.ui.draft.sampled import SampledDraft
@@ -160,8 +160,8 @@ def _guarantees(question: Question, users: int) -> None:
         show_table(
             {
                 "epsilon": DELTA_EPSILONS,
-                "delta, estimates alone": list(map(show.magnitude_up, difference)),
-                "delta, both totals": list(map(show.magnitude_up, totals)),
+                "delta, estimates alone": list(map(magnitude_up, difference)),
+                "delta, both totals": list(map(magnitude_up, totals)),
             }
         )
 

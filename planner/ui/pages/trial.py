@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from planner.planning.datasets import Answers
-from planner.planning.mechanism_choice import NAMES
+from planner.planning.mechanism_choice import LABELS
 from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
 from planner.trial.simulate import Simulated, assign_levels, build_mechanisms, simulate
@@ -21,7 +21,7 @@ from planner.ui.parts.tables import show_table
 __all__ = ["Settings", "Trial", "page"]
 
 _MOST_RUNS = 100
-_NAMES = NAMES | {f"idue-{name}": NAMES[name] for name in ("opt0", "opt1", "opt2")}
+_NAMES = LABELS | {f"idue-{name}": LABELS[name] for name in ("opt0", "opt1", "opt2")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def page() -> None:
         "Run every mechanism on answers that are known, and compare the errors with what was "
         "predicted. Nothing leaves this machine, and nothing is kept after the session.",
     )
-    question = categorical_question("trial")
+    _, question = categorical_question("trial")
     if question is None:
         return
     with show.complaint():

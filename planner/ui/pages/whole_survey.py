@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import copy
 
-import numpy as np
 import streamlit as st
 
-from planner.deployment.parameter_file.survey_plans import SurveyPlan, plan_survey_with
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.whole_survey.plan import WholePlan
-from planner.policy.budget_text import rounded_up
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.sentences import (
+    ALLOCATION_ERRORS,
+    design_sentence,
+    objective_sentence,
+    percent,
+    recommended_sentence,
+    shares_sentence,
+    spending_sentence,
+    target_sentence,
+)
 from planner.show.charts.style import BLUE, ORANGE
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
@@ -19,6 +26,7 @@ from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.parts import show, uploads
 from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import Bars, show_table
 from planner.ui.state import replace_draft, session, undo
 
@@ -55,7 +63,7 @@ def page() -> None:
     show.problems(built.problems, "The rest is planned below; mend it on the question's page.")
     if built.survey is not None:
         with show.complaint():
-            _results(plan_survey_with(built.survey, session().ledger))
+            _results(survey_plan(built.survey, session().ledger))
 
 
 def _questions() -> None:
@@ -174,73 +182,69 @@ def _forget_ledger() -> None:
 
 
 def _results(plan: SurveyPlan) -> None:
-    if plan.whole is not None:
-        if plan.whole.several:
-            _sharing(plan.whole)
-        _targets(plan.whole)
-        _spending(plan.whole)
-    for name in plan.sampled:
-        st.info(
-            f"{show.plain(name)} is asked in two rounds. Its guarantee is of another nature and "
-            "takes no part in sharing: whoever can link both rounds learns the answer. See the "
-            "page Sampling Privacy."
-        )
+    if plan.several:
+        _sharing(plan)
+    _targets(plan)
+    if plan.spending:
+        _spending(plan)
+    for one in plan.questions:
+        if one.sampling is not None:
+            st.info(
+                f"{show.plain(one.name)} is asked in two rounds. Its guarantee is of another "
+                "nature and takes no part in sharing: whoever can link both rounds learns the "
+                "answer. See the page Sampling Privacy."
+            )
 
 
-def _sharing(whole: WholePlan) -> None:
-    found = whole.allocation
+def _sharing(plan: SurveyPlan) -> None:
     st.subheader("Split the budget, or ask one question each?")
-    recommended = "one question each" if found.better == "one-each" else "everything of everybody"
-    st.markdown(f"**Recommended: {recommended}.** {show.plain(found.reason)}")
-    if found.better != whole.survey.design:
-        st.warning("The survey uses the other design; change it above, or keep it knowingly.")
-    designs = {
-        "split": (ORANGE, "of the budget", found.shares, found.errors),
-        "one each": (BLUE, "of the people", found.one_each.fractions, found.one_each.errors),
-    }
+    st.markdown(f"**{recommended_sentence(plan)}** {show.plain(design_sentence(plan))}")
     rows = [
-        (name, design, f"{shares[i]:.1%} {what}", colour, errors[i])
-        for i, name in enumerate(found.names)
-        for design, (colour, what, shares, errors) in designs.items()
+        row
+        for one in plan.sharing
+        for row in (
+            (one.question, "split", f"{one.share:.1%} of the budget", ORANGE, one.error),
+            (one.question, "one each", f"{one.fraction:.1%} of the people", BLUE, one.error_alone),
+        )
     ]
-    names, which, parts, colours, squared = map(list, zip(*rows, strict=True))
-    percent = 100 * np.sqrt(np.maximum(squared, 0.0) / whole.survey.users)
+    names, which, parts, colours, errors = map(list, zip(*rows, strict=True))
     show_table(
         {
             "question": names,
             "design": which,
             "gets": parts,
-            "shorter is better": Bars(percent, colours),
-            "error, % of people": [f"{error:.3f}" for error in percent],
+            "shorter is better": Bars(errors, colours),
+            "error": [percent(error) for error in errors],
         }
     )
-    st.caption(
-        f"Errors are roots of total squared errors; of a number, shares of half its range. Proven: "
-        f"no other split has a smaller objective by more than {max(found.relative_gap, 1e-9):.0e}."
-    )
+    for sentence in (ALLOCATION_ERRORS, objective_sentence(plan), shares_sentence(plan)):
+        st.caption(show.plain(sentence))
 
 
-def _targets(whole: WholePlan) -> None:
-    rows = [(q.question.name, one) for q in whole.questions for one in q.targets]
+def _targets(plan: SurveyPlan) -> None:
+    rows = [(one.name, answer) for one in plan.questions for answer in one.targets]
     if not rows:
         return
     st.subheader("Exact enough?")
     show_table(
         {
             "question": [name for name, _ in rows],
-            "wanted": [one.target.text for _, one in rows],
-            "reached": [f"{one.reached:.3%}" for _, one in rows],
+            "wanted": [one.wanted for _, one in rows],
+            "reached": [percent(one.reached) for _, one in rows],
             "enough": ["yes" if one.met else "no" for _, one in rows],
-            "people needed": [f"{one.users:,}" for _, one in rows],
+            "people needed": [
+                "no number is enough" if one.users is None else f"{one.users:,}" for _, one in rows
+            ],
         }
     )
-    for name, one in rows:
-        st.markdown(f"- {show.plain(name)}: {show.plain(one.budgets)}")
+    st.markdown(
+        "\n".join(f"- {show.plain(f'{name}. {target_sentence(one)}')}" for name, one in rows)
+    )
 
 
-def _spending(whole: WholePlan) -> None:
+def _spending(plan: SurveyPlan) -> None:
     st.subheader("What a person spends")
-    rows = whole.spending
+    rows = plan.spending
     show_table(
         {
             "question": [row.question for row in rows],
@@ -250,7 +254,4 @@ def _spending(whole: WholePlan) -> None:
             "spent here": [round(row.spent, 6) for row in rows],
         }
     )
-    st.markdown(
-        f"A person spends at most epsilon **{rounded_up(whole.most_spent)}** in this survey: "
-        "what the answered questions spend adds up."
-    )
+    st.markdown(show.plain(spending_sentence(plan)))

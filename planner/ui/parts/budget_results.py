@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
-from planner.planning.frequency import QuestionPlan
+from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
+from planner.planning.whole_survey.levels import Levels
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.sentences import (
+    asked_sentence,
+    certificate_sentence,
+    detectable_sentence,
+    error_sentence,
+    misplaced_sentence,
+    padding_sentence,
+    people,
+    relaxation_sentences,
+    report_sentence,
+    saturation_sentence,
+    target_sentence,
+)
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.levels import budget_figure, level_error_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
 from planner.show.charts.style import BLUE, GREY, SKY
-from planner.survey import Question
 from planner.ui.parts import show
 from planner.ui.parts.inverse import show_inverse
-from planner.ui.parts.results import Answer, answer, error_curve, root
+from planner.ui.parts.results import error_curve
 from planner.ui.parts.tables import Bars, show_table
 
 __all__ = ["show_results"]
@@ -23,40 +38,32 @@ _MOST_ROWS = 10_000
 _MOST_LENGTHS = 12
 
 
-def show_results(question: Question, users: int) -> None:
-    """The plan of ``question`` for ``users`` people, from the headline to the fine print.
-
-    Raises
-    ------
-    PlannerError
-        The question cannot be planned.
-    """
-    found = answer(question, users)
-    _headline(found, users)
-    _mechanisms(found, users)
-    if found.padding is not None:
-        _padding(found.padding, found.padding_length or 1, users)
-    _levels(found.plan, users)
-    _prices(found.plan)
-    if question.kind == "categorical":
-        _scale(question, users)
-        show_inverse(question, users)
+def show_results(plan: QuestionPlan) -> None:
+    """A planned question, from the headline to the fine print."""
+    if plan.choice is None or plan.levels is None:
+        return
+    _headline(plan)
+    _say(asked_sentence(plan), error_sentence(plan), *map(target_sentence, plan.targets))
+    _mechanisms(plan.choice)
+    if plan.padding is not None and plan.padding_errors is not None:
+        _padding(plan, plan.padding, plan.padding_errors)
+    _levels(plan, plan.levels)
+    _prices(plan)
+    _scale(plan)
+    show_inverse(plan)
 
 
-def _headline(found: Answer, users: int) -> None:
-    table = found.plan.table
-    saturation = table.saturation_epsilon
-    gap = table.certificate.relative_gap if table.certificate else float("nan")
+def _headline(plan: QuestionPlan) -> None:
+    saturation, gap = plan.saturation_epsilon, plan.proven_gap
     show.figures(
         {
-            "Total error": (
-                f"{root(found.choice.error(table.model), users):,.0f} people",
-                "Root of the summed squared errors of all estimated counts with IDUE opt0: for the "
-                "least favourable answers, or for the expected ones if you state them. Not an "
-                "interval.",
+            "Error": (
+                f"{plan.total_error:,.0f} people",
+                f"{plan.measure}: the root of the summed squared errors of all estimated counts. "
+                "Not an interval.",
             ),
             "LDP epsilon": (
-                rounded_up(table.policy.ldp_epsilon),
+                rounded_up(plan.deployed.policy.ldp_epsilon),
                 "Plain local differential privacy that follows from the levels: no report "
                 "tells any two answers apart by more than this, rounded up.",
             ),
@@ -66,7 +73,7 @@ def _headline(found: Answer, users: int) -> None:
                 "they are. Known for the usual rule only.",
             ),
             "Gap to the best": (
-                f"{max(gap, 1e-9):.0e}",
+                "not proven" if gap is None else f"{gap:.0e}",
                 "No other choice of probabilities of this form has an error smaller by more "
                 "than this share: proven by linear programming, not taken on trust.",
             ),
@@ -74,125 +81,113 @@ def _headline(found: Answer, users: int) -> None:
     )
 
 
-def _mechanisms(found: Answer, users: int) -> None:
-    st.subheader("Total error of each mechanism")
-    ranked = found.choice.candidates
-    errors = np.array([root(one.error, users) for one in ranked])
-    ours = [one.name for one in ranked].index(found.plan.table.model)
+def _mechanisms(choice: MechanismChoice) -> None:
+    st.subheader(choice.measure)
+    ranked = choice.candidates
+    planned = [one.name for one in ranked].index(choice.planned)
     show_table(
         {
-            "mechanism": [one.label for one in ranked],
-            "shorter is better": Bars(errors, _one_blue(len(ranked), ours)),
-            "RMSE, people": errors.round(1),
-            "against opt0": [f"{error / errors[ours] - 1:+.1%}" for error in errors],
+            "mechanism": [one.title for one in ranked],
+            "shorter is better": Bars(
+                [one.error for one in ranked], _one_blue(len(ranked), planned)
+            ),
+            f"error, {choice.unit}": [people(one.error) for one in ranked],
+            "against the plan": [
+                "the plan" if one.name == choice.planned else f"{one.against:+.1%}"
+                for one in ranked
+            ],
         },
-        accent=ours,
+        accent=planned,
     )
-    st.markdown(f"**{show.plain(found.choice.best.label)}.** {show.plain(found.choice.reason)}")
+    _say(choice.reason)
 
 
-def _padding(plan: PaddingPlan, length: int, users: int) -> None:
+def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]) -> None:
     st.subheader("To how many items sets are padded or cut")
     shown = slice(0, _MOST_LENGTHS)
-    errors = np.sqrt(users * plan.mse[shown])
-    used = length - int(plan.lengths[0])
+    used = (plan.padding_length or 1) - int(curve.lengths[0])
     show_table(
         {
-            "length": plan.lengths[shown],
-            "shorter is better": Bars(errors, _one_blue(errors.size, used)),
-            "error, people": errors.round(1),
-            "of which bias": np.sqrt(users * plan.bias2[shown]).round(1),
+            "length": curve.lengths[shown],
+            "shorter is better": Bars(errors[shown], _one_blue(errors[shown].size, used)),
+            "error, people": errors[shown].round(1),
         },
         accent=used,
     )
-    st.markdown(
-        f"Best length **{plan.length}**; any from {plan.flat_lower} to {plan.flat_upper} is within "
-        f"5 % of it. In use: {length}."
-    )
+    _say(padding_sentence(plan))
     box = show.drawer("Draw the error against the length", "padding-drawn")
     if box.open:
         with box:
             show.chart(
-                padding_figure(plan), "padding", "Expected error against the padding length."
+                padding_figure(curve), "padding", "Expected error against the padding length."
             )
 
 
-def _levels(plan: QuestionPlan, users: int) -> None:
+def _levels(plan: QuestionPlan, levels: Levels) -> None:
     st.subheader("What a report does, level by level")
-    table = plan.table
-    policy, saturation = table.policy, table.saturation_epsilon
-    unused = np.zeros(policy.size, dtype=bool)
-    if saturation is not None:
-        unused = policy.epsilons > saturation * (1 + 1e-9)
-    errors = table.standard_errors(users)
-    shown = slice(0, _MOST_ROWS)
+    saturation, shown = plan.saturation_epsilon, slice(0, _MOST_ROWS)
     budgets = "budget" if saturation is None else "budget; dashed: saturation"
     show_table(
         {
-            "level": policy.names[shown],
-            "items": policy.item_counts[shown],
-            "epsilon": policy.epsilons[shown].round(6),
-            budgets: Bars(policy.epsilons[shown], SKY, saturation),
-            "more budget": np.where(unused, "buys nothing", "helps")[shown],
+            "level": levels.names[shown],
+            "items": levels.items[shown],
+            "epsilon": levels.epsilons[shown].round(6),
+            budgets: Bars(levels.epsilons[shown], SKY, saturation),
+            "more budget": np.where(levels.saturated, "buys nothing", "helps")[shown],
         }
     )
     show_table(
         {
-            "level": policy.names[shown],
-            "a: 1 if true": table.a[shown].round(6),
-            "b: 1 if not": table.b[shown].round(6),
-            "shorter is better": Bars(errors[shown]),
-            "std. error, people": errors[shown].round(1),
-            "% of all": (100 * errors / users)[shown].round(3),
+            "level": levels.names[shown],
+            "a: with the answer": levels.a[shown].round(6),
+            "b: without": levels.b[shown].round(6),
+            "shorter is better": Bars(levels.standard_errors[shown]),
+            "std. error, people": levels.standard_errors[shown].round(1),
+            "% of those who answer": levels.percent[shown].round(4),
         }
     )
-    st.caption(
-        "A report has one bit per item: 1 with probability a if the item is the person's answer, "
-        "else with probability b. The standard error is that of one rare item's estimated "
-        "count: about two thirds of estimates fall within it."
-    )
+    st.caption(show.plain(report_sentence(plan)))
+    _say(detectable_sentence(plan))
     box = show.drawer("Draw the levels", "levels-drawn")
     if box.open:
         picture, bars = box.columns(2)
         with picture:
             show.chart(
-                level_error_figure(table, users),
+                level_error_figure(levels),
                 "level-errors",
                 "Standard error of a rare item's count, one bar per level.",
             )
-        with bars:
-            show.chart(budget_figure(table), "budgets", "Budget per level and saturation point.")
+        if plan.table is not None:
+            with bars:
+                chart = budget_figure(plan.table)
+                show.chart(chart, "budgets", "Budget per level and saturation point.")
 
 
 def _prices(plan: QuestionPlan) -> None:
     st.subheader("What a little more budget would buy")
-    if not plan.relaxations:
+    sentences = relaxation_sentences(plan)
+    if not sentences:
         st.markdown("No single level's budget would lower the error by itself.")
-    for relaxation in plan.relaxations:
-        st.markdown(
-            f"- Raising the budget of **{show.plain(relaxation.level)}** by "
-            f"{relaxation.amount:g} lowers the error measure by **{relaxation.saving:.1%}**."
-        )
-    certificate = plan.table.certificate
-    if certificate is not None:
-        st.success(
-            f"Proven: no table of this form that keeps these budgets has an error measure below "
-            f"{certificate.lower_bound:,.6f} per person; this one has "
-            f"{plan.table.objective_value:,.6f}. Every pair of levels was checked again."
-        )
+    st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
+    _say(saturation_sentence(plan), misplaced_sentence(plan))
+    proven = certificate_sentence(plan)
+    if proven is not None:
+        st.success(show.plain(proven))
 
 
-def _scale(question: Question, users: int) -> None:
+def _scale(plan: QuestionPlan) -> None:
+    curve = error_curve(plan)
+    if curve is None:
+        return
     st.subheader("If all budgets were larger or smaller")
-    curve, policy = error_curve(question, users), question.policy
-    errors = users * curve.total_error
     now = curve.scale.tolist().index(1.0)
+    errors = plan.users * curve.total_error
     show_table(
         {
             "all budgets times": curve.scale,
-            "largest epsilon": (curve.scale * policy.epsilons.max()).round(3),
+            "largest epsilon": (curve.scale * plan.deployed.policy.epsilons.max()).round(3),
             "shorter is better": Bars(errors, _one_blue(errors.size, now)),
-            "total error, people": errors.round(1),
+            "error, people": errors.round(1),
         },
         accent=now,
     )
@@ -204,6 +199,12 @@ def _scale(question: Question, users: int) -> None:
                 "frontier",
                 "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
             )
+
+
+def _say(*sentences: str | None) -> None:
+    for sentence in sentences:
+        if sentence:
+            st.markdown(show.plain(sentence))
 
 
 def _one_blue(size: int, place: int) -> list[str]:

@@ -6,6 +6,8 @@ import copy
 
 import streamlit as st
 
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.solvers import MODELS
 from planner.survey import Question
 from planner.survey.target import Target
 from planner.ui.draft.categorical import CategoricalDraft
@@ -25,8 +27,14 @@ _GOALS = {
 _MOST_LEVELS = 1000
 
 
-def show_inverse(question: Question, users: int) -> None:
-    """Ask for a target, and offer the smallest budgets that reach it."""
+def show_inverse(plan: QuestionPlan) -> None:
+    """Ask for a target, and offer the smallest budgets that reach it.
+
+    Nothing is asked for sets, whose padding length changes with the budgets, and for mechanisms
+    that have one budget for all levels.
+    """
+    if plan.padding_length is not None or plan.question.mechanism not in MODELS:
+        return
     st.subheader("The other way round: from an error to budgets")
     chosen = kept(
         st.toggle,
@@ -37,7 +45,7 @@ def show_inverse(question: Question, users: int) -> None:
     st.session_state["inverse"] = chosen
     if chosen:
         with show.complaint():
-            _answer(question, users, *_asked(question))
+            _answer(plan, *_asked(plan.question))
 
 
 def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
@@ -82,29 +90,38 @@ def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
     return target, adjustable
 
 
-def _answer(
-    question: Question, users: int, target: Target, adjustable: tuple[str, ...] | None
-) -> None:
-    found = target_answer(question, users, target, adjustable)
+def _answer(plan: QuestionPlan, target: Target, adjustable: tuple[str, ...] | None) -> None:
+    found = target_answer(plan, target, adjustable)
     if not found.possible:
         st.warning(show.plain(found.reason))
         return
     st.markdown(show.plain(found.reason))
-    now, then = question.policy.epsilons, found.table.policy.epsilons
+    policy = plan.deployed.policy
+    now, then = policy.epsilons, found.table.policy.epsilons
     show_table(
         {
-            "level": question.policy.names,
-            "epsilon now": now.round(6),
+            "level": policy.names,
+            "epsilon spent now": now.round(6),
             "epsilon needed": then.round(6),
             "change": [f"{b / a - 1:+.1%}" for a, b in zip(now, then, strict=True)],
         }
     )
-    if question.policy.rule.by_level:
-        st.button(
-            "Put these budgets into the table",
-            on_click=_use_budgets,
-            args=(question, then.tolist()),
+    if not policy.rule.by_level:
+        return
+    # The table has what is tolerated in all: what is needed at this share of what is left of it.
+    tolerated = [
+        row.tolerated - row.left + epsilon / plan.share
+        for row, epsilon in zip(plan.spending, then.tolist(), strict=True)
+    ]
+    if plan.share < 1:
+        st.caption(
+            f"At {plan.share:.1%} of its budgets, which is this question's part of the survey now."
         )
+    st.button(
+        "Put these budgets into the table",
+        on_click=_use_budgets,
+        args=(plan.question, tolerated),
+    )
 
 
 def _use_budgets(question: Question, epsilons: list[float]) -> None:

@@ -64,14 +64,14 @@ def question_or_new(kind: type[D], where: str, make: Callable[[], D]) -> D:
     return found
 
 
-def categorical_question(where: str) -> Question | None:
-    """What is right of the categorical question to look at, after what is not."""
+def categorical_question(where: str) -> tuple[CategoricalDraft | None, Question | None]:
+    """The categorical question to look at, as typed, and what is right of it."""
     draft = question_of(CategoricalDraft, where)
     question, found = draft.build() if draft else (None, [])
     show.problems(found, "The rest is used below; mend it on the page Budgets.")
     if question is None:
         st.info("Describe a categorical question on the page Budgets first.")
-    return question
+    return draft, question
 
 
 def place_of(draft: QuestionDraft) -> int:

@@ -6,37 +6,34 @@ already holds the very same question.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
-from planner.planning.budgets import largest_budgets
-from planner.planning.frequency import QuestionPlan, plan_question
-from planner.planning.frontier import Frontier, frontier
-from planner.planning.mechanism_choice import Choice, choose_for_choices, choose_for_sets
-from planner.planning.padding import PaddingPlan
-from planner.planning.pilot import set_model_of
+from planner.planning.frontier import Frontier
+from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
-from planner.planning.whole_survey.left_open import padding_of
+from planner.planning.whole_survey.budget_curve import budget_curve
+from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
+from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey import Question, Survey
 from planner.survey.target import Target
+from planner.ui.draft.parts import QuestionDraft
+from planner.ui.state import session
 from planner.ui.workers import compute
 
 __all__ = [
     "DELTA_EPSILONS",
-    "Answer",
-    "answer",
     "answer_rate_plan",
     "error_curve",
-    "root",
+    "planned_question",
     "sampling_deltas",
     "sampling_guarantees",
     "sampling_plan",
+    "survey_plan",
     "target_answer",
 ]
 
@@ -44,67 +41,55 @@ Array = NDArray[np.float64]
 DELTA_EPSILONS = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
 
 _ENTRIES = 64
-_SCALES = (0.25, 0.5, 1.0, 2.0, 4.0)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Answer:
-    """A choice or set question at its full budgets.
-
-    ``padding`` and ``padding_length`` are for item sets: the curve over lengths, and the
-    length in use.
-    """
-
-    plan: QuestionPlan
-    choice: Choice
-    padding: PaddingPlan | None
-    padding_length: int | None
+_SCALES = np.array([0.25, 0.5, 1.0, 2.0, 4.0])
 
 
 @lru_cache(maxsize=_ENTRIES)
-def answer(question: Question, users: int) -> Answer:
-    """The certified plan of a question, and all mechanisms on one scale.
+def survey_plan(survey: Survey, ledger: str | None = None) -> SurveyPlan:
+    """The plan of a survey; ``ledger`` is a ledger file's JSON.
 
     Raises
     ------
     PlannerError
-        The question cannot be planned; nothing is remembered then.
+        The survey cannot be planned; nothing is remembered then.
     """
-    return compute(_answer, question, users)
+    return compute(_planned, survey, ledger)
 
 
-def _answer(question: Question, users: int) -> Answer:
-    padding, length, objective = padding_of(question, users)
-    plan = plan_question(question, objective=objective)
-    if question.kind == "item-set":
-        choice = choose_for_sets(
-            plan.alternatives, users, set_model_of(question), question.padding_length, length
-        )
-        return Answer(plan, choice, padding, length)
-    return Answer(plan, choose_for_choices(question.policy, plan.alternatives), None, None)
+def _planned(survey: Survey, ledger: str | None) -> SurveyPlan:
+    return plan_survey(survey, None if ledger is None else Ledger.model_validate_json(ledger))
+
+
+def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:
+    """A question as the survey asks it; alone while it is not part of the survey.
+
+    Raises
+    ------
+    PlannerError
+        It cannot be planned, or another question of its survey.
+    """
+    survey = session().build().survey
+    if not draft.included or survey is None or question not in survey.questions:
+        survey = Survey("survey", session().draft.read_users(), (question,))
+    return survey_plan(survey, session().ledger).question(question.name)
 
 
 @lru_cache(maxsize=_ENTRIES)
-def error_curve(question: Question, users: int) -> Frontier:
+def error_curve(plan: QuestionPlan) -> Frontier | None:
     """Error against a common scale of the budgets: halved and doubled twice, where allowed.
 
     Five points draw the curve, which is nearly straight on logarithmic axes.
     """
-    return compute(_error_curve, question, users)
-
-
-def _error_curve(question: Question, users: int) -> Frontier:
-    policy = question.policy
-    largest = float(largest_budgets(policy).max())
-    return frontier(policy, users, [x for x in _SCALES if x * largest <= MAX_EPSILON])
+    return compute(budget_curve, plan, _SCALES)
 
 
 @lru_cache(maxsize=_ENTRIES)
 def target_answer(
-    question: Question, users: int, target: Target, adjustable: tuple[str, ...] | None
+    plan: QuestionPlan, target: Target, adjustable: tuple[str, ...] | None
 ) -> BudgetAnswer:
-    """The smallest budgets that reach a target."""
-    return compute(smallest_budgets, question.policy, users, target, "opt0", adjustable)
+    """The smallest budgets that reach a target, for the people who answer the question."""
+    policy, name = plan.deployed.policy, plan.question.mechanism
+    return compute(smallest_budgets, policy, plan.users, target, name, adjustable)
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -130,8 +115,3 @@ def sampling_guarantees(question: Question, users: int) -> tuple[str, str, str]:
 def sampling_deltas(question: Question, users: int) -> tuple[Array, Array]:
     """Delta at each of ``DELTA_EPSILONS`` if estimates, or both rounds' totals, are released."""
     return sampling_plan(question, users).views.aggregates.curve(DELTA_EPSILONS)
-
-
-def root(error_per_user: float, users: int) -> float:
-    """Root of the total mean squared error, in people."""
-    return float(np.sqrt(users * error_per_user))

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from planner.deployment.parameter_file.survey_plans import plan_survey_with
-from planner.planning.whole_survey.compare import ComparedRow, compare_plans
+from planner.planning.whole_survey.compare import COMPARED_ERRORS, ComparedRow, compare_plans
 from planner.survey import Survey
 from planner.ui.draft.survey import Built
 from planner.ui.parts import show
+from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import show_table
 from planner.ui.state import replace_draft, session
 
@@ -71,13 +71,8 @@ def _compare(built: Built) -> None:
     first = left.selectbox("Compare", options, index=0, key="compare-first")
     second = right.selectbox("with", options, index=len(options) - 1, key="compare-second")
     with show.complaint():
-        before, after = (
-            plan_survey_with(kept[name], session().ledger).whole for name in (first, second)
-        )
-        if before is None or after is None:
-            st.info("Questions of Sampling Privacy are compared on their own page.")
-        else:
-            _differences(first, second, compare_plans(before, after).rows)
+        before, after = (survey_plan(kept[name], session().ledger) for name in (first, second))
+        _differences(first, second, compare_plans(before, after).rows)
 
 
 def _differences(first: str, second: str, rows: Sequence[ComparedRow]) -> None:
@@ -91,7 +86,7 @@ def _differences(first: str, second: str, rows: Sequence[ComparedRow]) -> None:
             "change": ["" if row.change is None else f"{row.change:+.1%}" for row in rows],
         }
     )
-    st.caption("Of every figure the smaller is better: less budget spent, less error.")
+    st.caption(COMPARED_ERRORS)
 
 
 def _number(value: float | None) -> str:

@@ -10,7 +10,6 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING
 
 import plotly.io
@@ -31,7 +30,6 @@ __all__ = [
     "ends",
     "figures",
     "header",
-    "magnitude_up",
     "plain",
     "problems",
 ]
@@ -130,14 +128,3 @@ def allowed(epsilon: float | None) -> str:
     ('1.500000000000', 'none')
     """
     return "none" if epsilon is None or math.isinf(epsilon) else f"{epsilon:.12f}"
-
-
-def magnitude_up(value: float) -> str:
-    """Two digits of a positive number that spans magnitudes, never shown smaller than it is.
-
-    Examples
-    --------
-    >>> magnitude_up(1.21e-9), magnitude_up(1202604.3)
-    ('1.3e-9', '1.3e+6')
-    """
-    return f"{Context(prec=2, rounding=ROUND_CEILING).create_decimal(Decimal(value)):.1e}"

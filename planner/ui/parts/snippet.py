@@ -15,16 +15,14 @@ def python_snippet(survey: str) -> str:
     """
     return f'''"""Plan this survey again. Install the package ldp-planner first."""
 
-from planner import plan_whole_survey
+from planner import plan_survey
 from planner.survey.file import survey_from_text
 
 SURVEY = {survey!r}
 
-plan = plan_whole_survey(survey_from_text(SURVEY))
+plan = plan_survey(survey_from_text(SURVEY))
 for question in plan.questions:
-    print(question.question.name, question.choice.reason)
-    if question.plan is not None:
-        table = question.plan.table
-        for name, a, b in zip(table.policy.names, table.a, table.b):
-            print(f"  {{name}}: a = {{a:.9f}}, b = {{b:.9f}}")
+    print(question.summary)
+    if question.levels is not None:
+        print(question.levels.to_frame().to_string(index=False))
 '''

@@ -2,10 +2,11 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from planner import Level, PrivacyPolicy, Question, Survey, Target, UnaryTable
+from planner import Level, Question, Survey, Target
 from planner.cli.show.question import question_document, show_question
-from planner.planning.whole_survey.plan import plan_whole_survey
+from planner.planning.whole_survey.plan import plan_survey
 from planner.survey.set_model import AssumedSets
 from tests.cli.running import printed
 
@@ -14,7 +15,7 @@ LEVELS = (Level("severe", 1.0, item_count=1), Level("common", 2.0, item_count=9)
 
 def planned(users=10_000, others=(), design="split", **about):
     question = Question(**({"name": "q", "levels": LEVELS} | about))
-    return plan_whole_survey(Survey("s", users, (question, *others), design)).questions[0]
+    return plan_survey(Survey("s", users, (question, *others), design)).questions[0]
 
 
 def words(question, several=False):
@@ -31,9 +32,7 @@ def test_sets_show_their_padding_length_and_where_it_comes_from():
     assert f"Padding length {length}, the best for these sets; best {length}, and any" in page
     assert f"the one drawn from the person's answers, padded or cut to {length}" in page
     assert "Total error, expected for these sets" in page
-    assert (
-        "Certificate: no opt0 table that keeps these budgets has an error, before padding" in page
-    )
+    assert f"people at padding length {length}; the plan's is within" in page
     assert "Smallest share of the people" not in page  # truncation is not in that formula
     settled = words(planned(kind="item-set", sets=sets, padding_length=3))
     assert f"Padding length 3, as set in the survey; best {length}" in settled
@@ -43,8 +42,9 @@ def test_the_padding_curve_is_in_the_document():
     question = planned(kind="item-set", sets=AssumedSets([0, 5, 3, 1]))
     curve = json.loads(json.dumps(question_document(question), allow_nan=False))["padding"]
     assert curve["best"] == question.padding_length
-    assert len(curve["lengths"]) == len(curve["bias2"]) == len(curve["variance"]) == 3
-    assert "padding" not in question_document(planned())
+    assert len(curve["lengths"]) == len(curve["squared_bias"]) == len(curve["variance"]) == 3
+    assert curve["errors"][curve["best"] - 1] == pytest.approx(question.total_error)
+    assert question_document(planned())["padding"] is None
 
 
 def test_levels_beyond_the_first_forty_are_counted():
@@ -53,14 +53,14 @@ def test_levels_beyond_the_first_forty_are_counted():
     assert "... and 3 more levels (see --json)." in page
     assert "... and 34 more levels (see --report)." in page  # 40 are explained, 6 here
     assert "l9 " in page
-    assert "..." in page.partition("Total error")[0]  # of the detectable shares ten
+    assert "..." in page.rpartition("Total error")[0]  # of the detectable shares ten
 
 
 def test_one_each_says_how_many_are_asked():
     other = Question("other", LEVELS)
     asked = planned(others=(other,), design="one-each")
-    assert "q: asked of 5,000 people" in words(asked, several=True)
-    assert "q: share 50.0% of its budgets" in words(planned(others=(other,)), several=True)
+    assert "5,000 people answer it. Mechanism" in words(asked, several=True)
+    assert "with 50.0% of its budgets" in words(planned(others=(other,)), several=True)
 
 
 def test_one_level_has_no_other_to_belong_to():
@@ -91,13 +91,12 @@ def test_a_target_that_no_number_of_people_meets():
     assert question_document(unreached)["targets"][0]["reached"] is None
 
 
-def test_a_table_without_a_proof_claims_none():
-    question = planned()
-    policy = PrivacyPolicy([1.0, 2.0], [1, 9], names=["severe", "common"])
-    bare = UnaryTable(policy, [0.5, 0.5], [0.4, 0.4], "opt0", "by hand")
-    page = words(replace(question, plan=replace(question.plan, table=bare)))
-    assert "Certificate" not in page
-    assert "Total error" in page
+def test_a_mechanism_without_a_proof_claims_none():
+    for name in ("oue", "grr"):
+        page = words(planned(mechanism=name))
+        assert "Proven" not in page
+        assert "Total error" in page
+        assert question_document(planned(mechanism=name))["certificate"] is None
 
 
 def test_a_mean_is_judged_in_its_own_unit():
@@ -107,10 +106,10 @@ def test_a_mean_is_judged_in_its_own_unit():
         '[survey]\nname = "s"\nusers = 10000\n[[question]]\nname = "age"\nkind = "numeric"\n'
         "lower = 0\nupper = 100\nepsilon = 2.0\n"
     )
-    (question,) = plan_whole_survey(survey).questions
+    (question,) = plan_survey(survey).questions
     page = words(question)
-    best = question.choice.best.error / 10_000
-    assert "age: error of the mean" in page
-    assert f" {best**0.5:.4g} " in page  # RMSE, in years
-    assert f" {best:.6g} " in page
-    assert "MSE / users" not in page
+    assert "Error of the mean, for the least favourable answers" in page
+    for one in question.choice.candidates:
+        assert f"{one.error:.4g}" in page  # RMSE, in years
+    assert f"{question.total_error:.4g} in the question's unit" in page
+    assert "% of half the range" in page

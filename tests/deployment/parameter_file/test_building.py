@@ -8,17 +8,14 @@ import pytest
 from planner import InputError, Level, PrivacyPolicy, Question, Survey, VerificationError, solve
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
-from planner.deployment.parameter_file.building import (
-    parameters_from_mechanisms,
-    parameters_from_plan,
-)
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.frequency import QuestionPlan, plan_survey
 from planner.planning.sampling import plan as sampling_plan
-from planner.solvers import baseline
+from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
 from tests.deployment.examples import LEVELS, every_mechanism
@@ -111,19 +108,11 @@ def test_predictions_are_those_of_the_integers(small_parameters):
     assert predicted["relative_gap"] == pytest.approx(gap, abs=1e-15)
 
 
-def test_baselines_are_not_exported(small_plan):
-    first = small_plan.questions[0]
-    table = baseline(first.table.policy, "oue")
-    odd = type(small_plan)(small_plan.survey, (QuestionPlan(first.question, table, {}, ()),))
-    with pytest.raises(InputError, match="model is 'oue' but must be one with a certificate"):
-        parameters_from_plan(odd)
-
-
 def test_budgets_too_small_for_the_grid():
     levels = (Level("tiny", 1e-9, (), 2), Level("other", 1.0, (), 2))
     tiny = Survey("s", 10, (Question("q", levels),))
     with pytest.raises(InputError, match="large enough for probabilities that differ"):
-        parameters_from_plan(plan_survey(tiny))
+        survey_parameters(plan_survey(tiny))
 
 
 # -- what a mechanism must share with its question ------------------------------------
@@ -175,8 +164,8 @@ def test_a_numeric_question_keeps_what_it_promised():
 
 def test_item_sets_are_never_reported_without_padding():
     question = Question("q", LEVELS, kind="item-set")
-    with pytest.raises(InputError, match=r"padding_length of question 'q' is None .* add padding"):
-        parameters_from_plan(plan_survey(Survey("s", 10, (question,))))
+    with pytest.raises(InputError, match=r"sets of question 'q' is None .* Add padding_length"):
+        survey_parameters(plan_survey(Survey("s", 10, (question,))))
     padded = Question("q", LEVELS, kind="item-set", padding_length=3)
-    (found,) = parameters_from_plan(plan_survey(Survey("s", 10, (padded,)))).questions
+    (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
     assert (found.mechanism, found.law.padding_length) == ("idue-ps", 3)

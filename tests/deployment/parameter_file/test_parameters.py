@@ -8,15 +8,13 @@ import pytest
 from planner import InputError, VerificationError
 from planner.deployment import Client
 from planner.deployment.client.canonical import content_hash
-from planner.deployment.parameter_file.building import parameters_from_plan
 from planner.deployment.parameter_file.parameters import (
     Parameters,
     read_parameters,
     write_parameters,
 )
-from planner.planning.frequency import plan_survey
 from planner.survey import Survey
-from tests.deployment.examples import FILES, SMALL
+from tests.deployment.examples import FILES, SMALL, with_tables
 
 
 def test_every_mechanism_there_and_back(parameters, parameter_file):
@@ -47,14 +45,14 @@ def _at(parameters, created):
     return Parameters.of(document | {"hash": content_hash(document)})
 
 
-def test_the_same_plan_exported_again_keeps_the_file_and_its_hash(small_plan, tmp_path):
-    path, parameters = tmp_path / "params.json", parameters_from_plan(small_plan)
+def test_the_same_plan_exported_again_keeps_the_file_and_its_hash(tmp_path):
+    path, parameters = tmp_path / "params.json", with_tables(SMALL)
     write_parameters(path, _at(parameters, "2026-01-01T00:00:00Z"))
     before = path.read_bytes()
     write_parameters(path, _at(parameters, "2026-01-02T00:00:00Z"))
     assert path.read_bytes() == before
     longer = Survey("health", 200_000, SMALL.questions)
-    write_parameters(path, parameters_from_plan(plan_survey(longer)))
+    write_parameters(path, with_tables(longer))
     assert path.read_bytes() != before
 
 

@@ -4,20 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from planner import InputError, Level, Question, Survey, plan_whole_survey
-from planner.deployment.parameter_file.building import parameters_from_plan
-from planner.deployment.parameter_file.survey_plans import SurveyPlan, survey_parameters
-from planner.planning.frequency import plan_survey
+from planner import InputError, Level, Question, Survey, plan_survey
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop
 
 
-def exported(plan, question=None):
-    return survey_parameters(SurveyPlan(plan.survey, plan, {}), {}, question)
-
-
 def test_what_is_deployed_spends_what_is_said():
-    plan = plan_whole_survey(HOUSEHOLD)
-    parameters = exported(plan)
+    plan = plan_survey(HOUSEHOLD)
+    parameters = survey_parameters(plan)
     parameters.verify()
     spent = {(row.question, row.level): row.spent for row in plan.spending}
     *choices, income = parameters.questions
@@ -34,24 +28,22 @@ def test_what_is_deployed_spends_what_is_said():
 
 def test_one_each_exports_question_by_question():
     survey = replace(HOUSEHOLD, design="one-each")
-    plan = plan_whole_survey(survey)
+    plan = plan_survey(survey)
     with pytest.raises(InputError, match="one by one"):
-        exported(plan)
-    page = exported(plan, "page")
+        survey_parameters(plan)
+    page = survey_parameters(plan, "page")
     assert page.users == plan.questions[1].users
     epsilons = list(page.questions[0].law.levels.epsilons)
     assert epsilons == survey.questions[1].policy.epsilons.tolist()
     assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
     assert plan.most_spent == 4.0
     with pytest.raises(InputError, match="one of"):
-        exported(plan, "incme")
-    with pytest.raises(InputError, match="mechanism of question 'page'"):
-        survey_parameters(SurveyPlan(survey, plan, {}), {"page": "best"}, "page")
+        survey_parameters(plan, "incme")
 
 
 def test_item_sets_are_exported_with_padding():
-    plan = plan_whole_survey(shop())
-    (question,) = exported(plan).questions
+    plan = plan_survey(shop())
+    (question,) = survey_parameters(plan).questions
     assert question.mechanism == "idue-ps"
     assert question.law.padding_length == plan.questions[0].padding_length
 
@@ -60,4 +52,4 @@ def test_a_set_is_never_exported_without_padding():
     levels = (Level("a", 1.0, item_count=3),)
     survey = Survey("s", 100, (Question("q", levels, kind="item-set"),))
     with pytest.raises(InputError, match="padding_length"):
-        parameters_from_plan(plan_survey(survey))
+        plan_survey(survey)

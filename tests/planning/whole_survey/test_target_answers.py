@@ -11,7 +11,7 @@ from planner import (
     Question,
     Survey,
     Target,
-    plan_whole_survey,
+    plan_survey,
     solve,
 )
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop, total, with_numeric, with_question
@@ -20,7 +20,7 @@ PAGE = Question("page", (Level("any", 1.0, item_count=40),))
 
 
 def answers(survey, name):
-    (question,) = (q for q in plan_whole_survey(survey).questions if q.question.name == name)
+    (question,) = (q for q in plan_survey(survey).questions if q.question.name == name)
     return question.targets
 
 
@@ -29,7 +29,7 @@ def budget_in(text):
 
 
 def test_a_missed_target_says_how_many_people_would_do():
-    plan = plan_whole_survey(HOUSEHOLD)
+    plan = plan_survey(HOUSEHOLD)
     (missed,) = plan.questions[0].targets
     assert not missed.met
     error = solve(PrivacyPolicy(np.log([4, 6]) * plan.questions[0].share, [1, 4])).worst_case_mse
@@ -38,7 +38,7 @@ def test_a_missed_target_says_how_many_people_would_do():
 
 
 def test_the_sampling_error_of_one_question_each_is_part_of_the_total():
-    plan = plan_whole_survey(replace(HOUSEHOLD, design="one-each"))
+    plan = plan_survey(replace(HOUSEHOLD, design="one-each"))
     (missed,) = plan.questions[0].targets
     assert missed.reached == pytest.approx(np.sqrt(plan.questions[0].error / 200_000), rel=1e-4)
     assert missed.users == pytest.approx(200_000 * (missed.reached / 0.01) ** 2, rel=1e-4)
@@ -48,7 +48,7 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
     other = Question("other", (Level("a", 1.0, item_count=5),))
     level = Level("a", 1.0, item_count=5)
     survey = Survey("s", 10_000, (Question("q", (level,), targets=total(0.02)), other), "one-each")
-    plan = plan_whole_survey(survey)
+    plan = plan_survey(survey)
     question = plan.questions[0]
     (answer,) = question.targets
     epsilon = float(answer.budgets.split("targets: a ")[1].split()[0])
@@ -71,15 +71,14 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, correlatio
         survey = with_numeric(survey, preferences=people, correlation=correlation)
     wanted = 0.06
     survey = replace(with_question(survey, "income", targets=total(wanted)), users=3000)
-    plan = plan_whole_survey(survey)
+    plan = plan_survey(survey)
     (answer,) = plan.questions[2].targets
     assert "half the range" in answer.wanted
     assert answer.met == (answer.reached <= wanted)
     # The block's own errors, at the share that spends this budget, by bisection on the share.
     from planner.planning.allocation.blocks import error_of_sample
-    from planner.planning.whole_survey.question_blocks import block_of
 
-    block, fraction = block_of(survey.questions[2], 3000), plan.questions[2].fraction
+    block, fraction = plan.questions[2].block, plan.questions[2].fraction
     share = budget_in(answer.budgets) / 3.0
     reached = np.sqrt(error_of_sample(block, block.at(share).error, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
@@ -106,7 +105,7 @@ def test_a_bias_that_no_number_of_people_lowers():
 @pytest.mark.parametrize("others", [(), (PAGE,)], ids=["alone", "one of two"])
 def test_sets_are_planned_with_a_longer_padding_for_more_people(others):
     def planned(users):
-        return plan_whole_survey(
+        return plan_survey(
             shop(*others, users=users, design="one-each", targets=total(0.02))
         ).questions[0]
 
@@ -132,10 +131,10 @@ def test_sets_of_a_fixed_length_keep_their_bias():
 @pytest.mark.parametrize("target", [Target(detect=0.1), Target(error=0.1, level="health")])
 def test_sets_have_a_total_error_alone(target):
     with pytest.raises(InputError, match="For item sets give the total error alone"):
-        plan_whole_survey(shop(targets=(target,)))
+        plan_survey(shop(targets=(target,)))
 
 
 def test_a_mean_has_nothing_to_detect():
     survey = with_question(HOUSEHOLD, "income", targets=(Target(detect=0.1),))
     with pytest.raises(InputError, match="no items to detect"):
-        plan_whole_survey(survey)
+        plan_survey(survey)

@@ -1,12 +1,14 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from planner import PrivacyPolicy, solve
 from planner.planning.explain import PRIORS, explain
 from planner.planning.frontier import frontier
-from planner.planning.mechanism_choice import Candidate, Choice
+from planner.planning.mechanism_choice import Candidate, MechanismChoice
 from planner.planning.padding import plan_padding
-from planner.planning.whole_survey.plan import plan_whole_survey
+from planner.planning.whole_survey.plan import plan_survey
 from planner.show.charts.plans import (
     allocation_figure,
     belief_figure,
@@ -18,30 +20,24 @@ from planner.survey.file import load_survey
 from planner.survey.set_model import AssumedSets
 from tests.surveys import EXAMPLES
 
-CHOICE = Choice((Candidate("grr", "GRR", 4.0), Candidate("opt0", "IDUE opt0", 9.0)), "")
+RANKED = (Candidate("grr", 20.0, -1 / 3), Candidate("opt0", 30.0, 0.0))
+CHOICE = MechanismChoice(RANKED, "opt0", "people", "Total error", "")
 
 
 def coloured(bars, name):
     return bars.marker.color[list(bars.y).index(name)]
 
 
-def test_mechanisms_in_people_best_on_top_the_plans_marked():
-    figure = mechanism_figure(CHOICE, 100, "opt0")
+def test_mechanisms_in_their_unit_best_on_top_the_plans_marked():
+    figure = mechanism_figure(CHOICE)
     (bars,) = figure.data
-    assert bars.y == ("IDUE opt0", "GRR")  # the last is on top
+    assert bars.y == ("IDUE opt0", "GRR, smallest budget")  # the last is on top
     assert list(bars.x) == [30.0, 20.0]
     assert bars.text == ("30", "20")
-    assert coloured(bars, "IDUE opt0") != coloured(bars, "GRR")
-    assert figure.layout.xaxis.title.text == "total error, people (shorter is better)"
-
-
-def test_mechanisms_for_a_mean_in_its_unit_the_best_marked():
-    figure = mechanism_figure(CHOICE, 100, None)
-    (bars,) = figure.data
-    assert list(bars.x) == [0.3, 0.2]
-    other = mechanism_figure(CHOICE, 100, "opt0").data[0]
-    assert coloured(bars, "GRR") == coloured(other, "IDUE opt0")
-    assert "the question's unit" in figure.layout.xaxis.title.text
+    other = mechanism_figure(replace(CHOICE, planned="grr")).data[0]
+    assert coloured(bars, "IDUE opt0") == coloured(other, "GRR, smallest budget")
+    assert coloured(bars, "IDUE opt0") != coloured(bars, "GRR, smallest budget")
+    assert figure.layout.xaxis.title.text == "error, people (shorter is better)"
 
 
 @pytest.mark.parametrize("levels", [2, 10])
@@ -94,13 +90,13 @@ def test_the_padding_length_and_what_its_error_is_made_of():
 
 
 def test_both_designs_of_a_survey():
-    plan = plan_whole_survey(load_survey(EXAMPLES / "household.toml"))
+    plan = plan_survey(load_survey(EXAMPLES / "household.toml"))
     figure = allocation_figure(plan)
     split, one_each = figure.data
     found = plan.allocation
     assert split.x == one_each.x == ("diagnosis", "page", "income")
-    assert split.y.tolist() == found.errors.tolist()
-    assert one_each.y.tolist() == found.one_each.errors.tolist()
+    assert np.square(split.y) * 200_000 == pytest.approx(found.errors)
+    assert np.square(one_each.y) * 200_000 == pytest.approx(found.one_each.errors)
     assert split.text[0] == f"share {found.shares[0]:.0%}"
     assert one_each.text[0] == f"{found.one_each.fractions[0]:.0%} asked"
-    assert figure.layout.yaxis.title.text == "mean squared error per user"
+    assert figure.layout.yaxis.title.text == "error, share of the people"

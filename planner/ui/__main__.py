@@ -1,14 +1,11 @@
-"""``ldp-planner app``: the app from the installed package, on this machine only."""
+"""The app's server: ``python -m planner.ui PORT browser|headless``, on this machine only."""
 
 from __future__ import annotations
 
 import sys
 from importlib import resources
-from typing import Annotated
 
-import typer
-
-__all__ = ["SETTINGS", "app"]
+__all__ = ["SETTINGS", "main"]
 
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
 SETTINGS: dict[str, str | int | bool] = {
@@ -26,21 +23,18 @@ SETTINGS: dict[str, str | int | bool] = {
 }
 
 
-def app(
-    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8501,
-    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
-) -> None:
-    """Open the app: budgets, errors, guarantees and export, in the browser."""
-    from streamlit.web.cli import main
+def main(port: str, mode: str) -> None:
+    """Serve the app on ``port``, with a browser window unless ``mode`` is ``"headless"``."""
+    from streamlit.web import cli
 
     from planner.ui import warming
 
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = ["streamlit", "run", str(entry), *_flags({"server.port": port, **SETTINGS})]
-    if not browser:
+    if mode == "headless":
         sys.argv += ["--server.headless", "true"]
     warming.start()
-    main()
+    cli.main()
 
 
 def _flags(settings: dict[str, str | int | bool]) -> list[str]:
@@ -48,3 +42,7 @@ def _flags(settings: dict[str, str | int | bool]) -> list[str]:
     for name, value in settings.items():
         words += [f"--{name}", str(value).lower() if isinstance(value, bool) else str(value)]
     return words
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

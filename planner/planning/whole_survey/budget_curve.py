@@ -1,0 +1,54 @@
+"""What a planned question's error would be if all its budgets were larger or smaller."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.limits import MAX_EPSILON
+from planner.planning.allocation.blocks import error_of_sample
+from planner.planning.budgets import largest_budgets
+from planner.planning.frontier import Frontier, frontier
+from planner.planning.whole_survey.question_plan import QuestionPlan
+
+__all__ = ["budget_curve"]
+
+
+def budget_curve(
+    question: QuestionPlan, scales: NDArray[np.float64] | None = None
+) -> Frontier | None:
+    """The plan's error against a common scale of the budgets that the question spends.
+
+    At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
+    means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
+
+    Parameters
+    ----------
+    question:
+        The planned question.
+    scales:
+        Factors above 0; those that would raise a budget above 50 are left out. 50 around 1 when
+        omitted.
+
+    Examples
+    --------
+    >>> from planner import Level, Question, Survey, plan_survey
+    >>> levels = (Level("low", 1.0, item_count=3), Level("high", 2.0, item_count=9))
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Question("q", levels),))).questions
+    >>> curve = budget_curve(plan, np.array([1.0, 2.0]))
+    >>> bool(abs(curve.total_error[0] / plan.error_share - 1) < 1e-9)
+    True
+    """
+    table, block = question.table, question.block
+    if table is None or table.certificate is None or block is None:
+        return None
+    if question.padding_length is not None:
+        return None
+    if scales is not None:
+        scales = scales[scales * largest_budgets(table.policy).max() <= MAX_EPSILON]
+    curve = frontier(table.policy, question.users, scales, table.model, table.objective)
+    asked = curve.total_error**2 * question.users
+    errors = [error_of_sample(block, float(one), question.fraction) for one in asked]
+    return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

@@ -1,0 +1,368 @@
+"""From a settled question to its plan: solved, compared and explained once, here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.table import UnaryTable
+from planner.errors import InputError
+from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.allocation.blocks import Block, error_of_sample
+from planner.planning.answer_rate.plan import model_of
+from planner.planning.explain import SENDS_A_BIT, LevelExplanation, belief_leakage, explain
+from planner.planning.level_terms import LevelTerms, terms_of
+from planner.planning.mechanism_choice import (
+    LABELS,
+    choose,
+    errors_for_choices,
+    errors_for_mean,
+    mechanism_choices,
+)
+from planner.planning.misplacement import Misplacement, misplaced
+from planner.planning.padding import PaddingPlan, plan_padding
+from planner.planning.pilot import set_model_of
+from planner.planning.prediction import detectable_frequencies, plain_rivals
+from planner.planning.relax import Relaxation, relaxations
+from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.whole_survey.left_open import (
+    answer_rate,
+    budget_of,
+    settled_objective,
+)
+from planner.planning.whole_survey.levels import Levels
+from planner.planning.whole_survey.question_blocks import choice_block, mean_block
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.spending import at_share, spending_of
+from planner.planning.whole_survey.tables import Tables
+from planner.planning.whole_survey.target_answers import (
+    TargetAnswer,
+    answer_choice_targets,
+    answer_mean_targets,
+    answer_set_targets,
+)
+from planner.solvers import MODELS, solve
+from planner.survey import Numeric, Question
+from planner.survey.target import Target
+
+__all__ = ["SENDS", "Part", "plan_part", "plan_sampled"]
+
+SENDS = {
+    "grr": "name it",
+    "subset": "send a set that it is in",
+    "olh": "send a number that it is hashed to",
+}
+"""What people do whose report supports an answer, for mechanisms without a bit per item."""
+
+_RELAX_BY = 0.1  # nats
+_MISPLACED = 0.05
+_MOST_MISPLACED_LEVELS = 1_000
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A question's part in a survey, settled.
+
+    Attributes
+    ----------
+    asked:
+        As asked for in the survey.
+    tolerated:
+        With a budget, where that was left open.
+    question:
+        With the budgets left, and nothing open.
+    share, fraction:
+        Share of these budgets that it gets; share of the people who are asked it.
+    everybody:
+        Number of people who are asked anything.
+    """
+
+    asked: Question
+    tolerated: Question
+    question: Question
+    share: float
+    fraction: float
+    everybody: int
+
+    @property
+    def people(self) -> int:
+        """Number of people who are asked this question."""
+        return max(1, round(self.fraction * self.everybody))
+
+    def error(self, block: Block, error: float) -> float:
+        """Squared error per user of the survey, from that if everybody were asked."""
+        return max(error_of_sample(block, error, self.fraction), 0.0)
+
+    def total(self, error: float) -> float:
+        """The same as a root, in people of those who answer."""
+        return self.people * sqrt(error / self.everybody)
+
+
+def plan_part(part: Part, tables: Tables) -> QuestionPlan:
+    """Plan a choice, a set or a mean.
+
+    Raises
+    ------
+    InputError
+        The mechanism or a target does not fit the question.
+    SolverError
+        No certified table could be produced.
+    """
+    known, name = mechanism_choices(part.question), part.asked.mechanism
+    if name not in known:
+        what = f"mechanism of question {part.asked.name!r}"
+        remedy = "Put one of these names under the question, or leave the key out."
+        raise InputError(what, name, f"one of {', '.join(known)}", remedy)
+    if part.question.numeric is not None:
+        return _planned_mean(part, part.question.numeric)
+    return _Planning(part, tables).planned()
+
+
+def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> QuestionPlan:
+    """A question asked in two rounds, from the plan of these."""
+    largest = float(plan.design.absolute_errors().max())
+    return QuestionPlan(
+        question=question,
+        deployed=question,
+        share=1.0,
+        fraction=1.0,
+        users=users,
+        everybody=users,
+        spending=(),
+        mechanism=plan,
+        error=largest**2 / users,
+        total_error=largest,
+        error_share=largest / users,
+    )
+
+
+class _Planning:
+    """What planning a question with levels needs throughout."""
+
+    def __init__(self, part: Part, tables: Tables) -> None:
+        self.part, self.tables = part, tables
+        self.spent = at_share(part.question, part.share)
+        self.policy = self.spent.policy
+        self.objective = settled_objective(self.spent)
+        self.block = choice_block(part.question, part.everybody, tables)
+        self.unary = tables.every(self.policy, self.objective)
+        name = part.asked.mechanism
+        self.name, self.table = name, self.unary.get(name)
+        self.mechanism = self._mechanism(self.table)
+        single = self.mechanism if self.table is None else self.table
+        self.terms = terms_of(single, self.policy)
+        self.error = self.error_of(self.terms, self.objective)
+
+    def error_of(self, terms: LevelTerms, objective: Any) -> float:
+        value = objective.coefficients(self.policy).evaluate(terms.noise, terms.signal)
+        return self.part.error(self.block, self.block.error_with(value))
+
+    def planned(self) -> QuestionPlan:
+        part, total = self.part, self.part.total(self.error)
+        padding = self._padding()
+        plan = QuestionPlan(
+            question=part.asked,
+            deployed=self.spent,
+            share=part.share,
+            fraction=part.fraction,
+            users=part.people,
+            everybody=part.everybody,
+            spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+            mechanism=self.mechanism,
+            error=self.error,
+            total_error=total,
+            error_share=total / part.people,
+            lower_bound=self._lower_bound(),
+            levels=self._levels(),
+            padding=padding,
+            padding_errors=None if padding is None else self._padding_errors(padding),
+            relaxations=self._relaxations(),
+            misplacement=self._misplacement(),
+            targets=self._targets(padding),
+            explanations=self._explanations(),
+            table=self.table,
+            block=replace(self.block, solver=solve),
+        )
+        choice = choose(self._errors(), self.name, self.policy, plan.unit, plan.measure)
+        return replace(plan, choice=choice)
+
+    def _mechanism(self, table: UnaryTable | None) -> Any:
+        if table is None:
+            return plain_rivals(self.policy)[self.name]
+        length = self.spent.padding_length
+        if length is None:
+            return table
+        return PaddedUnaryMechanism(UnaryMechanism(table), length)
+
+    def _padding(self) -> PaddingPlan | None:
+        """Every length's error with the very table that is planned."""
+        sets = None if self.spent.kind != "item-set" else set_model_of(self.spent)
+        if sets is None or self.table is None:
+            return None
+        return plan_padding(self.table, self.part.people, sets)
+
+    def _lower_bound(self) -> float | None:
+        table = self.table
+        if table is None or table.certificate is None:
+            return None
+        bound = self.block.error_with(table.certificate.lower_bound)
+        return min(self.part.total(self.part.error(self.block, bound)), self.part.total(self.error))
+
+    def _levels(self) -> Levels:
+        terms, people, length = self.terms, self.part.people, self.spent.padding_length
+        errors = np.sqrt(people * terms.noise) * (length or 1)
+        limit = None if self.table is None else self.table.saturation_epsilon
+        detectable = None
+        if length is None:
+            detectable = detectable_frequencies(terms.noise, terms.signal, people)
+        return Levels(
+            names=self.policy.names,
+            items=self.policy.item_counts,
+            epsilons=self.policy.epsilons,
+            a=terms.a,
+            b=terms.b,
+            standard_errors=errors,
+            percent=100 * errors / people,
+            detectable=detectable,
+            saturated=self.policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
+            prices=None if self.table is None else self._people(self.table.shadow_prices),
+        )
+
+    def _people(self, objective: Array | None) -> Array | None:
+        """A small change of the objective per user as one of the total error, in people."""
+        if objective is None:
+            return None
+        change = objective * self.block.scale / self.part.fraction
+        return np.asarray(change * self.part.total(self.error) / (2 * self.error))
+
+    def _saving(self, saving: float) -> float:
+        """A share of the objective as a share of the total error."""
+        if self.table is None:
+            return 0.0
+        change = self.block.scale * saving * self.table.objective_value / self.part.fraction
+        return 1 - sqrt(max(0.0, 1 - change / self.error))
+
+    def _relaxations(self) -> tuple[Relaxation, ...]:
+        if self.table is None:
+            return ()
+        found = []
+        for one in relaxations(self.table, _RELAX_BY, self.tables.solve):
+            price = self._people(np.array([one.price]))
+            price_in_people = 0.0 if price is None else float(price[0])
+            saving = self._saving(one.saving)
+            found.append(replace(one, saving=saving, price=price_in_people))
+        return tuple(found)
+
+    def _misplacement(self) -> Misplacement | None:
+        certified = self.table is not None and self.table.certificate is not None
+        if self.table is None or not certified:
+            return None
+        if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
+            return None
+        found = misplaced(self.table, _MISPLACED, self.tables.solve)
+        worst, kept = self.table.worst_case_mse, 1 - found.wasted_error
+        now, then = (
+            self.part.error(self.block, self.block.error_with(x)) for x in (worst, worst * kept)
+        )
+        return replace(found, wasted_error=1 - sqrt(then / now))
+
+    def _targets(self, padding: PaddingPlan | None) -> tuple[TargetAnswer, ...]:
+        part, wanted = self.part, self.part.asked.targets
+        if self.spent.kind != "item-set":
+            return answer_choice_targets(
+                wanted, self.terms, part.everybody, part.fraction, self._smallest
+            )
+        errors, biases = np.array([self.error]), np.array([self.block.fixed])
+        if padding is not None and part.asked.padding_length is None:
+            # With more people another length may be best.
+            every, bias = self._every_length(padding)
+            errors, biases = np.append(errors, every), np.append(biases, bias)
+        return answer_set_targets(wanted, errors, biases, part.everybody)
+
+    def _every_length(self, padding: PaddingPlan) -> tuple[Array, Array]:
+        """Error per user of the survey, and the bias in it, at every padding length."""
+        part = self.part
+        bias = padding.bias2 / part.people * part.everybody
+        sampled = float(self.block.sampling_variance or 0.0) * (1 / part.fraction - 1)
+        return padding.variance / part.fraction + sampled + bias, bias
+
+    def _padding_errors(self, padding: PaddingPlan) -> Array:
+        every, _ = self._every_length(padding)
+        return self.part.people * np.sqrt(every / self.part.everybody)
+
+    def _smallest(self, people: int, target: Target) -> str:
+        if self.name not in MODELS:
+            return f"Not searched for {LABELS[self.name]}, which has one budget for all levels."
+        found = smallest_budgets(self.policy, people, target, self.name, solver=self.tables.solve)
+        return found.reason
+
+    def _explanations(self) -> tuple[LevelExplanation, ...]:
+        length = self.spent.padding_length
+        leakage = belief_leakage(self.terms, length)
+        if length is None and self.name not in MODELS:  # protects every pair like the strictest
+            strictest = float(self.policy.room(np.zeros(self.policy.size)).min())
+            leakage = np.minimum(leakage, strictest)
+        return explain(
+            self.terms,
+            self.part.asked.name,
+            length,
+            sends=SENDS.get(self.name, SENDS_A_BIT),
+            leakage=leakage,
+        )
+
+    def _errors(self) -> list[tuple[str, float, str]]:
+        """Every mechanism's total error; sets at each mechanism's own best padding length."""
+        if self.spent.kind != "item-set":
+            values = errors_for_choices(self.policy, self.unary, self.objective)
+            totals = {
+                name: self.part.total(self.part.error(self.block, self.block.error_with(value)))
+                for name, value in values.items()
+            }
+            return [(name, error, "") for name, error in totals.items()]
+        return [self._error_of_sets(name, table) for name, table in self.unary.items()]
+
+    def _error_of_sets(self, name: str, table: UnaryTable) -> tuple[str, float, str]:
+        part, length = self.part, self.spent.padding_length
+        sets = set_model_of(self.spent)
+        if name != self.name and sets is not None and part.asked.padding_length is None:
+            length = plan_padding(table, part.people, sets).length
+        at = replace(part.question, padding_length=length)
+        block, objective = choice_block(at, part.everybody, self.tables), settled_objective(at)
+        terms = terms_of(table, self.policy)
+        value = objective.coefficients(self.policy).evaluate(terms.noise, terms.signal)
+        error = part.error(block, block.error_with(value))
+        return name, part.total(error), f"l = {length}"
+
+
+def _planned_mean(part: Part, about: Numeric) -> QuestionPlan:
+    spent = part.share * budget_of(part.question)
+    block = mean_block(part.question, about, part.everybody)
+    error = part.error(block, block.at(part.share).error)
+    radius = about.domain.radius
+    errors = errors_for_mean(model_of(about, part.people), spent, answer_rate(part.question))
+    roots = [(name, sqrt(squared), note) for name, squared, note in errors]
+    plan = QuestionPlan(
+        question=part.asked,
+        deployed=replace(part.question, numeric=replace(about, epsilon=spent)),
+        share=part.share,
+        fraction=part.fraction,
+        users=part.people,
+        everybody=part.everybody,
+        spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+        mechanism=BiSampleMD(spent, about.domain),
+        error=error,
+        total_error=sqrt(error / part.everybody) * radius,
+        error_share=sqrt(error / part.everybody),
+        targets=answer_mean_targets(part.asked, block, error, part.everybody, part.fraction),
+        block=block,
+    )
+    choice = choose(roots, part.asked.mechanism, None, plan.unit, plan.measure)
+    return replace(plan, choice=choice)

@@ -1,0 +1,193 @@
+"""One question of a survey, planned: every fact that any face shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.table import UnaryTable
+from planner.frames import Framed
+from planner.planning.allocation.blocks import Block
+from planner.planning.explain import LevelExplanation
+from planner.planning.mechanism_choice import LABELS, MechanismChoice
+from planner.planning.misplacement import Misplacement
+from planner.planning.padding import PaddingPlan
+from planner.planning.relax import Relaxation
+from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.whole_survey.levels import Levels
+from planner.planning.whole_survey.spending import Spending
+from planner.planning.whole_survey.target_answers import TargetAnswer
+from planner.survey import Question
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["QuestionPlan"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QuestionPlan(Framed):
+    """A question with the budgets that it really spends and the mechanism that is deployed.
+
+    Attributes
+    ----------
+    question:
+        As asked for in the survey.
+    deployed:
+        As its parameter file states it: with the budgets spent, and nothing open.
+    share, fraction:
+        Share of the budgets left that it gets; share of the people who are asked it.
+    users, everybody:
+        Number of people who answer it; of the whole survey.
+    spending:
+        What each level tolerates, has left and spends; none for the kind ``"sampled-choice"``.
+    mechanism:
+        What is deployed, as
+        :func:`~planner.deployment.parameter_file.building.question_document` takes it.
+    error:
+        Predicted squared error per user of the survey, which the survey's objective adds up:
+        that of :attr:`objective_name`, on [-1, 1] for a mean; for the kind ``"sampled-choice"``
+        the square of :attr:`total_error` over the users.
+    total_error:
+        The question's error in :attr:`unit`: the root of ``error``, among those who answer. For
+        the kind ``"sampled-choice"`` the largest error of a count at 95 %.
+    error_share:
+        The same as a share of those who answer; of a mean, of half the range.
+    lower_bound:
+        No table of the deployed form has a smaller total error; None where nothing is proven.
+    levels:
+        Level by level; None for a mean, and for the kind ``"sampled-choice"``.
+    choice:
+        All mechanisms on the scale of ``total_error``; None for the kind ``"sampled-choice"``.
+    padding, padding_errors:
+        For item sets with something known of the sets: every padding length's squared bias and
+        variance, and its total error in people, shape ``(k,)``.
+    relaxations:
+        For the levels with the highest prices, best first; ``saving`` is the share of
+        ``total_error`` that goes away, ``price`` as in ``levels``.
+    misplacement:
+        What five per cent of items in the wrong level would do; None where there is one level,
+        or the table is not optimal for its levels. ``wasted_error`` is a share of
+        ``total_error``.
+    targets:
+        What becomes of the question's targets.
+    explanations:
+        Levels in plain sentences, the first 40.
+    block:
+        What its error is at any share of its budgets; None for the kind ``"sampled-choice"``.
+    """
+
+    question: Question
+    deployed: Question
+    share: float
+    fraction: float
+    users: int
+    everybody: int
+    spending: tuple[Spending, ...]
+    mechanism: Any
+    error: float
+    total_error: float
+    error_share: float
+    lower_bound: float | None = None
+    levels: Levels | None = None
+    choice: MechanismChoice | None = None
+    padding: PaddingPlan | None = None
+    padding_errors: NDArray[np.float64] | None = None
+    relaxations: tuple[Relaxation, ...] = ()
+    misplacement: Misplacement | None = None
+    targets: tuple[TargetAnswer, ...] = ()
+    explanations: tuple[LevelExplanation, ...] = ()
+    table: UnaryTable | None = None
+    block: Block | None = None
+
+    @property
+    def name(self) -> str:
+        """The question's name."""
+        return self.question.name
+
+    @property
+    def mechanism_label(self) -> str:
+        """What the deployed mechanism is called."""
+        return LABELS[self.question.mechanism]
+
+    @property
+    def padding_length(self) -> int | None:
+        """To how many items sets are padded or cut; None for other questions."""
+        return self.deployed.padding_length
+
+    @property
+    def unit(self) -> str:
+        """Of ``total_error``: ``"people"``, or ``"in the question's unit"`` for a mean."""
+        return "people" if self.question.numeric is None else "in the question's unit"
+
+    @property
+    def share_of(self) -> str:
+        """What ``error_share`` is a share of."""
+        return "the people who answer" if self.question.numeric is None else "half the range"
+
+    @property
+    def objective_name(self) -> str:
+        """Which error is predicted and made small, in words."""
+        if self.question.numeric is not None:
+            return "error of the mean"
+        if self.question.kind == "sampled-choice":
+            return "largest error of a count at 95 %"
+        objective = self.question.objective
+        weighted = "" if objective.weights is None else "weighted "
+        if objective.kind == "minimax":
+            return f"{weighted}error of the worst single item"
+        return f"{weighted}total error"
+
+    @property
+    def objective_answers(self) -> str:
+        """For which answers that error holds, in words."""
+        if self.padding is not None:
+            return "expected for these sets"
+        if self.question.levels and self.question.objective.kind == "expected":
+            return "for the expected answers"
+        if self.question.numeric is not None and self.question.numeric.preferences is not None:
+            return "with the expected missing answers"
+        return "for the least favourable answers"
+
+    @property
+    def measure(self) -> str:
+        """Which error :attr:`total_error` is, and for which answers."""
+        return f"{self.objective_name.capitalize()}, {self.objective_answers}"
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget spent above which a level gains nothing, in nats; None where not known."""
+        return None if self.table is None else self.table.saturation_epsilon
+
+    @property
+    def proven_gap(self) -> float | None:
+        """Share by which the total error may be above the smallest possible, at least 1e-9.
+
+        The digits below are rounding noise. None where nothing is proven.
+        """
+        if self.lower_bound is None:
+            return None
+        return max(self.total_error / self.lower_bound - 1, 1e-9)
+
+    @property
+    def sampling(self) -> SamplingPlan | None:
+        """The plan of the two rounds, for the kind ``"sampled-choice"``; else None."""
+        return self.mechanism if isinstance(self.mechanism, SamplingPlan) else None
+
+    @property
+    def summary(self) -> str:
+        """What it gets, and why its best mechanism is the best."""
+        asked = f"{self.name}: {self.users:,} people, {self.share:.1%} of the budgets"
+        if self.choice is None:
+            return f"{self.name}: {self.users:,} people, {self.mechanism_label}."
+        return f"{asked}, {self.mechanism_label}. {self.choice.reason}"
+
+    def to_frame(self) -> DataFrame:
+        """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
+        if self.choice is None:
+            frame: DataFrame = self.mechanism.to_frame()
+            return frame
+        return self.choice.to_frame()

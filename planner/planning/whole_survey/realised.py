@@ -1,0 +1,40 @@
+"""What reports of a planned question really give away, pair by pair of levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.policy.objective import Objective
+
+__all__ = ["realised_budgets"]
+
+
+def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
+    """Realised budget of every pair of levels, in nats, shape ``(t, t)``; of sets, of one item.
+
+    The largest log-ratio of a report between an item of one level and an item of the other. NaN
+    on the diagonal of a level with a single item, which has no pair.
+
+    Examples
+    --------
+    >>> from planner import Level, Question, Survey, plan_survey
+    >>> levels = (Level("low", 1.0, ("x",)), Level("high", 2.0, item_count=9))
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Question("q", levels),))).questions
+    >>> realised_budgets(plan).round(3).tolist()
+    [[nan, 1.0], [1.0, 1.337]]
+    """
+    policy = question.deployed.policy
+    if question.table is None:
+        losses = np.full((policy.size, policy.size), question.mechanism.privacy_loss())
+        alone = policy.item_counts == 1
+        losses[np.diag_indices(policy.size)] = np.where(alone, np.nan, np.diag(losses))
+        return losses
+    # Two items of each level tell all there is to tell about its pairs.
+    small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
+    table = replace(question.table, policy=small, objective=Objective())
+    return UnaryMechanism(table).pair_losses()
