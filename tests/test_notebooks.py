@@ -21,6 +21,7 @@ from planner import (
     UnaryMechanism,
     allocate,
     baseline,
+    best_design,
     chart,
     compare_plans,
     frontier,
@@ -57,6 +58,7 @@ def shown(survey):
     return {
         "table": solve(POLICY),
         "baseline": baseline(POLICY, "oue"),
+        "design": best_design(POLICY),
         "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
