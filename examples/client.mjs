@@ -99,14 +99,22 @@ export class Client {
       kept = user === undefined ? withId(draw()) : recall("report", () => withId(draw()));
     }
     sized(kept, ID_BYTES + encoder.size);
+    const id = kept.subarray(0, ID_BYTES).toString("hex");
+    const report = kept.subarray(ID_BYTES).toString("base64");
     return JSON.stringify({
       parameters: this.parameters,
       question,
-      id: kept.subarray(0, ID_BYTES).toString("hex"),
+      id,
       ...(encoder.output ? { round } : {}),
-      report: kept.subarray(ID_BYTES).toString("base64"),
+      report,
+      check: lineCheck([this.parameters, encoder.output ? round : "", report, id, question]),
     });
   }
+}
+
+/** By which the collector notices damage on the way. */
+function lineCheck(fields) {
+  return createHash("sha256").update(fields.join("\n"), "utf8").digest("hex").slice(0, 16);
 }
 
 /** The report of a conformance vector; its entropy must be consumed exactly. */

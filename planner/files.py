@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from planner.errors import FileError
 
-__all__ = ["read_text", "replace_file", "unreadable"]
+__all__ = ["create_once", "read_text", "replace_file", "room_remedy", "unreadable"]
 
 
 def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -> str:
@@ -45,6 +48,13 @@ def unreadable(path: str | Path, error: OSError) -> FileError:
     return FileError(path, f"cannot be read: {error.strerror or error}", "Check the path.")
 
 
+def room_remedy(error: OSError) -> str:
+    """What to do about a file that cannot be written."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return "Make room on the disk, and try again."
+    return "Check that the directory exists and may be written to."
+
+
 def replace_file(path: str | Path, content: str | bytes) -> None:
     """Write ``content`` to ``path`` atomically: temporary file, fsync, rename.
 
@@ -71,8 +81,34 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         reason = f"cannot be written: {error.strerror or error}"
-        remedy = "Check that the directory exists and may be written to."
-        raise FileError(path, reason, remedy) from error
+        raise FileError(path, reason, room_remedy(error)) from error
+
+
+def create_once(path: Path, make: Callable[[Path], None]) -> None:
+    """Make a file that only its owner may read, whole or not at all; one that exists is left alone.
+
+    ``make`` writes the file under another name in the same directory. Of several processes at
+    once one succeeds, and all then see its file.
+
+    Raises
+    ------
+    OSError
+        The directory cannot be written to.
+    """
+    if path.exists():
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)  # mkstemp gives mode 0600
+    temporary = Path(name)
+    try:
+        make(temporary)
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            path.hardlink_to(temporary)
+        _sync_directory(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _sync_directory(directory: Path) -> None:

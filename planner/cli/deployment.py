@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from planner.cli.options import Json, ParameterFile
 from planner.cli.output import print_json, progress, terminal
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def perturb(
     from planner.deployment.parameter_file.parameters import read_parameters
 
     parameters = read_parameters(params)
+    _require_apart(out, [params, data])
     with progress() as bar:
         task = bar.add_task("randomising", total=None)
         written = perturb_file(
@@ -128,6 +130,14 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             help="Keep progress here, to go on after an interruption [OUT.checkpoint].",
         ),
     ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            metavar="refuse|keep|drop",
+            help="What to do if files that were counted earlier are gone: stop, keep their "
+            "reports, or take them out.",
+        ),
+    ] = "refuse",
     confidence: Annotated[
         float, typer.Option(metavar="SHARE", help="Of the intervals, above 0 and below 1.")
     ] = 0.95,
@@ -139,7 +149,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     counted; 3: some were left out, see the summary.
     """
     from planner.cli.show.collection import collection_document, show_estimates, show_files
-    from planner.deployment.collecting.counting.collector import collect
+    from planner.deployment.collecting.counting.collector import MISSING, collect
     from planner.deployment.collecting.estimating import (
         TABLE_SUFFIXES,
         estimates_table,
@@ -151,9 +161,12 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("confidence", confidence, "above 0 and below 1")
     if out is not None and out.suffix not in TABLE_SUFFIXES:
         raise InputError("out", str(out), f"a path that ends in {', '.join(TABLE_SUFFIXES)}")
+    if missing not in MISSING:
+        raise InputError("missing", missing, f"one of {', '.join(MISSING)}")
     chosen, parameters = _engine(engine, scheduler), read_parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
+    _require_apart(out, [params, *(place for place in reports if place.is_file())])
     with progress() as bar:
         task = bar.add_task("counting files", total=None)
         collection = collect(
@@ -161,6 +174,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             reports,
             engine=chosen,
             checkpoint=checkpoint,
+            missing=MISSING[missing],
+            ignored=[params, *([] if out is None else [out])],
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if not collection.sums:
@@ -179,6 +194,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
+
+
+def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
+    """What is written must not replace what is read."""
+    for path in inputs:
+        if out is not None and out.resolve() == path.resolve():
+            raise FileError(out, "would be replaced, but is read", "Write to another file.")
 
 
 def _engine(name: str, scheduler: str) -> Engine:

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from planner.cli import main
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 from tests.cli.running import invoke, run, shown
 from tests.surveys import EXAMPLES
 
@@ -115,3 +115,32 @@ def test_files_left_out_have_an_exit_code_of_their_own(place, monkeypatch, capsy
         main()
     assert end.value.code == 3
     assert "LEFT OUT" in capsys.readouterr().out
+
+
+def test_reports_are_never_replaced_by_what_is_computed_from_them(place):
+    before = (place / "reports.parquet").read_bytes()
+    words = ("aggregate", place / "params.json", place / "reports.parquet", "--out")
+    with pytest.raises(FileError, match="would be replaced, but is read"):
+        shown(*words, place / "reports.parquet")
+    with pytest.raises(FileError, match="would be replaced, but is read"):
+        shown(*perturbing(place)[:-1], place / "params.json")
+    assert (place / "reports.parquet").read_bytes() == before
+
+
+def test_files_that_are_gone_stop_the_run_or_are_taken_out(place, tmp_path):
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    for name in ("a.parquet", "b.parquet"):
+        shown(*perturbing(place)[:-1], folder / name)
+    words = ("aggregate", place / "params.json", folder, "--out", folder / "e.csv")
+    assert "2,000 reports in 2 files counted" in shown(*words)
+    (folder / "a.parquet").unlink()
+    with pytest.raises(FileError, match="was counted and is missing"):
+        shown(*words)
+    assert "2,000 reports in 2 files counted" in shown(*words, "--missing", "keep")
+    page = shown(*words, "--missing", "drop")
+    assert "1,000 reports in 1 file counted" in page
+    assert "TAKEN OUT" in page
+    assert "TAKEN OUT" not in shown(*words)
+    with pytest.raises(InputError, match="missing is 'x' but must be one of refuse, keep, drop"):
+        shown(*words, "--missing", "x")

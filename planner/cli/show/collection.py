@@ -23,6 +23,11 @@ def show_files(console: Console, collection: Collection) -> None:
     console.print(f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted")
     if collection.resumed:
         console.print(f"{collection.resumed:,} of the files had been counted before.")
+    if collection.repeated:
+        console.print(f"{collection.repeated:,} reports came in several files and count once.")
+    for path in collection.dropped[:_MOST_FILES]:
+        console.print(f"TAKEN OUT {path}: was counted earlier and is missing", soft_wrap=True)
+    more(console, len(collection.dropped), _MOST_FILES, "files taken out (see --json)")
     for path, reason in collection.quarantined[:_MOST_FILES]:
         console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True)
     more(console, len(collection.quarantined), _MOST_FILES, "files left out (see --json)")
@@ -60,6 +65,8 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
         "files": len(collection.counted),
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
+        "reports_in_several_files": collection.repeated,
+        "taken_out": [str(path) for path in collection.dropped],
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "poisoning_signs": [
             {"file": str(one.path), "signs": list(one.signs)} for one in collection.suspicious

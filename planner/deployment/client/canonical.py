@@ -14,7 +14,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from decimal import Decimal
+from json.encoder import encode_basestring
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any
@@ -29,12 +29,15 @@ __all__ = [
     "canonical",
     "content_hash",
     "parse_document",
+    "parse_json",
     "read_document",
 ]
 
 FORMAT = "ldp-planner-parameters"
 VERSIONS = (1, 2)
 MAX_FILE_BYTES = 64 * 2**20
+_MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
+_MAX_DEPTH = 64
 _MAX_INTEGER = 2**53 - 1
 _AGAIN = "Export the parameters again."
 
@@ -66,7 +69,8 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     Parameters
     ----------
     data:
-        JSON in UTF-8, at most 64 MiB. A key given twice, NaN and infinities are refused.
+        JSON in UTF-8, at most 64 MiB with at most 2^20 commas, colons and opening brackets, nested
+        at most 64 deep. A key given twice, NaN and infinities are refused.
     source:
         Named in errors.
 
@@ -77,14 +81,14 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     """
     if len(data) > MAX_FILE_BYTES:
         raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
+    if sum(map(data.count, ",:[{" if isinstance(data, str) else b",:[{")) > _MAX_MARKS:
+        reason = f"has more than {_MAX_MARKS:,} commas, colons and opening brackets"
+        raise FileError(source, reason, "Ask about fewer items, or merge some.")
     try:
-        text = data if isinstance(data, str) else data.decode("utf-8")
-        document = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_value
-        )
+        document = parse_json(data)
     except UnicodeDecodeError as error:
         raise FileError(source, "is not text in UTF-8", _AGAIN) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise FileError(source, f"the file: Invalid JSON: {error}", _AGAIN) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", _AGAIN)
@@ -101,6 +105,30 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
         remedy = "The file was altered or damaged. Get the original, or export it again."
         raise FileError(source, reason, remedy)
     return document
+
+
+def parse_json(data: bytes | str) -> Any:
+    """Parse JSON in UTF-8 strictly: no key twice in an object, no NaN, no infinities.
+
+    Raises
+    ------
+    ValueError
+        It is not such JSON, or nested deeper than the interpreter allows.
+
+    Examples
+    --------
+    >>> parse_json('{"a": 1, "b": 2, "a": 3}')
+    Traceback (most recent call last):
+    ...
+    ValueError: the key 'a' appears twice
+    """
+    text = data if isinstance(data, str) else data.decode("utf-8")
+    try:
+        return json.loads(
+            text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_value
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def content_hash(document: Mapping[str, Any]) -> str:
@@ -127,7 +155,7 @@ def canonical(value: Any) -> bytes:
     ------
     InputError
         A number that is not finite or beyond what a double holds, text that is not Unicode,
-        nesting beyond what the interpreter allows, or no JSON type at all.
+        nesting of more than 64 objects and lists, or no JSON type at all.
 
     Examples
     --------
@@ -136,36 +164,42 @@ def canonical(value: Any) -> bytes:
     """
     parts: list[str] = []
     try:
-        _append(value, parts)
+        _append(value, parts, _MAX_DEPTH)
         return "".join(parts).encode("utf-8")
     except UnicodeEncodeError:
         raise InputError("text", "a lone surrogate", "valid Unicode") from None
-    except RecursionError:
-        raise InputError("document", "nested deeply", "nested less deeply") from None
 
 
-def _append(value: Any, parts: list[str]) -> None:
+def _append(value: Any, parts: list[str], depth: int) -> None:
+    if isinstance(value, dict | list | tuple) and depth == 0:
+        raise InputError("document", "nested deeply", f"nested at most {_MAX_DEPTH} deep")
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise InputError("a key", "no text", "text, as JSON has no other")
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         for i, key in enumerate(keys):
-            parts += (",{"[i == 0], json.dumps(key, ensure_ascii=False), ":")
-            _append(value[key], parts)
+            parts += (",{"[i == 0], encode_basestring(key), ":")
+            _append(value[key], parts, depth - 1)
         parts.append("}" if keys else "{}")
     elif isinstance(value, list | tuple):
         for i, item in enumerate(value):
             parts.append(",["[i == 0])
-            _append(item, parts)
+            _append(item, parts, depth - 1)
         parts.append("]" if value else "[]")
-    elif isinstance(value, float):
-        parts.append(_number(value))
-    elif value is None or isinstance(value, str | bool):
-        parts.append(json.dumps(value, ensure_ascii=False))
-    elif isinstance(value, int):
-        parts.append(str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value)))
     else:
-        raise InputError("a value", type(value).__name__, "one of JSON's types")
+        parts.append(_scalar(value))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if isinstance(value, float):
+        return _number(value)
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int):
+        return str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value))
+    raise InputError("a value", type(value).__name__, "one of JSON's types")
 
 
 def _double(value: int) -> float:
@@ -180,11 +214,16 @@ def _number(value: float) -> str:
     """A double as ECMAScript prints it; Python has the same digits, but another layout."""
     if not math.isfinite(value):
         raise InputError("a number", value, "finite")
-    sign, figures, exponent = Decimal(repr(value)).as_tuple()
-    if not isinstance(exponent, int) or value == 0:
-        return "0"
-    digits = "".join(map(str, figures)).rstrip("0")
-    point = len(figures) + exponent  # digits before the decimal point
+    if value.is_integer() and abs(value) <= _MAX_INTEGER:
+        return str(int(value))
+    text = repr(value)
+    if "e" not in text and not text.endswith(".0"):
+        return text  # the layouts differ for whole and for very small or large numbers only
+    mantissa, _, power = text.lstrip("-").partition("e")
+    whole, _, part = mantissa.partition(".")
+    digits = (whole + part).lstrip("0")
+    point = len(digits) - len(part) + int(power or 0)  # digits before the decimal point
+    digits = digits.rstrip("0")
     if len(digits) <= point <= 21:
         text = digits + "0" * (point - len(digits))
     elif 0 < point <= 21:
@@ -194,16 +233,16 @@ def _number(value: float) -> str:
     else:
         mantissa = digits[0] + ("." + digits[1:] if digits[1:] else "")
         text = f"{mantissa}e{point - 1:+d}"
-    return "-" * sign + text
+    return "-" * (value < 0) + text
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} appears twice")
-    return found
+    unique: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in unique:
+            raise ValueError(f"the key {key!r} appears twice")
+        unique[key] = value
+    return unique
 
 
 def _value(text: str) -> float | int:

@@ -11,6 +11,7 @@ from typing import Any
 
 from planner.deployment.client.canonical import content_hash, parse_document, read_document
 from planner.deployment.client.drawing.entropy import system
+from planner.deployment.client.line_check import line_check
 from planner.deployment.client.memory import Memory
 from planner.deployment.client.questions import read_questions
 from planner.errors import FileError, InputError, VerificationError
@@ -48,14 +49,18 @@ class Report:
     def to_json(self) -> str:
         """One line of a report file.
 
-        Keys ``parameters``, ``question``, ``id``, ``report`` (base64) and, for a question in
-        rounds, ``round``.
+        Keys ``parameters``, ``question``, ``id``, ``report`` (base64), ``check`` (a checksum, see
+        ``line_check``) and, for a question in rounds, ``round``.
         """
+        report = b64encode(self.payload).decode()
         line: dict[str, Any] = {"parameters": self.parameters, "question": self.question}
         line["id"] = self.report_id
         if self.round_number is not None:
             line["round"] = self.round_number
-        line["report"] = b64encode(self.payload).decode()
+        line["report"] = report
+        line["check"] = line_check(
+            self.parameters, self.question, self.report_id, self.round_number, report
+        )
         return json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,6 +52,9 @@ class FileCount:
         Partial sums by question and round.
     signs:
         Signs of poisoning.
+    marks:
+        The marks of its reports (``reports/marks.py``), one after the other; empty if they
+        have no ids.
     refused:
         Why the file is quarantined; empty if it is counted.
     """
@@ -60,6 +64,7 @@ class FileCount:
     file_id: str = ""
     tallies: dict[Key, Tally] = field(default_factory=dict)
     signs: tuple[str, ...] = ()
+    marks: bytes = b""
     refused: str = ""
 
     @property
@@ -68,15 +73,19 @@ class FileCount:
         return sum(tally.aggregate.users for tally in self.tallies.values())
 
 
-def count_file(path: Path, expected: Expected) -> FileCount:
-    """Count a file; a file that is not right in every report is refused with the reason."""
+def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
+    """Count a file; a file that is not right in every report is refused with the reason.
+
+    Reports whose marks are in ``without`` are checked, but not counted.
+    """
     stamp = (-1, -1)
     try:
         stamp = stamp_of(path)
-        file_id = ""
+        file_id, marks = "", []
         counters: dict[Key, Counter] = {}
-        for batch in read_batches(path, expected.parameters, expected.sizes):
+        for batch in read_batches(path, expected.parameters, expected.sizes, without):
             file_id = batch.file_id
+            marks.append(batch.marks)
             if batch.key not in counters:
                 counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
             counters[batch.key].add(batch.rows)
@@ -94,7 +103,7 @@ def count_file(path: Path, expected: Expected) -> FileCount:
         for (name, number), tally in tallies.items()
         for sign in deployed(expected.laws[name]).signs(tally, number)
     )
-    return FileCount(path, stamp, file_id, tallies, signs)
+    return FileCount(path, stamp, file_id, tallies, signs, b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

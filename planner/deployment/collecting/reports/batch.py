@@ -17,8 +17,22 @@ Rows = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Some reports of one question, with the number of the file they are from."""
+    """Some reports of one question, with the number of the file they are from.
+
+    Attributes
+    ----------
+    key:
+        Question and round.
+    rows:
+        The reports.
+    file_id:
+        Number of the file; copies of a file have the same.
+    marks:
+        A mark for each report (``reports/marks.py``), one after the other; empty if the file
+        has no report ids.
+    """
 
     key: Key
     rows: Rows
     file_id: str
+    marks: bytes = b""

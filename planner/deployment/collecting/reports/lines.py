@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64decode
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 
+from planner.deployment.client.canonical import parse_json
 from planner.deployment.client.json_fields import Fields
+from planner.deployment.client.line_check import line_check
 from planner.deployment.collecting.reports.batch import Batch, Key
+from planner.deployment.collecting.reports.marks import mark
 from planner.errors import InputError
 
 __all__ = ["MAX_JSON_BYTES", "line_batches"]
 
 MAX_JSON_BYTES = 64 * 2**20
+_KEYS = {"parameters", "question", "id", "report", "round", "check"}
+_FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
 
-def line_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
+def line_batches(
+    path: Path, parameters: str, sizes: Mapping[Key, int], without: Collection[bytes] = ()
+) -> Iterator[Batch]:
     """A batch for each question and round in a file of at most 64 MiB, named by its content.
+
+    Parameters
+    ----------
+    path, parameters, sizes:
+        As for :func:`~planner.deployment.collecting.reports.reading.read_batches`.
+    without:
+        Marks of reports that are left out.
 
     Raises
     ------
@@ -33,28 +47,41 @@ def line_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Itera
     file_id = sha256(data).hexdigest()
     if data and not data.endswith(b"\n"):
         raise InputError("last line", "cut off", "ended by a newline")
-    found: dict[Key, list[bytes]] = {}
-    seen: set[str] = set()
-    for number, line in enumerate(data.splitlines(), start=1):
-        key, report_id, payload = _line(line, number, parameters, sizes)
-        if report_id in seen:
+    limit, lines, number = _longest_line(sizes), BytesIO(data), 0
+    found: dict[Key, tuple[list[bytes], list[bytes]]] = {}
+    seen: set[bytes] = set()
+    while line := lines.readline(limit + 1):
+        number += 1
+        if len(line) > limit:
+            raise InputError(f"length of line {number}", "longer", f"at most {limit} bytes")
+        key, report_id, payload, digests = _line(line, number, parameters, sizes)
+        if digests[: len(digests) // 2] in seen:
             raise InputError(f"id in line {number}", report_id, "given once in a file")
-        seen.add(report_id)
-        found.setdefault(key, []).append(payload)
-    for key, payloads in found.items():
+        seen.add(digests[: len(digests) // 2])
+        if digests not in without:
+            payloads, marks = found.setdefault(key, ([], []))
+            payloads.append(payload)
+            marks.append(digests)
+    for key, (payloads, marks) in found.items():
         rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
-        yield Batch(key, rows, file_id)
+        yield Batch(key, rows, file_id, b"".join(marks))
+
+
+def _longest_line(sizes: Mapping[Key, int]) -> int:
+    """Bytes of the longest line that a report can need; more would only take memory."""
+    return _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-size // 3) for key, size in sizes.items())
 
 
 def _line(
     line: bytes, number: int, parameters: str, sizes: Mapping[Key, int]
-) -> tuple[Key, str, bytes]:
+) -> tuple[Key, str, bytes, bytes]:
+    """Question and round, id, payload and mark of a line."""
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InputError(f"line {number}", "not JSON", "a report") from None
+        data = parse_json(line)
+    except ValueError as error:
+        raise InputError(f"line {number}", f"not JSON: {error}", "a report") from None
     fields = Fields(f"line {number}", data)
-    extra = sorted(set(data) - {"parameters", "question", "id", "report", "round"})
+    extra = sorted(set(data) - _KEYS)
     if extra:
         raise InputError(f"keys of line {number}", extra, "those of a report")
     if fields.text("parameters") != parameters:
@@ -62,10 +89,15 @@ def _line(
     key = (fields.text("question"), fields.whole("round", 1, 2) if "round" in data else None)
     if key not in sizes:
         raise InputError(f"question and round of line {number}", key, "in the parameter file")
+    report_id, report = fields.text("id"), fields.text("report")
+    if "check" in data:  # lines of earlier versions have none
+        check = line_check(parameters, key[0], report_id, key[1], report)
+        if fields.text("check") != check:
+            raise fields.wrong("check", data["check"], f"{check}, or the line is damaged")
     try:
-        payload = b64decode(fields.text("report"), validate=True)
+        payload = b64decode(report, validate=True)
     except ValueError:
-        raise fields.wrong("report", data["report"], "base64") from None
+        raise fields.wrong("report", report, "base64") from None
     if len(payload) != sizes[key]:
         raise InputError(f"length of line {number}", len(payload), f"{sizes[key]} bytes")
-    return key, fields.text("id"), payload
+    return key, report_id, payload, mark(report_id, f"{key[1]}\n{payload.hex()}\n{key[0]}")

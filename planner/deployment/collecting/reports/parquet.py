@@ -25,10 +25,14 @@ from planner.deployment.collecting.reports.batch import Batch, Key, Rows
 from planner.deployment.collecting.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 
-__all__ = ["MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
+__all__ = ["MAX_EXPANSION", "MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
+MAX_EXPANSION = 64
+"""Reports may take so many times the bytes of their file, besides one row group's worth."""
 _ROW_GROUP_BYTES = 8 * 2**20
+_BATCH_BYTES = 4 * _ROW_GROUP_BYTES
+_STREAM_BYTES = 2**20
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
@@ -128,7 +132,7 @@ class ReportWriter:
 
 
 def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
-    """A batch for each row group at the most; nothing is parsed before the seal is checked.
+    """Batches of at most 32 MiB of reports; nothing is parsed before the seal is checked.
 
     Raises
     ------
@@ -138,7 +142,7 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
         The file is corrupt all the same.
     """
     check_seal(path)
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(path, buffer_size=_STREAM_BYTES, pre_buffer=False) as file:
         key, file_id = _about(file)
         if key not in sizes:
             raise InputError("question and round", key, "ones of the parameter file")
@@ -151,13 +155,13 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
         if schema.field("parameters").type != _HASHES:
             kind = str(schema.field("parameters").type)
             raise InputError("parameters column", kind, str(_HASHES))
-        for group in range(file.num_row_groups):
-            _check_size(file.metadata.row_group(group).total_byte_size, group)
-            reports, hashes = file.read_row_group(group).columns
-            _check_hashes(hashes, group, bytes.fromhex(parameters))
-            for chunk in reports.chunks:
-                if len(chunk):
-                    yield Batch(key, _bytes_of(chunk, size), file_id)
+        _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
+        hashes = bytes.fromhex(parameters)
+        for number in range(file.num_row_groups):
+            _check_size(file.metadata.row_group(number), size, number)
+            for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):
+                _check_hashes(rows.column(1), hashes)
+                yield Batch(key, _bytes_of(rows.column(0), size), file_id)
 
 
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
@@ -172,19 +176,30 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     return (about.text("question"), number), about.text("file")
 
 
-def _check_size(size: int, group: int) -> None:
-    if not 0 <= size <= MAX_ROW_GROUP_BYTES:
-        allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
-        raise InputError(f"size of row group {group}", size, allowed)
+def _check_expansion(size: int, file_size: int) -> None:
+    """Encoded reports may take less room than they do in memory, but not that much less."""
+    most = MAX_ROW_GROUP_BYTES + MAX_EXPANSION * file_size
+    if not 0 <= size <= most:
+        raise InputError("decoded size of all reports", size, f"at most {most} bytes")
 
 
-def _check_hashes(column: Any, group: int, parameters: bytes) -> None:
-    """All rows of a row group must carry the hash; the dictionary makes this cheap."""
-    for chunk in column.chunks:
-        found = chunk.dictionary.to_pylist()
-        if chunk.null_count or found != [parameters]:
-            names = ["none" if value is None else value.hex() for value in found]
-            raise InputError(f"parameter hash of row group {group}", names, parameters.hex())
+def _check_size(group: Any, size: int, number: int) -> None:
+    """Encoded and decoded: a column that repeats one report takes next to no room in a file."""
+    for what, octets in (
+        ("size", group.total_byte_size),
+        ("decoded size", group.num_rows * size),
+    ):
+        if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
+            allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
+            raise InputError(f"{what} of row group {number}", octets, allowed)
+
+
+def _check_hashes(column: Any, parameters: bytes) -> None:
+    """All rows must carry the hash; the dictionary makes this cheap."""
+    found = column.dictionary.to_pylist()
+    if column.null_count or found != [parameters]:
+        names = ["none" if value is None else value.hex() for value in found]
+        raise InputError("parameter hash", names, parameters.hex())
 
 
 def _bytes_of(chunk: Any, size: int) -> Rows:

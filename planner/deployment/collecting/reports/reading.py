@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,7 +17,12 @@ __all__ = ["SUFFIXES", "read_batches"]
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 
 
-def read_batches(path: str | Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
+def read_batches(
+    path: str | Path,
+    parameters: str,
+    sizes: Mapping[Key, int],
+    without: Collection[bytes] = (),
+) -> Iterator[Batch]:
     """The reports of a file in batches of bounded size.
 
     A problem may show only after some batches: count a file whole or not at all.
@@ -25,11 +30,13 @@ def read_batches(path: str | Path, parameters: str, sizes: Mapping[Key, int]) ->
     Parameters
     ----------
     path:
-        ``.parquet``, ``.jsonl`` or ``.ndjson``.
+        ``.parquet``, ``.jsonl`` or ``.ndjson``, in small or capital letters.
     parameters:
         The parameter hash that every report must carry.
     sizes:
         Bytes of a report for every question and round.
+    without:
+        Marks (``reports/marks.py``) of reports to leave out of a file of lines.
 
     Raises
     ------
@@ -37,11 +44,15 @@ def read_batches(path: str | Path, parameters: str, sizes: Mapping[Key, int]) ->
         The file is corrupt, truncated, foreign, or its reports have the wrong length.
     """
     path = Path(path)
-    batches = parquet_batches if path.suffix == ".parquet" else line_batches
     try:
-        yield from batches(path, parameters, sizes)
+        if path.suffix.lower() == ".parquet":
+            yield from parquet_batches(path, parameters, sizes)
+        else:
+            yield from line_batches(path, parameters, sizes, without)
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
+    except MemoryError as error:
+        raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except InputError as error:
         raise FileError(path, str(error), "Check where it comes from.") from error

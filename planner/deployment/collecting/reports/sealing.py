@@ -22,6 +22,7 @@ _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
 _FRAME = b"PAR1"
 _CHUNK = 2**20
+_MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
 
 
 def seal(path: str | Path) -> None:
@@ -69,9 +70,12 @@ def _footer_start(file: BufferedIOBase) -> int:
     file.seek(0)
     if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
         raise InputError("frame", "damaged", "that of a complete Parquet file")
-    start = length - _TAIL - int.from_bytes(tail[:4], "little")
+    footer = int.from_bytes(tail[:4], "little")
+    start = length - _TAIL - footer
     if start < len(_FRAME):
         raise InputError("footer", "damaged", "that of a complete Parquet file")
+    if footer > _MAX_FOOTER:
+        raise InputError("size of the footer", footer, f"at most {_MAX_FOOTER} bytes")
     return start
 
 

@@ -1,11 +1,13 @@
-"""Progress on disk: one collection, one process, and damage is named."""
+"""Progress on disk: one collection, one process, and damage is named, never counted."""
 
 import sqlite3
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
-from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile
+from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
 
@@ -18,38 +20,52 @@ def path(tmp_path):
     """A checkpoint with one file of two questions."""
     place = tmp_path / "progress"
     saved = Checkpoint(place, HASH)
-    saved.save([counted(place, "a")], SUMS)
+    saved.save([counted("a", SUMS)])
     saved.close()
     return place
 
 
-def counted(place, name):
-    return CountedFile(place.with_name(name), (5, 7), f"id {name}", 3, ("a sign", "é"))
+def counted(name, sums):
+    origins = (Path("/x/é.jsonl"),)
+    file = CountedFile(Path("/x") / name, (5, 7), f"id {name}", 3, ("a sign", "é"), 4, origins)
+    return Saved(file, sums, name.encode() * 32)
+
+
+def contents(path):
+    """What a checkpoint holds, in plain types."""
+    saved = Checkpoint(path, HASH)
+    try:
+        return [
+            (
+                one.file,
+                {key: (each.users, each.counts.tolist()) for key, each in one.sums.items()},
+                one.marks,
+            )
+            for one in saved.contents()
+        ]
+    finally:
+        saved.close()
 
 
 def test_what_is_saved_is_found_again(path):
+    first = counted("a", SUMS)
+    plain = {("q", None): (3, [1, 2]), ("s", 2): (4, [0, 4])}
+    assert contents(path) == [(first.file, plain, b"a" * 32)]
     saved = Checkpoint(path, HASH)
-    assert saved.files() == [counted(path, "a")]
-    found = saved.sums()
-    assert {key: (one.users, one.counts.tolist()) for key, one in found.items()} == {
-        ("q", None): (3, [1, 2]),
-        ("s", 2): (4, [0, 4]),
-    }
-    saved.save([counted(path, "b")], {("q", None): Aggregate(9, np.array([5, 6]))})
-    assert saved.files() == [counted(path, "a"), counted(path, "b")]
-    assert saved.sums()["q", None].counts.tolist() == [5, 6]
-    assert saved.sums()["s", 2].users == 4
+    saved.save([counted("b", {}), counted("c", {})])
+    assert [one.path.name for one in saved.files()] == ["a", "b", "c"]
+    saved.drop([Path("/x/a"), Path("/x/c")])
     saved.close()
+    assert contents(path) == [(counted("b", {}).file, {}, b"b" * 32)]
 
 
-def test_files_and_sums_are_saved_both_or_neither(path):
+def test_files_are_saved_all_or_none(path):
     saved = Checkpoint(path, HASH)
-    with pytest.raises(FileError, match="not a usable checkpoint"):
-        saved.save([counted(path, "b"), counted(path, "a")], {})  # a file is in it once
+    with pytest.raises(FileError, match="is damaged or of an earlier version: UNIQUE"):
+        saved.save([counted("b", {}), counted("a", {})])  # a file is in it once
+    saved.save([counted("c", {})])
     saved.close()
-    again = Checkpoint(path, HASH)
-    assert again.files() == [counted(path, "a")]
-    again.close()
+    assert [file.path.name for file, _, _ in contents(path)] == ["a", "c"]
 
 
 def test_one_process_and_one_collection(path):
@@ -62,32 +78,71 @@ def test_one_process_and_one_collection(path):
     Checkpoint(path, HASH).close()
 
 
-@pytest.mark.parametrize("place", ["rubbish", "no/progress"])
-def test_places_that_hold_no_checkpoint(tmp_path, place):
-    (tmp_path / "rubbish").write_bytes(b"rubbish" * 999)
-    with pytest.raises(FileError, match="not a usable checkpoint"):
-        Checkpoint(tmp_path / place, HASH)
+def test_what_is_no_checkpoint_is_left_alone(tmp_path):
+    """A remedy must never be to delete somebody's reports."""
+    for name, content in (("r.parquet", b"PAR1" * 99), ("empty", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileError, match=r"not a checkpoint, or is damaged. Give another path"):
+            Checkpoint(tmp_path / name, HASH)
+        assert (tmp_path / name).read_bytes() == content
+    with pytest.raises(FileError, match=r"cannot be made.*Check that the directory exists"):
+        Checkpoint(tmp_path / "no" / "progress", HASH)
+
+
+def test_a_checkpoint_of_an_earlier_version_is_refused(tmp_path):
+    with sqlite3.connect(tmp_path / "progress") as database:
+        database.executescript(
+            "CREATE TABLE collection (parameters TEXT); CREATE TABLE files (path TEXT, users INT);"
+        )
+        database.execute("INSERT INTO collection VALUES (?)", (HASH,))
+    with pytest.raises(FileError, match=r"of an earlier version.*Delete it to count everything"):
+        Checkpoint(tmp_path / "progress", HASH)
+
+
+def test_a_full_disk_is_told_from_damage(path):
+    saved = Checkpoint(path, HASH)
+    saved._database.execute("PRAGMA max_page_count = 1")
+    with pytest.raises(FileError, match=r"is full. Make room on the disk, and run again"):
+        saved.save([Saved(counted("b", {}).file, {}, b"x" * 100_000)])
+    saved.close()
+    assert len(contents(path)) == 1
 
 
 @pytest.mark.parametrize(
-    ("damage", "read"),
+    "damage",
     [
-        ("UPDATE files SET signs = 'no list'", "files"),
-        ("UPDATE files SET signs = 3", "files"),
-        ("DROP TABLE files; CREATE TABLE files (path TEXT); INSERT INTO files VALUES (1)", "files"),
-        ("UPDATE sums SET counts = x'00'", "sums"),
-        ("UPDATE sums SET users = -1", "sums"),
-        ("DROP TABLE sums; CREATE TABLE sums (name TEXT); INSERT INTO sums VALUES (1)", "sums"),
+        "UPDATE files SET marks = x'00'",
+        "UPDATE files SET sums = 'text'",
+        "UPDATE files SET about = NULL",
+        "DELETE FROM files",
+        "DELETE FROM collection",
+        "INSERT INTO collection SELECT * FROM collection",
+        "UPDATE collection SET about = 'text'",
+        "DROP TABLE files",
+        "ALTER TABLE files ADD COLUMN more BLOB",
     ],
 )
-def test_damage_is_named_when_it_is_read(path, damage, read):
+def test_damage_is_named(path, damage):
     with sqlite3.connect(path) as database:
-        database.executescript(damage)
-        database.execute("INSERT INTO files (path) VALUES ('x')") if "path TEXT" in damage else None
-        database.execute(
-            "INSERT INTO sums (question) VALUES ('x')"
-        ) if "sums (q" in damage else None
-    saved = Checkpoint(path, HASH)
-    with pytest.raises(FileError, match=r"is not a usable checkpoint: .*Delete it to count"):
-        getattr(saved, read)()
-    saved.close()
+        database.execute("PRAGMA ignore_check_constraints = ON")
+        try:
+            database.execute(damage)
+        except sqlite3.IntegrityError:
+            database.execute("DELETE FROM files")
+    with pytest.raises(FileError, match=r"is damaged or of an earlier.*Delete it to count"):
+        Checkpoint(path, HASH)
+
+
+def test_a_flipped_byte_never_gives_other_sums(path):
+    """3,000 flips: the same contents, or one clear error."""
+    random, data, right = Random(3), path.read_bytes(), contents(path)
+    refused = 0
+    for _ in range(3000):
+        flipped = bytearray(data)
+        flipped[random.randrange(len(data))] ^= random.randrange(1, 256)
+        path.write_bytes(flipped)
+        try:
+            assert contents(path) == right
+        except FileError:
+            refused += 1
+    assert refused > 100

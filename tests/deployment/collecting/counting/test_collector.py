@@ -1,19 +1,22 @@
 """The collector: each file once, whole or not at all, and resuming after kill -9."""
 
-import os
+import json
 import shutil
 import signal
 import subprocess
 import sys
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.counting.checkpoint import Checkpoint
-from planner.deployment.collecting.counting.collector import collect, report_files
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.isolated import isolated_engine
+from planner.deployment.collecting.counting.local import local_engine
 from planner.deployment.parameter_file.parameters import write_parameters
-from planner.errors import FileError
+from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
 
@@ -42,22 +45,6 @@ def test_newline_json_of_a_pilot(one_question, tmp_path):
     rows = np.frombuffer(b"".join(one.payload for one in reports), np.uint8).reshape(-1, 8)
     done = collect(one_question, [tmp_path])
     assert done.sums[KEY].counts.tolist() == counted(rows).tolist()
-
-
-def test_places_that_hold_nothing(tmp_path):
-    (tmp_path / "x.txt").write_text("")
-    for wrong in ("missing", "x.txt"):
-        with pytest.raises(FileError):
-            report_files([tmp_path / wrong])
-    assert report_files([tmp_path]) == []
-
-
-def test_names_that_no_checkpoint_can_hold(tmp_path):
-    path = tmp_path / os.fsdecode(b"\xff.parquet")
-    path.write_bytes(b"")
-    for place in (tmp_path, path):
-        with pytest.raises(FileError, match=r"udcff.parquet.*not UTF-8. Rename it"):
-            report_files([place])
 
 
 # -- resuming ------------------------------------------------------------------------
@@ -150,5 +137,133 @@ def test_checkpoints_that_cannot_be_used(one_question, collection):
     with pytest.raises(FileError, match="other parameters"):
         Checkpoint(progress, "0" * 64)
     progress.write_bytes(b"rubbish" * 999)
-    with pytest.raises(FileError, match="not a usable checkpoint"):
+    with pytest.raises(FileError, match=r"is not a checkpoint, or is damaged. Give another path"):
         Checkpoint(progress, one_question.hash)
+    assert progress.read_bytes() == b"rubbish" * 999
+
+
+# -- what is counted once, and what is not counted any more ----------------------------
+
+
+def lines(parameters, items):
+    client = Client(parameters.document)
+    return [client.report("q", item).to_json() + "\n" for item in items]
+
+
+@pytest.fixture
+def successors(one_question, tmp_path):
+    """A file of 100 reports, its successor of 150, and another with 20 of these and 5 more."""
+    every = lines(one_question, [i % 40 for i in range(155)])
+    folder = tmp_path / "lines"
+    folder.mkdir()
+    (folder / "1.jsonl").write_text("".join(every[:100]))
+    (folder / "2.jsonl").write_text("".join(every[:150]))
+    (folder / "3.jsonl").write_text("".join(every[130:155]))
+    (tmp_path / "all.jsonl").write_text("".join(every))
+    return folder, tmp_path / "all.jsonl"
+
+
+@pytest.mark.parametrize("engine", [local_engine, isolated_engine])
+def test_a_report_counts_once_whatever_file_it_is_in(one_question, successors, engine):
+    folder, whole = successors
+    done = collect(one_question, [folder], engine=engine)
+    expected = collect(one_question, [whole], engine=engine).sums[KEY]
+    assert done.sums[KEY].users == expected.users == 155
+    assert done.sums[KEY].counts.tolist() == expected.counts.tolist()
+    assert [one.repeated for one in done.counted] == [0, 100, 20]
+    assert done.repeated == 120
+    assert [[path.name for path in one.origins] for one in done.counted] == [
+        [],
+        ["1.jsonl"],
+        ["2.jsonl"],
+    ]
+
+
+def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_path):
+    folder, whole = successors
+    for name in ("1.jsonl", "3.jsonl"):
+        shutil.copy(folder / name, tmp_path / name)
+    progress = tmp_path / "progress"
+    for places in (
+        [tmp_path / "1.jsonl"],
+        [tmp_path / "1.jsonl", tmp_path / "3.jsonl"],
+        [tmp_path],
+    ):
+        done = collect(one_question, places, checkpoint=progress)
+    assert done.sums[KEY].users == 155
+    assert done.sums[KEY].counts.tolist() == (
+        collect(one_question, [whole]).sums[KEY].counts.tolist()
+    )
+    reasons = {path.name: reason for path, reason in done.quarantined}
+    assert "is a copy of" in reasons["1.jsonl"]
+    assert "holds only reports that are counted already" in reasons["2.jsonl"]
+
+
+def test_a_report_that_contradicts_another_of_its_id(one_question, tmp_path):
+    first, second = lines(one_question, [1, 2])
+    (tmp_path / "1.jsonl").write_text(first)
+    forged = json.loads(second) | {"id": json.loads(first)["id"]}
+    del forged["check"]
+    (tmp_path / "2.jsonl").write_text(json.dumps(forged) + "\n")
+    done = collect(one_question, [tmp_path])
+    assert done.sums[KEY].users == 1
+    assert "a report of the same id says otherwise" in done.quarantined[0][1]
+
+
+def test_a_file_that_was_counted_and_is_missing(one_question, collection):
+    folder, counts, users = collection
+    progress = folder.parent / "progress"
+    collect(one_question, [folder], checkpoint=progress)
+    taken = unpack_file(folder / "4.parquet")
+    (folder / "4.parquet").rename(folder.parent / "4.parquet")
+    with pytest.raises(FileError, match=r"4.parquet: was counted and is missing.*'drop'"):
+        collect(one_question, [folder], checkpoint=progress)
+    kept = collect(one_question, [folder], checkpoint=progress, missing="keep")
+    assert (kept.sums[KEY].users, kept.sums[KEY].counts.tolist()) == (users, counts.tolist())
+    for _ in range(2):
+        done = collect(one_question, [folder], checkpoint=progress, missing="drop")
+        assert done.sums[KEY].users == users - 34
+        assert done.sums[KEY].counts.tolist() == (counts - taken).tolist()
+    (folder.parent / "4.parquet").rename(folder / "4.parquet")
+    back = collect(one_question, [folder], checkpoint=progress)
+    assert back.sums[KEY].counts.tolist() == counts.tolist()
+    with pytest.raises(InputError, match="one of refuse, keep, drop"):
+        collect(one_question, [folder], missing="forget")
+
+
+def test_another_folder_is_not_added_to_the_old_sums(one_question, collection, tmp_path, rng):
+    folder, _, _ = collection
+    progress = tmp_path / "progress"
+    collect(one_question, [folder], checkpoint=progress)
+    other = tmp_path / "other"
+    other.mkdir()
+    rows = draw(one_question, rng, 50)
+    write(other / "0.parquet", one_question, rows)
+    with pytest.raises(FileError, match="and is missing, as are 9 more files"):
+        collect(one_question, [other], checkpoint=progress)
+    done = collect(one_question, [other], checkpoint=progress, missing="drop")
+    assert done.sums[KEY].counts.tolist() == counted(rows).tolist()
+    assert len(done.dropped) == 10
+
+
+def test_reports_left_out_for_a_file_that_is_taken_away_count_again(
+    one_question, successors, tmp_path
+):
+    folder, whole = successors
+    progress = tmp_path / "progress"
+    collect(one_question, [folder], checkpoint=progress)
+    (folder / "1.jsonl").unlink()
+    done = collect(one_question, [folder], checkpoint=progress, missing="drop")
+    assert done.sums[KEY].users == 155  # its reports are all in the second file, too
+    expected = collect(one_question, [whole]).sums[KEY]
+    assert done.sums[KEY].counts.tolist() == expected.counts.tolist()
+    (folder / "2.jsonl").unlink()
+    assert (
+        collect(one_question, [folder], checkpoint=progress, missing="drop").sums[KEY].users == 25
+    )
+
+
+def unpack_file(path):
+    table = pq.read_table(path)
+    rows = np.frombuffer(b"".join(table["report"].to_pylist()), np.uint8).reshape(-1, 8)
+    return counted(rows)

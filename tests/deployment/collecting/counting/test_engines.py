@@ -9,17 +9,18 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect, report_files
+from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import _Worker, isolated_engine
 from planner.deployment.collecting.counting.local import local_engine
 from planner.deployment.collecting.counting.one_file import Expected
+from planner.deployment.collecting.counting.places import report_files
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write
 
 
 def test_engines_give_files_in_order(one_question, collection):
     folder, _, _ = collection
-    files = report_files([folder])
+    files, _ = report_files([folder])
     for engine in (local_engine, isolated_engine):
         results = list(engine(files, Expected.of(one_question)))
         assert [one.path for one in results] == files
@@ -76,7 +77,7 @@ def test_a_worker_that_ends_by_itself_is_named_by_its_code(one_question, tmp_pat
 
 def test_an_engine_that_is_given_up_ends_its_workers(one_question, collection):
     folder, _, _ = collection
-    engine = isolated_engine(report_files([folder]), Expected.of(one_question))
+    engine = isolated_engine(report_files([folder])[0], Expected.of(one_question))
     first = next(engine)
     assert first.users == 30
     engine.close()

@@ -1,11 +1,15 @@
 """Newline JSON: a bad line makes its file worthless."""
 
 import json
+from random import Random
 
 import pytest
 
 from planner.deployment import Client
 from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.isolated import isolated_engine
+from planner.deployment.collecting.counting.local import local_engine
+from planner.deployment.collecting.counting.one_file import Expected, count_file
 
 LINES = [
     ("parameters", "0" * 64, "parameters"),
@@ -16,6 +20,8 @@ LINES = [
     ("round", 1, "question and round"),
     ("extra", 1, "keys"),
     ("id", "", "id"),
+    ("check", "0" * 16, "or the line is damaged"),
+    ("check", 7, "check"),
 ]
 
 
@@ -24,6 +30,8 @@ def test_a_bad_line_quarantines_its_file(one_question, tmp_path, key, value, rea
     client = Client(one_question.document)
     lines = [json.loads(client.report("q", i).to_json()) for i in range(10)]
     lines[4][key] = value
+    if key == "report":
+        del lines[4]["check"]  # as earlier versions wrote lines
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = collect(one_question, [path])
@@ -38,7 +46,8 @@ def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
         (f"{line}\n{line}\n", "given once"),
         ("{\n", "not JSON"),
         ("[]\n", "JSON object"),
-        ("[" * 100_000 + "\n", "not JSON"),
+        ("[" * 1_000 + "\n", "not JSON"),
+        ("[" * 100_000 + "\n", "at most 1048 bytes"),
         ("", "no reports"),
     ):
         (tmp_path / "a.jsonl").write_text(text)
@@ -69,3 +78,68 @@ def test_rounds_are_told_apart(parameters, tmp_path):
         ("sampled", 1): 5,
         ("sampled", 2): 5,
     }
+
+
+HASH = "PARAMETERS"
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"parameters":"PARAMETERS","question":"q","id":"x"}', "report of line 1 is 'missing'"),
+        ('{"parameters":"PARAMETERS","question":"q","id":"x","report":{}}', "text that is not"),
+        ('{"parameters":"PARAMETERS","question":"q","id":"x","report":"\\u00e9"}', "base64"),
+        ('{"parameters":"PARAMETERS","question":"\\ud800"}', "in the parameter file"),
+        ('{"parameters":"PARAMETERS","id":"a","id":"b"}', "the key 'id' appears twice"),
+        ('{"parameters":NaN}', "NaN is not a number"),
+        ('{"parameters":' + "[" * 480 + "]" * 480 + "}", "text that is not empty"),
+        ('{"parameters":' + "9" * 900 + "}", "text that is not empty"),
+    ],
+)
+def test_a_bad_line_never_stops_the_collection(one_question, tmp_path, line, reason):
+    """Whatever one file holds, it is named, and the others are counted."""
+    client = Client(one_question.document)
+    (tmp_path / "a.jsonl").write_text(line.replace(HASH, one_question.hash) + "\n")
+    (tmp_path / "b.jsonl").write_text(client.report("q", 1).to_json() + "\n")
+    for engine in (local_engine, isolated_engine):
+        done = collect(one_question, [tmp_path], engine=engine)
+        assert [path.name for path, _ in done.quarantined] == ["a.jsonl"]
+        assert reason in done.quarantined[0][1]
+        assert done.sums["q", None].users == 1
+
+
+def test_a_flipped_byte_is_never_counted_differently(one_question, tmp_path):
+    """3,000 flips: the line is refused, or says what it said."""
+    random = Random(5)
+    client = Client(one_question.document)
+    text = "".join(client.report("q", i).to_json() + "\n" for i in range(4)).encode()
+    path, expected = tmp_path / "a.jsonl", Expected.of(one_question)
+    path.write_bytes(text)
+    right = count_file(path, expected)
+    refused = 0
+    for _ in range(3000):
+        flipped = bytearray(text)
+        flipped[random.randrange(len(text))] ^= random.randrange(1, 256)
+        path.write_bytes(flipped)
+        found = count_file(path, expected)
+        refused += bool(found.refused)
+        if not found.refused:
+            before, after = (one.tallies["q", None].aggregate for one in (right, found))
+            assert (before.users, before.counts.tolist()) == (after.users, after.counts.tolist())
+    assert refused > 2990  # a flip may write a letter as another escape, no more
+
+
+def test_lines_of_earlier_versions_are_counted(one_question, tmp_path):
+    client = Client(one_question.document)
+    lines = [json.loads(client.report("q", i).to_json()) for i in range(10)]
+    for line in lines:
+        del line["check"]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert collect(one_question, [tmp_path]).sums["q", None].users == 10
+
+
+def test_a_line_may_be_written_anew(one_question, tmp_path):
+    line = json.loads(Client(one_question.document).report("q", 1).to_json())
+    again = json.dumps(dict(reversed(line.items())), indent=None, separators=(" , ", " : "))
+    (tmp_path / "a.jsonl").write_text(again + "\n")
+    assert collect(one_question, [tmp_path]).sums["q", None].users == 1
