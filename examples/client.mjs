@@ -10,7 +10,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
-import { readFileSync, unlinkSync, writeSync } from "node:fs";
+import { readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -21,6 +21,7 @@ import { checkShape } from "./client/shape.mjs";
 
 const ID_BYTES = 8;
 const SCHEMA = JSON.parse(readFileSync(new URL("./client/schema.json", import.meta.url), "utf8"));
+const CHECK_BYTES = 32;
 
 /** One report per person and question, each in a file that is written whole or not at all. */
 export class Memory {
@@ -29,18 +30,27 @@ export class Memory {
     this.directory = directory;
   }
 
-  /** What is remembered under a key; if there is nothing, make() once and for all. */
-  recall(key, make) {
-    const path = join(this.directory, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
+  /** What is remembered under a key, or null. */
+  recall(key) {
+    let kept;
     try {
-      return readFileSync(path);
+      kept = readFileSync(this.#path(key));
     } catch (error) {
       if (error.code !== "ENOENT") throw error;
+      return null;
     }
+    const content = kept.subarray(CHECK_BYTES);
+    if (!kept.subarray(0, CHECK_BYTES).equals(checksum(key, content))) refuse("the memory is damaged");
+    return content;
+  }
+
+  /** Remember content once and for all; give what is remembered, which may be another's. */
+  keep(key, content) {
+    const path = this.#path(key);
     const temporary = `${path}.${randomBytes(4).toString("hex")}`;
     const file = openSync(temporary, "wx", 0o600);
     try {
-      writeSync(file, make());
+      writeSync(file, Buffer.concat([checksum(key, content), content]));
       fsyncSync(file);
       linkSync(temporary, path); // fails if another process was first
     } catch (error) {
@@ -49,8 +59,20 @@ export class Memory {
       closeSync(file);
       unlinkSync(temporary);
     }
-    return readFileSync(path);
+    return this.recall(key);
   }
+
+  forget(key) {
+    rmSync(this.#path(key), { force: true });
+  }
+
+  #path(key) {
+    return join(this.directory, createHash("sha256").update(JSON.stringify(key)).digest("hex"));
+  }
+}
+
+function checksum(key, content) {
+  return createHash("sha256").update(JSON.stringify(key)).update(content).digest();
 }
 
 export class Client {
@@ -83,20 +105,18 @@ export class Client {
     const encoder = this.encoder(question);
     const code = encoder.code(answer);
     const draw = () => encoder.draw(code, randomBytes);
-    const withId = (payload) => Buffer.concat([randomBytes(ID_BYTES), payload]);
-    const recall = (part, make) => {
-      if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
-      return this.#memory.recall([this.parameters, user, question, part], make);
-    };
     const sized = (kept, size) => (kept.length === size ? kept : refuse("the memory is damaged"));
     let kept;
     if (encoder.output) {
       if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
-      const output = encoder.output(sized(recall("die", draw), encoder.size), code, round);
-      kept = recall(`round ${round}`, () => withId(output));
+      kept = this.#round(this.#memoryOf(user), [this.parameters, user, question], encoder, code, round);
     } else {
       if (round !== undefined) refuse("this question has one round");
-      kept = user === undefined ? withId(draw()) : recall("report", () => withId(draw()));
+      if (user === undefined) kept = withId(draw());
+      else {
+        const [memory, key] = [this.#memoryOf(user), [this.parameters, user, question, "report"]];
+        kept = memory.recall(key) ?? memory.keep(key, withId(draw()));
+      }
     }
     sized(kept, ID_BYTES + encoder.size);
     const id = kept.subarray(0, ID_BYTES).toString("hex");
@@ -110,6 +130,30 @@ export class Client {
       check: lineCheck([this.parameters, encoder.output ? round : "", report, id, question]),
     });
   }
+
+  /** A round of two: the die is blind, but with round two's report it would tell the answer. */
+  #round(memory, parts, encoder, code, round) {
+    const [first, second] = [[...parts, "round 1"], [...parts, "round 2"]];
+    let report = memory.recall(second);
+    if (report === null) {
+      const die = memory.recall(first) ?? memory.keep(first, withId(encoder.draw(code, randomBytes)));
+      if (die.length !== ID_BYTES + encoder.size) refuse("the memory is damaged");
+      const output = encoder.output(die.subarray(ID_BYTES), code, round);
+      if (round === 1) return Buffer.concat([die.subarray(0, ID_BYTES), output]);
+      report = memory.keep(second, withId(output));
+    }
+    memory.forget(first);
+    return round === 2 ? report : refuse("round one is over; its report was forgotten");
+  }
+
+  #memoryOf(user) {
+    if (!this.#memory || typeof user !== "string" || !user) refuse("a user and a memory are needed");
+    return this.#memory;
+  }
+}
+
+function withId(payload) {
+  return Buffer.concat([randomBytes(ID_BYTES), payload]);
 }
 
 /** By which the collector notices damage on the way. */

@@ -81,7 +81,8 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     """
     if len(data) > MAX_FILE_BYTES:
         raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
-    if sum(map(data.count, ",:[{" if isinstance(data, str) else b",:[{")) > _MAX_MARKS:
+    text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    if sum(map(text.count, b",:[{")) > _MAX_MARKS:
         reason = f"has more than {_MAX_MARKS:,} commas, colons and opening brackets"
         raise FileError(source, reason, "Ask about fewer items, or merge some.")
     try:

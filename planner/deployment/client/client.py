@@ -6,12 +6,14 @@ import json
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from planner.deployment.client.canonical import content_hash, parse_document, read_document
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.client.line_check import line_check
+from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.client.memory import Memory
 from planner.deployment.client.questions import read_questions
 from planner.errors import FileError, InputError, VerificationError
@@ -151,7 +153,8 @@ class Client:
             whatever the answer, the same report is returned and no more budget is spent.
         round_number:
             1 or 2 for a question of Sampling Privacy, which needs ``user``: both rounds share
-            one throw of the die, and must not reach anybody who can link them.
+            one throw of the die, and must not reach anybody who can link them. Once round two
+            is given, round one is forgotten and refused.
 
         Raises
         ------
@@ -168,15 +171,18 @@ class Client:
         self._check_round(self._laws[question].rounds, user, round_number)
         if user is None:
             return self._released(question, _with_id(encoder.draw(code, system)))
-        memory, parts = self._memory_for(user), (self._hash, user, question)
+        memory, key = self._memory_for(user), (self._hash, user, question)
         if round_number is None:
-            kept = memory.recall((*parts, "report"), lambda: _with_id(encoder.draw(code, system)))
+            kept = memory.change(
+                key,
+                lambda kept: _with_id(encoder.draw(code, system)) if kept is None else kept,
+            )
             return self._released(question, kept)
-        die = memory.recall((*parts, "die"), lambda: encoder.draw(code, system))
-        _require_size(die, size)
-        output = encoder.output(die, code, round_number)
-        kept = memory.recall((*parts, f"round {round_number}"), lambda: _with_id(output))
-        return self._released(question, kept, round_number)
+        kept = memory.change(key, partial(_next_round, encoder, code, size, round_number))
+        if round_number == 1:  # what is kept is the throw of the die
+            drawn = kept[1 + _ID_BYTES :]
+            kept = kept[: 1 + _ID_BYTES] + encoder.output(drawn, code, round_number)
+        return self._released(question, kept[1:], round_number)
 
     def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
         _require_size(kept, _ID_BYTES + self._laws[question].size)
@@ -202,6 +208,25 @@ class Client:
             remedy = "Make the client with Client(parameters, memory=path)."
             raise InputError("memory", None, "given, to remember a user's report", remedy)
         return self._memory
+
+
+def _next_round(
+    encoder: Encoder, code: Any, size: int, round_number: int, kept: bytes | None
+) -> bytes:
+    """What is kept for a person: the round, its report's id, and the die or round two's report.
+
+    The die is blind: it says nothing of the answer. Together with round two's report it would, as
+    would both rounds' reports. So round two takes the place of all that there was before.
+    """
+    if kept is not None and kept[0] == round_number:
+        return kept
+    if kept is not None and kept[0] > round_number:
+        remedy = "Its report was forgotten, as both together tell the answer."
+        raise InputError("round_number", round_number, f"{kept[0]}: round one is over", remedy)
+    drawn = encoder.draw(code, system) if kept is None else kept[1 + _ID_BYTES :]
+    _require_size(drawn, size)
+    keeps = drawn if round_number == 1 else encoder.output(drawn, code, round_number)
+    return bytes([round_number]) + _with_id(keeps)
 
 
 def _require_size(kept: bytes, size: int) -> None:

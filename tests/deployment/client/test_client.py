@@ -214,7 +214,7 @@ def test_rounds_are_for_questions_that_have_them(client):
 def test_a_line_names_the_round_where_there_is_one(client):
     report = client.report("sampled", None, user="carl", round_number=2)
     line = json.loads(report.to_json())
-    assert set(line) == {"parameters", "question", "id", "round", "report"}
+    assert set(line) == {"parameters", "question", "id", "round", "report", "check"}
     assert (line["round"], line["id"]) == (2, report.report_id)
     assert "round" not in json.loads(client.report("idue", "x").to_json())
 

@@ -47,6 +47,9 @@ def test_javascript_reports_nothing_from_a_damaged_memory(node, tmp_path, parame
         for path in (memory / words[0]).iterdir():
             path.write_bytes(path.read_bytes() + b"0")
         assert "the memory is damaged" in ask(*kept)
+        for path in (memory / words[0]).iterdir():
+            path.write_bytes(path.read_bytes()[:-2] + b"?")
+        assert "the memory is damaged" in ask(*kept)
 
 
 def test_javascript_remembers(node, tmp_path, parameter_file):
@@ -57,6 +60,8 @@ def test_javascript_remembers(node, tmp_path, parameter_file):
     first, second = (ask("sampled", "u", *kept, "--round", number) for number in "12")
     assert json.loads(first)["id"] != json.loads(second)["id"]
     assert second == ask("sampled", "w", *kept, "--round", "2")
+    assert "round one is over" in ask("sampled", "u", *kept, "--round", "1")
+    assert len(list((tmp_path / "memory").iterdir())) == 2  # no die, no round one
     assert "memory" in ask("sampled", "u", "--round", "1")
     assert "none of the question's items" in ask("idue", "nobody")
 

@@ -2,6 +2,8 @@
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from random import Random
 
 import pytest
 
@@ -77,44 +79,120 @@ def test_a_memory_that_fails_releases_nothing(parameter_file, tmp_path):
     with pytest.raises(FileError, match="memory"):
         client.report("idue", "x", user="ann")
     path.unlink()
-    client = Client(parameter_file, memory=path)
-    client.report("idue", "x", user="ann")
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE reports SET payload = x'00'")
-    with pytest.raises(VerificationError, match="wrong size"):
+    with pytest.raises(FileError, match="unable to open"):  # no new one is made meanwhile
         client.report("idue", "x", user="ann")
 
 
-@pytest.mark.parametrize("die", [b"", b"123", b"12345"])
-def test_a_die_of_the_wrong_size_reports_nothing(parameter_file, tmp_path, die):
-    """Longer than four bytes it would always tell the truth."""
+def kept_by(path):
+    with sqlite3.connect(path) as database:
+        return [content for (content,) in database.execute("SELECT content FROM reports")]
+
+
+def test_no_flip_gives_a_fresh_draw(parameter_file, tmp_path):
+    """3,000 flips: the same reports, or one clear error, and no other end."""
+    random, path = Random(6), tmp_path / "m.sqlite"
+    client = Client(parameter_file, memory=path)
+    users = ("ann", "bob", "é")
+    right = [client.report("idue", "x", user=user) for user in users]
+    data, refused = path.read_bytes(), 0
+    for _ in range(3000):
+        flipped = bytearray(data)
+        flipped[random.randrange(len(data))] ^= random.randrange(1, 256)
+        path.write_bytes(flipped)
+        try:
+            Memory(path)
+            assert [client.report("idue", "x", user=user) for user in users] == right
+        except FileError as error:
+            refused += error.remedy.startswith(("Report nothing with it", "Go on with that"))
+    assert refused > 200
+
+
+@pytest.mark.parametrize("size", [0, 1, 99, 100, 4096, 8192, -4096])
+def test_a_memory_that_is_cut_off_gives_nothing(parameter_file, tmp_path, size):
     path = tmp_path / "m.sqlite"
     client = Client(parameter_file, memory=path)
-    client.report("sampled", "u", user="ann", round_number=1)
-    with sqlite3.connect(path) as database:
-        database.execute("UPDATE reports SET payload = ? WHERE part = 'die'", (die,))
-    for number in (1, 2):
-        with pytest.raises(VerificationError, match=r"wrong size. Report nothing"):
-            client.report("sampled", "u", user="ann", round_number=number)
+    client.report("idue", "x", user="ann")
+    path.write_bytes(path.read_bytes()[:size])
+    for ask in (Memory, lambda _: client.report("idue", "x", user="ann")):
+        with pytest.raises(FileError, match="memory of reports"):
+            ask(path)
 
 
-def test_a_report_that_is_not_bytes_any_more_is_lost(parameter_file, tmp_path):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM reports",
+        "DELETE FROM pages",
+        "DELETE FROM root",
+        "INSERT INTO root SELECT * FROM root",
+        "UPDATE root SET content = x'00'",
+        "UPDATE root SET content = 'text'",
+        "UPDATE pages SET content = 'text'",
+        "UPDATE pages SET content = zeroblob(64)",
+        "UPDATE reports SET content = x'00'",
+        "UPDATE reports SET content = 'text'",
+        "UPDATE reports SET key = x'00'",
+        "UPDATE pages SET number = number + 1",
+    ],
+)
+def test_a_memory_that_was_changed_gives_nothing(parameter_file, tmp_path, damage):
     path = tmp_path / "m.sqlite"
     client = Client(parameter_file, memory=path)
     client.report("idue", "x", user="ann")
     with sqlite3.connect(path) as database:
-        database.execute("UPDATE reports SET payload = 'a text'")
-    with pytest.raises(FileError, match=r"has lost a report. Do not ask again"):
+        database.execute(damage)
+    with pytest.raises(FileError, match=r"is a damaged memory.*nor with a new one"):
         client.report("idue", "x", user="ann")
+
+
+def test_a_memory_of_an_earlier_version_is_refused_with_a_remedy(tmp_path):
+    path = tmp_path / "m.sqlite"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE reports (parameters TEXT, user TEXT, payload BLOB)")
+    with pytest.raises(FileError, match=r"earlier version. Go on with that version"):
+        Memory(path)
+
+
+def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_path):
+    """After round one it holds a die that is blind, after round two that round's report alone."""
+    path = tmp_path / "m.sqlite"
+    client = Client(parameter_file, memory=path)
+    first = client.report("sampled", "u", user="ann", round_number=1)
+    assert first == client.report("sampled", "w", user="ann", round_number=1)
+    (kept,) = kept_by(path)
+    assert kept[:9] == bytes([1]) + bytes.fromhex(first.report_id)
+    die = kept[9:]
+    assert len(die) == 4
+    second = client.report("sampled", "u", user="ann", round_number=2)
+    assert kept_by(path) == [bytes([2]) + bytes.fromhex(second.report_id) + second.payload]
+    assert kept not in path.read_bytes()  # overwritten, not only unlinked
+    assert bytes.fromhex(first.report_id) not in path.read_bytes()
+    with pytest.raises(InputError, match="round one is over"):
+        client.report("sampled", "u", user="ann", round_number=1)
+    assert second == client.report("sampled", "w", user="ann", round_number=2)
 
 
 def test_a_failing_source_leaves_nothing_behind(tmp_path):
-    memory, key = Memory(tmp_path / "m.sqlite"), ("hash", "ann", "q", "report")
+    memory, key = Memory(tmp_path / "m.sqlite"), ("hash", "ann", "q")
 
-    def fail():
+    def fail(_):
         raise VerificationError("The source of entropy failed")
 
     with pytest.raises(VerificationError):
-        memory.recall(key, fail)
-    assert memory.recall(key, lambda: b"first") == b"first"
-    assert memory.recall(key, lambda: b"second") == b"first"
+        memory.change(key, fail)
+    assert memory.change(key, lambda kept: kept or b"first") == b"first"
+    assert memory.change(key, lambda kept: kept or b"second") == b"first"
+
+
+def test_many_people_share_a_memory(tmp_path):
+    """Several on one page, of which there are 256."""
+    memory = Memory(tmp_path / "m.sqlite")
+    for again in range(2):
+        for i in range(600):
+            text = str(i).encode()
+            made = b"another" if again else text
+            assert memory.change(("hash", str(i), "q"), partial(first_of, made)) == text
+
+
+def first_of(made, kept):
+    return made if kept is None else kept

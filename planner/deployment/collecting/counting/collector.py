@@ -158,8 +158,8 @@ class _Run:
         if gone and missing == "drop":
             self._saved.drop(_with_dependants(gone, before))
             self._dropped = tuple(gone)
-        for one in self._saved.contents():
-            self._add(one)
+        for saved in self._saved.contents():
+            self._add(saved)
 
     def count(
         self,
