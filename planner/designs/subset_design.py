@@ -225,18 +225,42 @@ class OutputTypes:
         >>> other.round(4).tolist(), own.round(4).tolist()
         ([[0.5556]], [0.8889])
         """
+        other, own = self.expectations(np.square(estimator))
+        return Variances(other, np.maximum(own - 1, 0.0))
+
+    def expectations(self, numbers: Array) -> tuple[Array, Array]:
+        """Mean of ``numbers[o, i, side]`` over one person's reports, by their and the item's level.
+
+        For an unbiased estimator 0 for every item that is not the person's answer, and 1 for
+        the one that is.
+
+        Parameters
+        ----------
+        numbers:
+            One by type, level and side, shape ``(n, t, 2)``.
+
+        Returns
+        -------
+        other, own:
+            Of the shapes of :class:`Variances`.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> other, own = types.expectations(types.estimator([1.0]))
+        >>> abs(other).round(12).tolist(), own.round(12).tolist()
+        ([[0.0]], [1.0])
+        """
         m = self.item_counts.astype(np.float64)
         counts = np.stack([self.low_counts, self.high_counts], axis=2).astype(np.float64)
         values = np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
         shares = counts / m[:, None]
-        squares = np.square(estimator)
-        other = (values * shares).sum(axis=2).T @ (squares * shares).sum(axis=2)
+        other = (values * shares).sum(axis=2).T @ (numbers * shares).sum(axis=2)
         # Two different items of one level: the second side has one item less to offer.
         rest = (counts[:, :, None, :] - np.eye(2)) / np.maximum(m - 1, 1)[:, None, None]
-        within = np.einsum("ois,oisr,oir->i", values * shares, np.maximum(rest, 0), squares)
+        within = np.einsum("ois,oisr,oir->i", values * shares, np.maximum(rest, 0), numbers)
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
-        own = np.einsum("ois,ois->i", values * shares, squares) - 1
-        return Variances(other, np.maximum(own, 0.0))
+        return other, np.einsum("ois,ois->i", values * shares, numbers)
 
     def level_errors(self, prior: ArrayLike, weights: ArrayLike = 1.0) -> Array:
         """Squared error that a person of each level adds, summed over all items, shape ``(t,)``.

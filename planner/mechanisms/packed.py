@@ -60,7 +60,7 @@ def check_reports(reports: NDArray[Any], items: int) -> Words:
     if items % 64:
         beyond = rows[:, -1] >> np.uint64(items % 64)
         for u in np.flatnonzero(beyond)[:1]:
-            allowed = f"0 in all bits from {items} on, as there are {items} items"
+            allowed = f"0 in all bits from {items} on, as there are {items}"
             raise InputError(f"reports[{u}]", hex(int(rows[u, -1])), allowed)
     return np.ascontiguousarray(rows)
 

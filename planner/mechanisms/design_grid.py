@@ -1,0 +1,187 @@
+"""The probabilities of a subset design as integers over 2^32 that keep every pair's budget.
+
+Rounding each probability to the nearest integer breaks budgets: many are met with equality, and
+a probability rounded up next to one rounded down exceeds them. Here the design is mixed with a
+little of a law that says nothing, which leaves every pair some room, and rounded down; what is
+left goes to one more type, the *blank*, in which no item is on the high side. The proof is in
+docs/theory/exact-integers.md. Integers and rational numbers only: no rounding error can hide.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.subset_design import OutputTypes
+from planner.errors import InputError, VerificationError
+from planner.mechanisms.grid import GRID
+from planner.policy.policy import PrivacyPolicy
+
+__all__ = ["GridTypes", "round_types"]
+
+_MOST_MIXED = Fraction(1, 100)
+_MOST_EXCESS = Fraction(1, 10**9)
+_NO_SPLIT = 1e-6  # sides whose likelihoods differ by less, relatively, tell nothing apart
+_DOWN = Context(prec=40)
+
+
+class GridTypes(NamedTuple):
+    """The types of a subset design on the grid, the blank type last.
+
+    Attributes
+    ----------
+    high_counts:
+        Items of each level on the high side, int64, shape ``(n, t)``.
+    integers:
+        ``2^32 Pr[type, own side | level]``, int64, shape ``(t, n, 2)``, side 0 low and 1 high;
+        every level's sum to 2^32.
+    """
+
+    high_counts: NDArray[np.int64]
+    integers: NDArray[np.int64]
+
+    def output_types(self, item_counts: NDArray[np.int64]) -> OutputTypes:
+        """The same law as likelihoods, for the formulas of the estimator and the variances."""
+        high_counts = self.high_counts.T[:, :, None]
+        on_side = np.concatenate([item_counts[:, None, None] - high_counts, high_counts], axis=2)
+        scale = item_counts[:, None, None] / np.maximum(on_side, 1) / GRID
+        value = self.integers * scale
+        # A side on which nobody stands has no likelihood: it gets that of the other.
+        value = np.where(on_side > 0, value, value[:, :, ::-1])
+        ones = np.ones(len(self.high_counts))
+        return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, self.high_counts)
+
+
+class _Cell(NamedTuple):
+    """A side of a type on which items of a level stand."""
+
+    level: int
+    side: int
+    share: Fraction  # of the level's items
+    chance: Fraction  # Pr[type, own side | level]
+
+
+def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
+    """Round a design's types to the private side.
+
+    Parameters
+    ----------
+    policy:
+        The budgets, which the types keep but for the rounding of doubles.
+    types:
+        The types, without the blank one.
+
+    Raises
+    ------
+    VerificationError
+        The types break the policy, or a level's probabilities do not sum to 1.
+    InputError
+        A grid of 2^-32 is too coarse: more than a hundredth would have to be mixed in.
+
+    Examples
+    --------
+    Generalised randomised response on three items, ``e^eps = 4``: the item itself with 2/3.
+
+    >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    >>> grid = round_types(PrivacyPolicy([np.log(4)], [3]), types)
+    >>> grid.high_counts.tolist(), grid.integers.tolist()
+    ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
+    """
+    columns, uneven = _normalised([_cells(types, o) for o in range(types.size)], policy.size)
+    bounds = _exponentials(policy)
+    excess = max(_excess(column, bounds) for column in columns)
+    if excess > _MOST_EXCESS:
+        reason = f"The design exceeds a pair's budget by {float(excess):.3g} nats"
+        raise VerificationError(reason, "Solve it again.")
+    # The names of the proof: e^r, K, B0, M_o, delta.
+    least = min(
+        (bound for row in bounds for bound in row if bound is not None), default=Fraction(2)
+    )
+    entries = max(sum(cell.level == i for column in columns for cell in column)
+                  for i in range(policy.size))  # fmt: skip
+    blank = ceil((entries + GRID * uneven) / (least - 1)) + 1
+    steepest = [max(1 / cell.share for cell in column) for column in columns]
+    room = GRID - blank
+    mixed = sum(steepest) * (1 + GRID * excess) / (max(room, 1) * (1 - 1 / least))
+    if mixed > _MOST_MIXED:
+        allowed = "large enough for so many items on a grid of 2^-32"
+        remedy = "Raise the smallest budgets, or merge items."
+        raise InputError("epsilons", policy.epsilons.tolist(), allowed, remedy)
+    integers = np.zeros((policy.size, types.size + 1, 2), dtype=np.int64)
+    high_counts = np.zeros((types.size + 1, policy.size), dtype=np.int64)
+    for o, column in enumerate(columns):
+        silent = steepest[o] / sum(steepest)
+        for level, side, share, chance in column:
+            integers[level, o, side] = floor(room * ((1 - mixed) * chance + mixed * silent * share))
+            if side:
+                high_counts[o, level] = share * int(types.item_counts[level])
+    integers[:, -1, 0] = GRID - integers.sum(axis=(1, 2))
+    return GridTypes(high_counts, integers)
+
+
+def _cells(types: OutputTypes, o: int) -> list[_Cell]:
+    """The sides of a type, with the exact values of its doubles."""
+    cells, weight = [], Fraction(float(types.weights[o]))
+    for level, (items, high_count) in enumerate(
+        zip(types.item_counts.tolist(), types.high_counts[o].tolist(), strict=True)
+    ):
+        low, high = (Fraction(float(side[o, level])) for side in (types.low, types.high))
+        share = Fraction(high_count, items)
+        if high == 0:
+            continue  # the level never sends this type
+        if low >= high * (1 - Fraction(_NO_SPLIT)) and 0 < share < 1:
+            low, share = low + (high - low) * share, Fraction(0)
+        for side, portion, likelihood in ((0, 1 - share, low), (1, share, high)):
+            if portion:
+                cells.append(_Cell(level, side, portion, weight * likelihood * portion))
+    if not cells:
+        raise VerificationError(f"Type {o} is never sent", "Solve the design again.")
+    return cells
+
+
+def _normalised(columns: list[list[_Cell]], levels: int) -> tuple[list[list[_Cell]], Fraction]:
+    """All probabilities scaled so that no level's sum exceeds 1; how far the sums are apart."""
+    totals = [Fraction(0)] * levels
+    for column in columns:
+        for cell in column:
+            totals[cell.level] += cell.chance
+    for level, total in enumerate(totals):
+        if abs(total - 1) > _MOST_EXCESS:
+            reason = f"The probabilities of level {level} sum to {float(total)!r}, not to 1"
+            raise VerificationError(reason, "Solve the design again.")
+    largest = max(totals)
+    scaled = [[cell._replace(chance=cell.chance / largest) for cell in c] for c in columns]
+    return scaled, (largest - min(totals)) / largest
+
+
+def _exponentials(policy: PrivacyPolicy) -> list[list[Fraction | None]]:
+    """Rational lower bounds of ``e^r`` for all pairs; ``None`` where nothing is demanded."""
+    rows = policy.bounds().tolist()
+    known: dict[float, Fraction | None] = {
+        budget: Fraction(_DOWN.next_minus(_DOWN.exp(Decimal(budget))))
+        for budget in {budget for row in rows for budget in row if budget < math.inf}
+    }
+    return [[known.get(budget) for budget in row] for row in rows]
+
+
+def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fraction:
+    """By how much, relatively, the worst pair of a type exceeds its budget; 0 if none does."""
+    ends: dict[int, list[Fraction]] = {}
+    for cell in column:
+        ends.setdefault(cell.level, []).append(cell.chance / cell.share)
+    worst = Fraction(0)
+    for i, values in ends.items():
+        for j, bound in enumerate(bounds[i]):
+            if bound is None:
+                continue
+            least = min(ends.get(j, [Fraction(0)]))
+            if least == 0:
+                raise VerificationError(f"Level {j} never sends what level {i} does")
+            worst = max(worst, max(values) / least / bound - 1)
+    return worst

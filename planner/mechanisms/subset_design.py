@@ -1,0 +1,346 @@
+"""Subset designs: the best of all mechanisms, drawn, counted by type and estimated."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.designs.subset_design import OutputTypes, SubsetDesign, Variances
+from planner.errors import InputError, VerificationError
+from planner.estimates.counts import Estimates
+from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.chunks import map_rows, spawn
+from planner.mechanisms.design_grid import GridTypes, round_types
+from planner.mechanisms.fixed_weight import Segments, draw_sets
+from planner.mechanisms.grid import GRID
+from planner.mechanisms.packed import check_reports, words_for
+from planner.mechanisms.typed_counts import TypedCounter, list_reports
+from planner.mechanisms.unary import ROUNDING, levels_of_items
+from planner.policy.policy import PrivacyPolicy
+
+__all__ = ["SubsetDesignMechanism"]
+
+_MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
+_LEAST_SHARE = 2**13  # reports that are worth a thread
+_CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SubsetDesignMechanism:
+    """A subset design: a report says a type, and for every item on which side it stands.
+
+    Output law: a person of level ``i`` draws a type ``o`` and the side of their own item with
+    probability ``W[i][o][side] / 2^32``; the other items are placed at random so that exactly
+    ``k_oj`` of the ``m_j`` items of every level ``j`` are on the high side (bit 1). Hence, with
+    ``n_high = k_oi`` and ``n_low = m_i - k_oi``,
+
+        Pr[o, split | x] = W[i][o][side of x] m_i / (2^32 n_side prod_j C(m_j, k_oj))
+
+    The estimated count of an item is ``sum g[o][i][side]`` over all reports, unbiased for every
+    population. Its variance is the sum over people of what each adds, a number that depends on
+    their level and on whether the item is their answer (:attr:`variances`), exact.
+
+    :meth:`draw_aggregate` has the exact law of each item's counts; that they sum to ``k_oj`` per
+    report in every level is left out.
+
+    Source: docs/theory/designs.md; subset selection (Ye and Barg 2018) is the case of equal
+    budgets. The integers keep every pair's budget: docs/theory/exact-integers.md.
+
+    Parameters
+    ----------
+    policy:
+        The levels and pair budgets.
+    high_counts:
+        ``k_oj``, shape ``(n, t)``.
+    integers:
+        ``W``, shape ``(t, n, 2)``; every level's sum to 2^32.
+    estimator:
+        ``g``, shape ``(n, t, 2)``, side 0 low and 1 high.
+    level_of:
+        Level number of each item, shape ``(m,)``; when omitted, the first ``m_1`` items are in
+        level 0, and so on. Bits stand in the order of the levels, whatever this says.
+
+    Raises
+    ------
+    InputError
+        The assignment does not fit the policy.
+    VerificationError
+        The integers break the policy, or the estimator is biased.
+
+    Examples
+    --------
+    >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
+    >>> design = SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [1.0])
+    >>> mechanism = SubsetDesignMechanism.of(design)
+    >>> reports = mechanism.perturb([0] * 600 + [3] * 400, np.random.default_rng(1))
+    >>> reports.shape, reports.dtype
+    ((1000, 2), dtype('uint64'))
+    >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
+    [594.0, -16.0, -20.0, 378.0, 64.0]
+    """
+
+    policy: PrivacyPolicy
+    high_counts: NDArray[np.int64]
+    integers: NDArray[np.int64]
+    estimator: NDArray[np.float64]
+    level_of: NDArray[np.int64] = None  # type: ignore[assignment]
+    _types: OutputTypes = field(init=False, repr=False)
+    _variances: Variances = field(init=False, repr=False)
+    _order: NDArray[np.int64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "level_of", levels_of_items(self.level_of, self.policy))
+        set_field(self, "_order", np.argsort(self.level_of, kind="stable"))
+        grid = GridTypes(self.high_counts, self.integers)
+        set_field(self, "_types", grid.output_types(self.policy.item_counts))
+        if (self.integers.sum(axis=(1, 2)) != GRID).any():
+            raise VerificationError("The integers of a level do not sum to 2^32")
+        excess = float(np.nanmax(self.pair_losses() - self.policy.bounds(), initial=0.0))
+        if excess > ROUNDING:
+            raise VerificationError(f"the design exceeds a pair's budget by {excess:.3g} nats")
+        other, own = self._types.expectations(self.estimator)
+        if max(np.abs(other).max(), np.abs(own - 1).max()) > _MOST_BIAS:
+            raise VerificationError("the estimator is biased")
+        set_field(self, "_variances", self._types.variances(self.estimator))
+
+    @classmethod
+    def of(
+        cls, design: SubsetDesign, level_of: NDArray[np.int64] | None = None
+    ) -> SubsetDesignMechanism:
+        """A solved design with its probabilities rounded to the private side.
+
+        The estimator is that of the rounded probabilities, and so exactly as unbiased.
+
+        Raises
+        ------
+        VerificationError, InputError
+            As :func:`planner.mechanisms.design_grid.round_types`.
+        """
+        grid = round_types(design.policy, design.types)
+        estimator = grid.output_types(design.policy.item_counts).estimator(design.prior)
+        return cls(design.policy, grid.high_counts, grid.integers, estimator, level_of)
+
+    @property
+    def items(self) -> int:
+        """Number of items, ``m``."""
+        return self.level_of.size
+
+    @property
+    def largest_set(self) -> int:
+        """Items per user: one."""
+        return 1
+
+    @property
+    def variances(self) -> Variances:
+        """What one person adds to the variance of an item's estimated count, by levels."""
+        return self._variances
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable counts, as really drawn."""
+        other, own = self._variances
+        return float(
+            ((other * (self.policy.item_counts - np.eye(own.size))).sum(axis=1) + own).max()
+        )
+
+    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
+        """Reports: the type's number and the packed bits, uint64, shape ``(n, 1 + words)``.
+
+        Parameters
+        ----------
+        values:
+            One item number per user, from 0, shape ``(n,)``.
+        rng:
+            Seeds the draws; the result does not depend on the number of processors.
+        """
+        true = inputs.item_numbers(values, self.items)
+        width = 1 + words_for(self.items)
+        chunk = max(1, _CHUNK_WORDS // width)
+        children = spawn(inputs.generator(rng), -(-true.size // chunk))
+        reports = np.empty((true.size, width), dtype=np.uint64)
+        segments = Segments.of(self.policy.item_counts)
+        place = np.empty_like(self._order)
+        place[self._order] = np.arange(self.items)
+
+        def draw(part: slice, i: int) -> None:
+            self._draw(reports[part], place[true[part]], segments, children[i])
+
+        map_rows(draw, true.size, chunk)
+        return reports
+
+    def aggregate(self, reports: NDArray[Any]) -> Aggregate:
+        """By type: its reports, then how many set each bit, shape ``(types, 1 + items)``.
+
+        Raises
+        ------
+        InputError
+            Not reports of this design: an unknown type, or a weight that is not the type's.
+        """
+        width = 1 + words_for(self.items)
+        rows = inputs.report_rows(reports, np.uint64, width)
+
+        def count(part: slice, _: int) -> NDArray[np.int64]:
+            counter = TypedCounter(self.policy.item_counts, self.high_counts)
+            counter.add(rows[part], part.start)
+            return counter.counts()
+
+        share = max(-(-len(rows) // (os.cpu_count() or 1)), _LEAST_SHARE)
+        return Aggregate(len(rows), np.sum(map_rows(count, len(rows), share), axis=0))
+
+    def estimate(self, aggregate: Aggregate) -> Estimates:
+        """Unbiased counts with standard errors, shape ``(items,)``, in users.
+
+        The standard errors put the estimated counts, limited to ``[0, n]``, in place of the true
+        ones in the exact variance.
+
+        Raises
+        ------
+        InputError
+            No users, or counts of the wrong shape.
+        """
+        n = aggregate.users
+        if n < 1:
+            raise InputError("users", n, "at least 1", "Collect reports first.")
+        shape = (len(self.high_counts), 1 + self.items)
+        if aggregate.counts.shape != shape:
+            allowed = f"one row a type: its reports and a count per item, shape {shape}"
+            raise InputError("counts", aggregate.counts.shape, allowed)
+        level = self.level_of[self._order]
+        reports, high = aggregate.counts[:, 0], aggregate.counts[:, 1:]
+        slope = self.estimator[:, :, 1] - self.estimator[:, :, 0]
+        values = (slope[:, level] * high).sum(axis=0) + (reports @ self.estimator[:, :, 0])[level]
+        return Estimates(self._in_item_order(values), *self._standard_errors(values, n), n)
+
+    def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+        """Exact variance of each estimated count, shape ``(items,)``, in users squared.
+
+        Parameters
+        ----------
+        true_counts:
+            Number of users per item, shape ``(items,)``; they sum to ``n``.
+        """
+        counts = inputs.true_counts(true_counts, self.items).astype(np.float64)
+        people = np.bincount(self.level_of, counts, self.policy.size)
+        return self._variance(counts, people, self.level_of)
+
+    def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
+        """An aggregate with the law that perturbing everybody would give, without reports.
+
+        Types and own sides are drawn for the people of every item; of the others of a type, each
+        has an item on the high side with the probability that their own level and side leave.
+        """
+        counts = inputs.true_counts(true_counts, self.items)[self._order]
+        rng = inputs.generator(rng)
+        level = self.level_of[self._order]
+        t, n = self.policy.size, len(self.high_counts)
+        chances = (self.integers / GRID).reshape(t, 2 * n)
+        mine = rng.multinomial(counts, chances[level]).reshape(self.items, n, 2)
+        people = np.zeros((t, n, 2), dtype=np.int64)
+        np.add.at(people, level, mine)
+        items, high = self.policy.item_counts, self.high_counts
+        result = np.empty((n, 1 + self.items), dtype=np.int64)
+        for o in range(n):
+            result[o, 0] = people[:, o].sum()
+            elsewhere = result[o, 0] - people[:, o].sum(axis=1)
+            ones = mine[:, o, 1] + rng.binomial(elsewhere[level], (high[o] / items)[level])
+            for side in (0, 1):  # two items of one level: the own side has one place less
+                share = np.clip((high[o] - side) / np.maximum(items - 1, 1), 0, 1)
+                ones += rng.binomial(people[level, o, side] - mine[:, o, side], share[level])
+            result[o, 1:] = ones
+        return Aggregate(int(counts.sum()), result)
+
+    def privacy_loss(self) -> float:
+        """Largest of :meth:`pair_losses`, in nats; 0.0 if there is only one item."""
+        return float(np.nanmax(self.pair_losses())) if self.items > 1 else 0.0
+
+    def pair_losses(self) -> NDArray[np.float64]:
+        """Realised budget of every pair of levels, in nats, shape ``(t, t)``.
+
+        NaN on the diagonal of a level with a single item, which has no pair.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = np.log(self._types.low), np.log(self._types.high)
+            most, least = np.maximum(low, high), np.minimum(low, high)
+            # NaN where neither level ever sends the type.
+            losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
+        losses = np.maximum(losses, losses.T)
+        alone = self.policy.item_counts == 1
+        losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
+        return np.asarray(losses)
+
+    def output_law(self) -> NDArray[np.float64]:
+        """``Pr[report | item]``, shape ``(items, reports)``, type by type, for small domains."""
+        kinds, words = list_reports(self.policy.item_counts, self.high_counts)
+        law = np.empty((self.items, kinds.size))
+        splits = np.bincount(kinds)
+        values = np.stack([self._types.low, self._types.high], axis=2)
+        for place, item in enumerate(self._order):
+            side = ((words >> np.uint64(place)) & np.uint64(1)).astype(np.int64)
+            law[item] = values[kinds, self.level_of[item], side] / splits[kinds]
+        return law
+
+    def report_index(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """The column of :meth:`output_law` that each report belongs to, shape ``(n,)``."""
+        rows = check_reports(reports, 64 + self.items)
+        kinds, words = list_reports(self.policy.item_counts, self.high_counts)
+        keys = (kinds.astype(np.uint64) << np.uint64(self.items)) | words
+        order = np.argsort(keys)
+        wanted = (rows[:, 0] << np.uint64(self.items)) | rows[:, 1]
+        return order[np.searchsorted(keys, wanted, sorter=order)]
+
+    def _draw(
+        self,
+        out: NDArray[np.uint64],
+        place: NDArray[np.int64],
+        segments: Segments,
+        rng: np.random.Generator,
+    ) -> None:
+        """Type and own side from one word each; then everybody's other items, sorted by type."""
+        kinds = len(self.high_counts)
+        level = np.searchsorted(segments.starts, place, side="right") - 1
+        ends = np.cumsum(self.integers.reshape(self.policy.size, -1), axis=1)
+        ends += np.arange(self.policy.size)[:, None] * GRID
+        word = level * GRID + rng.integers(GRID, size=place.size, dtype=np.uint32)
+        drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
+        kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
+        order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")
+        runs = np.cumsum(np.bincount(kind, minlength=kinds))
+        sets = draw_sets(segments, self.high_counts, runs, place[order], held[order], rng)
+        out[:, 0] = kind
+        out[order, 1:] = sets.T
+
+    def _variance(
+        self, counts: NDArray[np.float64], people: NDArray[np.float64], level: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Of counts, by their levels, with so many people in each level."""
+        other, own = self._variances
+        extra = own - np.diag(other)
+        return np.asarray((people @ other)[level] + counts * extra[level])
+
+    def _standard_errors(
+        self, values: NDArray[np.float64], users: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of estimates in the order of the bits, and what they were if nobody had the item."""
+        level = self.level_of[self._order]
+        # Unbiased estimates sum to about the users; what noise took below 0 is left out.
+        people = np.maximum(np.bincount(level, values, self.policy.size), 0.0)
+        shares = people / people.sum() if people.any() else self.policy.item_counts / self.items
+        variance = self._variance(np.clip(values, 0, users), users * shares, level)
+        # If nobody has the only item of a level, everybody is in the other levels.
+        others = np.tile(shares, (shares.size, 1)) + 1e-300
+        others[np.diag_indices(shares.size)] *= self.policy.item_counts > 1
+        others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
+        null = users * (others * self._variances.other.T).sum(axis=1)[level]
+        first, second = (self._in_item_order(np.sqrt(one)) for one in (variance, null))
+        return first, second
+
+    def _in_item_order(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
+        ordered = np.empty_like(column)
+        ordered[self._order] = column
+        return ordered

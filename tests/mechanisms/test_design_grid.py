@@ -1,0 +1,137 @@
+"""Rounding a design to integers: no pair gets more than its budget, at next to no cost."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from planner import best_design
+from planner.designs.subset_design import OutputTypes
+from planner.errors import InputError, VerificationError
+from planner.mechanisms.design_grid import round_types
+from planner.mechanisms.grid import GRID
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.policy.policy import PrivacyPolicy
+from tests.mechanisms.random_designs import random_design, random_policy
+
+
+def exponential(x):
+    """A rational lower bound of ``e^x``: every term of the series is rounded down."""
+    unit, total, term, k = 2**200, 0, 2**200, 0
+    x = Fraction(x)
+    while term:
+        total, k = total + term, k + 1
+        term = term * x.numerator // (x.denominator * k)
+    return Fraction(total, unit)
+
+
+def violations(policy, high_counts, integers):
+    """How many pairs of (level, side) that can stand in one report exceed their budget."""
+    bounds, counts = policy.bounds().tolist(), policy.item_counts.tolist()
+    limits = {r: exponential(r) for row in bounds for r in row if r < np.inf}
+    broken = 0
+    for o, highs in enumerate(high_counts.tolist()):
+        sides = [
+            (i, side, Fraction(int(integers[i, o, side]) * m, n))
+            for i, (m, k) in enumerate(zip(counts, highs, strict=True))
+            for side, n in ((0, m - k), (1, k))
+            if n > 0
+        ]
+        for i, one, above in sides:
+            for j, two, below in sides:
+                same_item_alone = (i, one) == (j, two) and counts[i] == 1
+                if bounds[i][j] < np.inf and not same_item_alone:
+                    broken += above > limits[bounds[i][j]] * below
+    return broken
+
+
+def designs(number):
+    rng, found = np.random.default_rng(20200420), []
+    while len(found) < number:
+        policy = random_policy(rng)
+        design = random_design(policy, rng)
+        if design is not None:
+            found.append(design)
+    return found
+
+
+RANDOM = designs(40)
+
+
+def nearest(types):
+    integers = np.rint(types.probabilities * GRID).astype(np.int64)
+    return types.high_counts, integers
+
+
+def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_property):
+    costs, broken_by_nearest = [], 0
+    for design in RANDOM:
+        policy, types = design.policy, design.types
+        high_counts, integers = round_types(policy, types)
+        assert violations(policy, high_counts, integers) == 0
+        assert (integers.sum(axis=(1, 2)) == GRID).all()
+        assert (integers >= 0).all()
+        assert not high_counts[-1].any()
+        counts = np.stack([policy.item_counts - high_counts, high_counts], axis=2)
+        assert not integers.transpose(1, 0, 2)[counts == 0].any()
+        broken_by_nearest += violations(policy, *nearest(types)) > 0
+        costs.append(SubsetDesignMechanism.of(design).worst_case_mse / design.worst_case_mse - 1)
+    record_property("largest relative cost", max(costs))
+    assert max(costs) < 3e-6
+    assert broken_by_nearest >= 30  # the others have room to spare
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]),
+        PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], "avg"),
+        PrivacyPolicy([0.5, 0.6, 1.0], [50, 50, 900]),
+        PrivacyPolicy(np.log([4, 6]), [1, 4]),
+        PrivacyPolicy([2.0], [30]),
+    ],
+)
+def test_the_best_designs_lose_less_than_a_millionth(policy):
+    design = best_design(policy)
+    mechanism = SubsetDesignMechanism.of(design)
+    assert violations(policy, mechanism.high_counts, mechanism.integers) == 0
+    assert violations(policy, *nearest(design.types)) > 0 or design.types.size == 1
+    assert mechanism.worst_case_mse < design.worst_case_mse * (1 + 1e-6)
+
+
+def test_one_unit_more_anywhere_on_a_tight_pair_is_noticed():
+    """The check itself: the tightest likelihood of a type raised until it breaks."""
+    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    high_counts, integers = round_types(policy, best_design(policy).types)
+    i, o, side = np.unravel_index(np.argmax(integers), integers.shape)
+    more = integers.copy()
+    more[i, o, side] += more[i, o, side] // 100
+    assert violations(policy, high_counts, more) > 0
+
+
+def test_a_split_that_says_nothing_is_left_out():
+    types = OutputTypes([3, 4], [0.25, 0.25], [[2, 1], [2, 2]], [[2, 3], [2, 3]], [[1, 2], [0, 0]])
+    assert (types.weights @ types.means).tolist() == [1, 1]
+    high_counts, _ = round_types(PrivacyPolicy([2.0, 2.0], [3, 4]), types)
+    assert high_counts.tolist() == [[0, 2], [0, 0], [0, 0]]
+
+
+def test_what_the_grid_cannot_hold_is_refused_with_a_remedy():
+    items = 10**9
+    types = OutputTypes(
+        [items], [1 / (1.0 + np.expm1(0.1) / items)], [[1.0]], [[np.exp(0.1)]], [[1]]
+    )
+    with pytest.raises(InputError, match=r"epsilons .* grid of 2\^-32.*merge items"):
+        round_types(PrivacyPolicy([0.1], [items]), types)
+    types = OutputTypes([3], [1.0], [[1.0]], [[1.0 + 1e-9]], [[1]])
+    with pytest.raises(InputError, match="merge items"):
+        round_types(PrivacyPolicy([1e-9], [3]), types)
+
+
+def test_a_type_that_one_of_two_levels_never_sends_is_refused():
+    types = OutputTypes([2, 2], [0.4, 0.2], [[1, 1], [0, 1]], [[4, 4], [0, 4]], [[1, 1], [1, 1]])
+    weights = np.linalg.solve(types.means.T, np.ones(2))
+    types = OutputTypes([2, 2], [0.4, 1e-12], types.low, types.high, types.high_counts)
+    assert np.isfinite(weights).all()
+    with pytest.raises(VerificationError, match="Level 0 never sends what level 1 does"):
+        round_types(PrivacyPolicy([2.0, 2.0], [2, 2]), types)

@@ -1,0 +1,185 @@
+"""Subset designs as mechanisms: the inherited suite over three rules, and what is theirs alone."""
+
+import numpy as np
+import pytest
+
+from planner import best_design
+from planner.designs.subset_design import OutputTypes, SubsetDesign
+from planner.errors import InputError, VerificationError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.grid import GRID
+from planner.mechanisms.packed import unpack
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.policy.policy import PrivacyPolicy
+from tests.mechanisms.random_designs import random_design
+from tests.mechanisms.single_item import SingleItemSuite
+from tests.mechanisms.test_unary import wrong_reports
+
+# Levels 0.6 and 1.2 apart, so that a level parks in the middle of the other's window.
+MATRIX = PrivacyPolicy([1.0, 1.4], [2, 3], [[1.0, 0.6], [0.6, 1.4]])
+WINDOWS = [([0.6, 0.0], [0.6, 1.2]), ([0.0, 0.4], [1.0, 0.6]), ([0.0, 0.0], [0.6, 0.6])]
+
+BY_MATRIX = SubsetDesignMechanism.of(random_design(MATRIX, np.random.default_rng(5), WINDOWS))
+AVERAGE = SubsetDesignMechanism.of(best_design(PrivacyPolicy([1.0, 2.0], [2, 3], "avg")))
+_TABLE_II = best_design(PrivacyPolicy(np.log([4, 6]), [1, 4]))  # of the IDUE paper
+TABLE_II = SubsetDesignMechanism.of(_TABLE_II, [1, 1, 0, 1, 1])
+
+
+class DesignSuite(SingleItemSuite):
+    """Five items; hooks give the design and the largest budget that it spends."""
+
+    def bad_reports(self):
+        mechanism = self.mechanism()
+        good = mechanism.perturb([0, 1, 2], np.random.default_rng(0))
+        unknown, heavy = good.copy(), good.copy()
+        unknown[1, 0] = len(mechanism.high_counts)
+        heavy[2, 1] ^= np.uint64(1)  # one item more or less than the type says
+        return [*wrong_reports(self.items, 2), unknown, heavy]
+
+    @pytest.mark.parametrize("n", [1, 1000])
+    def test_standard_errors_are_of_the_estimated_counts(self, n):
+        mechanism = self.mechanism()
+        aggregate = mechanism.aggregate(
+            mechanism.perturb(np.repeat([0, 3], n), np.random.default_rng(4))
+        )
+        estimates = mechanism.estimate(aggregate)
+        level, values = mechanism.level_of, estimates.values
+        people = np.maximum(np.bincount(level, values), 0)
+        people *= aggregate.users / people.sum()
+        other, own = mechanism.variances
+        for item in range(self.items):
+            have = np.clip(values[item], 0, aggregate.users)
+            i = level[item]
+            variance = people @ other[:, i] + have * (own[i] - other[i, i])
+            assert estimates.standard_errors[item] == pytest.approx(np.sqrt(variance), rel=1e-9)
+            rest = people * np.where(np.arange(people.size) == i, (level == i).sum() > 1, 1)
+            nobody = aggregate.users * (rest @ other[:, i]) / rest.sum()
+            assert estimates.null_standard_errors[item] == pytest.approx(np.sqrt(nobody), rel=1e-9)
+
+    def test_bad_aggregates_are_refused(self):
+        mechanism = self.mechanism()
+        shape = (len(mechanism.high_counts), 6)
+        with pytest.raises(InputError, match="users is 0"):
+            mechanism.estimate(Aggregate(0, np.zeros(shape, dtype=int)))
+        with pytest.raises(InputError, match="counts"):
+            mechanism.estimate(Aggregate(7, np.zeros(5, dtype=int)))
+
+    def test_bad_budgets_and_domains_are_refused(self):
+        mechanism = self.mechanism()
+        short = mechanism.integers.copy()
+        short[0, 0, np.argmax(short[0, 0])] -= 1
+        parts = mechanism.policy, mechanism.high_counts
+        with pytest.raises(VerificationError, match="sum to 2"):
+            SubsetDesignMechanism(*parts, short, mechanism.estimator)
+        with pytest.raises(VerificationError, match="biased"):
+            SubsetDesignMechanism(*parts, mechanism.integers, mechanism.estimator * 1.00001)
+        strict = PrivacyPolicy(mechanism.policy.epsilons / 2, parts[0].item_counts, "min")
+        with pytest.raises(VerificationError, match="exceeds a pair's budget"):
+            SubsetDesignMechanism(strict, parts[1], mechanism.integers, mechanism.estimator)
+        with pytest.raises(InputError, match="items in level"):
+            SubsetDesignMechanism(*parts, mechanism.integers, mechanism.estimator, [0] * 5)
+
+
+class TestRuleMin(DesignSuite):
+    budget = float(np.log(6))
+
+    def mechanism(self):
+        return TABLE_II
+
+    def test_the_error_is_that_of_the_design(self):
+        mechanism = self.mechanism()
+        assert mechanism.worst_case_mse == pytest.approx(3.870237, rel=1e-6)
+        worst = max(mechanism.variance(np.eye(5, dtype=int)[k]).sum() for k in range(5))
+        assert worst == pytest.approx(mechanism.worst_case_mse, rel=1e-12)
+
+
+class TestRuleAvg(DesignSuite):
+    budget = 2.0
+
+    def mechanism(self):
+        return AVERAGE
+
+
+class TestMatrix(DesignSuite):
+    budget = 1.2
+
+    def mechanism(self):
+        return BY_MATRIX
+
+
+def test_realised_budgets_of_levels_are_within_the_demanded_ones():
+    mechanism = TestMatrix().mechanism()
+    realised, law = mechanism.pair_losses(), mechanism.output_law()
+    levels = mechanism.level_of
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        pairs = [(x, y) for x in range(5) for y in range(5) if x != y]
+        worst = max(
+            np.max(np.abs(np.log(law[x]) - np.log(law[y])))
+            for x, y in pairs
+            if (levels[x], levels[y]) == (i, j)
+        )
+        assert realised[i, j] == pytest.approx(worst, rel=1e-12)
+        assert worst <= MATRIX.bounds()[i, j]
+
+
+def test_equal_budgets_give_subset_selection():
+    design = best_design(PrivacyPolicy([1.0], [12]))
+    mechanism = SubsetDesignMechanism.of(design)
+    assert mechanism.high_counts.ravel().tolist() == [3, 0]
+    assert mechanism.integers[0, 1, 0] < 100  # the blank takes what rounding leaves
+    odds = mechanism.integers[0, 0, 1] / 3 / (mechanism.integers[0, 0, 0] / 9)
+    assert np.log(odds) == pytest.approx(1.0, abs=1e-7)
+
+
+@pytest.mark.parametrize("counts", [[50, 50, 900], [1, 63, 64, 200], [3, 700]])
+def test_reports_hold_exactly_the_items_that_their_type_says(counts):
+    policy = PrivacyPolicy(np.linspace(1, 2, len(counts)), counts)
+    mechanism = SubsetDesignMechanism.of(best_design(policy))
+    rng = np.random.default_rng(12)
+    values = rng.integers(sum(counts), size=20_000)
+    reports = mechanism.perturb(values, rng)
+    bits = unpack(np.ascontiguousarray(reports[:, 1:]), sum(counts))
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    weights = np.add.reduceat(bits, starts[:-1], axis=1, dtype=np.int64)
+    np.testing.assert_array_equal(weights, mechanism.high_counts[reports[:, 0].astype(int)])
+    total = mechanism.aggregate(reports)
+    assert total.counts[:, 0].sum() == 20_000
+    expected = np.zeros_like(total.counts[:, 1:])
+    np.add.at(expected, reports[:, 0].astype(int), bits)
+    np.testing.assert_array_equal(total.counts[:, 1:], expected)
+
+
+def test_many_items_are_estimated_within_their_errors():
+    """Simulated totals against the exact variance: five standard errors of a chi-square."""
+    policy = PrivacyPolicy([1.0, 1.2, 2.0], [50, 50, 900])
+    mechanism = SubsetDesignMechanism.of(best_design(policy))
+    rng = np.random.default_rng(20200420)
+    truth = np.bincount(rng.zipf(1.3, size=40_000) % 1000, minlength=1000)
+    values = np.repeat(np.arange(1000), truth)
+    for draw in (
+        lambda: mechanism.aggregate(mechanism.perturb(values, rng)),
+        lambda: mechanism.draw_aggregate(truth, rng),
+    ):
+        error = np.square(mechanism.estimate(draw()).values - truth).sum()
+        variance = mechanism.variance(truth).sum()
+        assert abs(error / variance - 1) < 5 * np.sqrt(2 / 1000)
+
+
+def test_a_design_that_breaks_its_policy_is_refused():
+    types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
+    with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.2"):
+        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [1.0]))
+    light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
+    with pytest.raises(VerificationError, match=r"sum to 0\.98"):
+        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [1.0]))
+
+
+def test_too_many_reports_are_not_listed():
+    mechanism = SubsetDesignMechanism.of(best_design(PrivacyPolicy([1.0], [40])))
+    with pytest.raises(InputError, match="items is 40 but must be small enough"):
+        mechanism.output_law()
+
+
+def test_integers_of_every_level_sum_to_the_grid():
+    mechanism = TestRuleMin().mechanism()
+    assert (mechanism.integers.sum(axis=(1, 2)) == GRID).all()
