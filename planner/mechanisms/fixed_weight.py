@@ -8,7 +8,7 @@ equally likely, whatever the first probability was: it only saves time.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ _ONE = np.uint64(1)
 _AIM = 0.6  # standard deviations
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
+_FEW: tuple[Any, Any]
+_MANY: tuple[Any, Any]
 _FEW, _MANY = (np.uint16, np.uint32), (np.uint32, np.uint64)
 
 

@@ -124,7 +124,8 @@ class SubsetDesignMechanism:
         """
         grid = round_types(design.policy, design.types)
         estimator = grid.output_types(design.policy.item_counts).estimator(design.prior)
-        return cls(design.policy, grid.high_counts, grid.integers, estimator, level_of)
+        parts = design.policy, grid.high_counts, grid.integers, estimator
+        return cls(*parts) if level_of is None else cls(*parts, level_of)
 
     @property
     def items(self) -> int:
@@ -227,7 +228,7 @@ class SubsetDesignMechanism:
         """
         counts = inputs.true_counts(true_counts, self.items).astype(np.float64)
         people = np.bincount(self.level_of, counts, self.policy.size)
-        return self._variance(counts, people, self.level_of)
+        return self._variance(counts, people.astype(np.float64), self.level_of)
 
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """An aggregate with the law that perturbing everybody would give, without reports.
