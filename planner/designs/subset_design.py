@@ -28,7 +28,7 @@ from planner.policy.policy import PrivacyPolicy
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["DesignCertificate", "OutputTypes", "SubsetDesign", "Variances"]
+__all__ = ["DesignCertificate", "OutputTypes", "SubsetDesign", "Variances", "pooled"]
 
 Array = NDArray[np.float64]
 
@@ -430,6 +430,44 @@ class SubsetDesign(Framed):
                 "high_share": share.ravel(),
             }
         )
+
+
+def pooled(
+    policy: PrivacyPolicy, groups: NDArray[np.int64], least: np.ufunc = np.minimum
+) -> PrivacyPolicy:
+    """The policy over groups of levels, a pair's budget being the least of all that it stands for.
+
+    Parameters
+    ----------
+    policy:
+        The levels.
+    groups:
+        The group of each level, from 0, shape ``(t,)``.
+    least:
+        ``np.minimum``: whoever keeps the result keeps the policy. ``np.maximum``: the reverse.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [5, 1, 1, 5])
+    >>> groups = pooled(policy, np.array([0, 1, 1, 0]))
+    >>> groups.epsilons.tolist(), groups.item_counts.tolist()
+    ([1.0, 2.0], [10, 2])
+    """
+    size = np.arange(int(groups.max()) + 1)
+    items = np.bincount(groups, policy.item_counts).astype(np.int64)
+    epsilons = np.array([least.reduce(policy.epsilons[groups == g]) for g in size])
+    if policy.rule.by_level:
+        return PrivacyPolicy(epsilons, items, policy.rule)
+    bounds, rule = policy.bounds(), np.empty((size.size, size.size))
+    # A level's only item has no other to be told from.
+    alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
+    for g in size:
+        for h in size:
+            block = bounds[np.ix_(groups == g, groups == h)]
+            if g == h and alone.any():
+                block = block[~np.diag(alone[groups == g])]
+            rule[g, h] = least.reduce(block, axis=None)
+    return PrivacyPolicy(epsilons, items, rule)
 
 
 def _listed(names: NDArray[np.object_]) -> str:

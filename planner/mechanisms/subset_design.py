@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.subset_design import OutputTypes, SubsetDesign, Variances
+from planner.designs.subset_design import OutputTypes, SubsetDesign, Variances, pooled
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
 from planner.mechanisms import inputs
@@ -54,7 +54,7 @@ class SubsetDesignMechanism:
     Parameters
     ----------
     policy:
-        The levels and pair budgets.
+        The levels and pair budgets; of a solved design its groups of levels.
     high_counts:
         ``k_oj``, shape ``(n, t)``.
     integers:
@@ -75,7 +75,7 @@ class SubsetDesignMechanism:
     Examples
     --------
     >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
-    >>> design = SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [1.0])
+    >>> design = SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0])
     >>> mechanism = SubsetDesignMechanism.of(design)
     >>> reports = mechanism.perturb([0] * 600 + [3] * 400, np.random.default_rng(1))
     >>> reports.shape, reports.dtype
@@ -115,17 +115,27 @@ class SubsetDesignMechanism:
     ) -> SubsetDesignMechanism:
         """A solved design with its probabilities rounded to the private side.
 
-        The estimator is that of the rounded probabilities, and so exactly as unbiased.
+        The mechanism's levels are the design's groups of levels, and its policy is theirs. The
+        estimator is that of the rounded probabilities, and so exactly as unbiased.
+
+        Parameters
+        ----------
+        design:
+            The design.
+        level_of:
+            Level number of each item in the design's policy, shape ``(m,)``; when omitted, the
+            first ``m_1`` items are in level 0, and so on.
 
         Raises
         ------
         VerificationError, InputError
             As :func:`planner.mechanisms.design_grid.round_types`.
         """
-        grid = round_types(design.policy, design.types)
-        estimator = grid.output_types(design.policy.item_counts).estimator(design.prior)
-        parts = design.policy, grid.high_counts, grid.integers, estimator
-        return cls(*parts) if level_of is None else cls(*parts, level_of)
+        groups = pooled(design.policy, design.groups)
+        grid = round_types(groups, design.types)
+        estimator = grid.output_types(groups.item_counts).estimator(design.prior)
+        level_of = design.groups[levels_of_items(level_of, design.policy)]
+        return cls(groups, grid.high_counts, grid.integers, estimator, level_of)
 
     @property
     def items(self) -> int:

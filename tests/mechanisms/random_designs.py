@@ -60,7 +60,7 @@ def random_design(policy, rng, windows=None):
         types.estimator(np.full(t, 1 / t))
     except ValueError:
         return None  # too few of them to tell all items apart
-    return SubsetDesign(policy, types, np.full(t, 1 / t))
+    return SubsetDesign(policy, types, np.arange(t), np.full(t, 1 / t))
 
 
 def _sides(policy):

@@ -168,10 +168,10 @@ def test_many_items_are_estimated_within_their_errors():
 def test_a_design_that_breaks_its_policy_is_refused():
     types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])
     with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.2"):
-        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [1.0]))
+        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(5)], [5]), types, [0], [1.0]))
     light = OutputTypes([5], [0.49], [[1.0]], [[6.0]], [[1]])
     with pytest.raises(VerificationError, match=r"sum to 0\.98"):
-        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [1.0]))
+        SubsetDesignMechanism.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), light, [0], [1.0]))
 
 
 def test_too_many_reports_are_not_listed():
@@ -183,3 +183,18 @@ def test_too_many_reports_are_not_listed():
 def test_integers_of_every_level_sum_to_the_grid():
     mechanism = TestRuleMin().mechanism()
     assert (mechanism.integers.sum(axis=(1, 2)) == GRID).all()
+
+
+def test_levels_alike_share_a_group_and_keep_their_items():
+    """Levels 0 and 3 are one group; bits stand group by group, answers in the levels' order."""
+    policy = PrivacyPolicy([1.0, 2.0, 3.0, 1.0], [2, 40, 20, 3])
+    mechanism = SubsetDesignMechanism.of(best_design(policy))
+    assert mechanism.policy.size == 2
+    assert mechanism.level_of.tolist() == [0] * 2 + [1] * 60 + [0] * 3
+    truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
+    for draw in (
+        lambda rng: mechanism.aggregate(mechanism.perturb(np.repeat(range(65), truth), rng)),
+        lambda rng: mechanism.draw_aggregate(truth, rng),
+    ):
+        estimates = mechanism.estimate(draw(np.random.default_rng(3)))
+        assert np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.subset_design import pooled
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["MOST_GROUPS", "Merged", "merge"]
@@ -147,21 +148,8 @@ def _clusters(rows: Array, most: int) -> Groups:
 
 
 def _grouped(policy: PrivacyPolicy, groups: Groups, least: np.ufunc) -> PrivacyPolicy:
-    """The policy over groups, a pair's budget being the ``least`` of all pairs it stands for."""
-    count = int(groups.max()) + 1
-    items = np.bincount(groups, policy.item_counts).astype(np.int64)
-    epsilons = np.array([least.reduce(_used(policy)[groups == g]) for g in range(count)])
-    if policy.rule.by_level:
-        return PrivacyPolicy(epsilons, items, policy.rule)
-    bounds, rule = policy.bounds(), np.empty((count, count))
-    alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
-    for g in range(count):
-        for h in range(count):
-            block = bounds[np.ix_(groups == g, groups == h)]
-            if g == h and alone.any():
-                block = block[~np.diag(alone[groups == g])]
-            rule[g, h] = least.reduce(block, axis=None)
-    return PrivacyPolicy(epsilons, items, rule)
+    """The policy over groups, with budgets as far as a mechanism can use them."""
+    return pooled(PrivacyPolicy(_used(policy), policy.item_counts, policy.rule), groups, least)
 
 
 def _kinds(rows: NDArray[Any]) -> Groups:
