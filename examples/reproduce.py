@@ -28,7 +28,7 @@ SCRIPTS = (
     *("idldp_figure_5", "idldp_figure_6", "idldp_figure_7", "idldp_figures_8_9"),
     *("bisample_table_2", "bisample_figure_3", "bisample_figure_4", "bisample_figure_5"),
     *("bisample_figure_6", "sampling_figure_3", "sampling_figures_4_to_7"),
-    *("new_convexity", "new_certificate", "new_reduction", "new_saturation"),
+    *("new_best_mechanism", "new_convexity", "new_certificate", "new_reduction", "new_saturation"),
     *("new_padding_length", "new_joint_allocation", "new_consistent_counts"),
 )
 LONGEST = ("bisample_figure_4", "idldp_figure_7", "bisample_figure_6", "new_certificate")

@@ -27,6 +27,7 @@ VERDICTS = {
     "bisample_figure_6": "yes yes yes yes",
     "sampling_figure_3": "yes yes no only only",
     "sampling_figures_4_to_7": "yes yes yes yes yes yes",
+    "new_best_mechanism": "only yes yes",
     "new_convexity": "yes only",
     "new_certificate": "no yes yes",
     "new_reduction": "no yes",

@@ -46,31 +46,36 @@ def generate(problem: DesignProblem, tolerance: float) -> Generated:
     fine = max(tolerance / 4, 1e-12)
     best: Generated | None = None
     centre: _Point | None = None
-    hoped, stuck = -np.inf, 0
+    apart, stuck = np.inf, 0
     for last in reversed(range(_ROUNDS)):
         multipliers, weights = solve_restricted(problem, columns)
         active = columns.chosen(weights > 1e-9 * weights.max())
         climbers = Pricer(problem, multipliers).starts(rng, _CLIMBERS).joined(active)
-        tried = [multipliers]
+        points = [_price(problem, multipliers, climbers, fine)]
         if centre is not None:  # between the best point known and the newest: fewer rounds
-            tried.append(_between(centre.multipliers, multipliers))
-        points = [_price(problem, point, climbers, fine) for point in tried]
-        point = max(points, key=lambda point: point.likely)
-        new = points[0].new.joined(points[-1].new)
+            middle = _between(centre.multipliers, multipliers)
+            points.append(_price(problem, middle, climbers, fine))
+            # The best point may owe its place to types that had not been found then.
+            again = _price(problem, centre.multipliers, columns, fine)
+            points.append(again._replace(excess=np.inf))
+        new = columns.chosen(np.zeros(columns.window.size, dtype=bool))
+        for point in points:
+            new = new.joined(point.new)
         excess = points[0].excess
-        stuck = 0 if point.likely > hoped + fine * abs(hoped) else stuck + 1
-        if centre is None or point.likely > hoped:
-            hoped, centre = point.likely, point
-        if centre.excess <= fine or stuck >= _PATIENCE or last == 0:
+        centre = max(points, key=lambda point: point.likely)
+        reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
+        closer = reached - centre.likely < 0.9 * apart
+        stuck = 0 if closer else stuck + 1
+        apart = reached - centre.likely if closer else apart
+        if min(excess, centre.excess) <= fine or stuck >= _PATIENCE or last == 0:
             proof = Pricer(problem, centre.multipliers).largest_ratio(1.0, fine / 100, _NODES)
             bound = _bound(problem, centre.multipliers, proof.ratio)
             if best is None or bound > best.lower_bound:
                 best = Generated(columns, weights, multipliers.prior, bound)
-            reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
             if stuck >= _PATIENCE or reached - bound <= tolerance * abs(bound) / 2:
                 best = best._replace(columns=columns, weights=weights, prior=multipliers.prior)
                 break
-            hoped = bound
+            apart = np.inf
             new = new.joined(proof.types)
             centre = None if proof.seen > 1 + fine else centre
         kept = Pricer(problem, multipliers).ratios(columns) > 1 - max(excess, fine)

@@ -16,6 +16,7 @@ Array = NDArray[np.float64]
 _PRESENT = 1e-10  # of the largest weight: less is the cone solver's noise
 _RANK = 1e-11  # relative, of singular values
 _ROUNDS = 30
+_LEVEL = 1e-12  # relative: errors that agree this well are level
 
 
 def purified(
@@ -72,7 +73,7 @@ def balanced_prior(types: OutputTypes, prior: Array, weights: Array) -> Array:
     for _ in range(_ROUNDS):
         errors = types.level_errors(prior, weights)
         active = np.flatnonzero((prior > 1e-9) | (errors > errors.max() * (1 - 1e-9)))
-        if active.size < 2:
+        if active.size < 2 or np.ptp(errors[active]) <= _LEVEL * errors.max():
             break
         step = _newton_step(types, prior, weights, active, errors)
         room = np.where(step < 0, -0.5 * prior[active] / np.minimum(step, -1e-300), 1.0)
@@ -85,7 +86,7 @@ def balanced_prior(types: OutputTypes, prior: Array, weights: Array) -> Array:
             break
         if worst < least:
             best, least = prior, worst
-        elif worst > least * (1 + 1e-3):
+        else:
             break
     return best
 
