@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.errors import ConvergenceError
 from planner.solvers.design.cone import solve_restricted
 from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
@@ -18,7 +19,7 @@ Array = NDArray[np.float64]
 
 _ROUNDS = 200
 _MOST_NEW = 10  # types a round: more slow the cone solver more than they help
-_MOST_STARTS = 300
+_ALL_CORNERS = 5  # levels up to which all combinations are tried first
 _CLIMBERS = 10
 _NODES = 200_000
 _PATIENCE = 15  # rounds without a better bound: the cone solver's digits are used up
@@ -63,6 +64,9 @@ def generate(problem: DesignProblem, tolerance: float) -> Generated:
             new = new.joined(point.new)
         excess = points[0].excess
         centre = max(points, key=lambda point: point.likely)
+        if not np.isfinite(centre.likely):  # some type has no ratio yet
+            columns, centre = columns.joined(new), None
+            continue
         reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
         closer = reached - centre.likely < 0.9 * apart
         stuck = 0 if closer else stuck + 1
@@ -80,8 +84,9 @@ def generate(problem: DesignProblem, tolerance: float) -> Generated:
             centre = None if proof.seen > 1 + fine else centre
         kept = Pricer(problem, multipliers).ratios(columns) > 1 - max(excess, fine)
         columns = columns.chosen(kept | (weights > 1e-8 * weights.max())).joined(new)
-    if best is None:  # the last round always proves something
-        raise AssertionError("no bound")
+    if best is None:
+        reason = f"No bound was proven in {_ROUNDS} rounds"
+        raise ConvergenceError(reason, "Bring the budgets closer together.")
     return best
 
 
@@ -102,6 +107,8 @@ def _price(
 ) -> _Point:
     pricer = Pricer(problem, multipliers)
     new, excess = _worst(pricer, pricer.improve(climbers, 1.0), fine)
+    if not np.isfinite(excess):
+        return _Point(multipliers, new, excess, -np.inf)
     likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
     return _Point(_scaled(problem, multipliers, 1.0 + max(excess, 0.0)), new, excess, likely)
 
@@ -130,30 +137,26 @@ def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> fl
     """
     square = np.square(_trace(problem, multipliers)) * (1 - 2.0**-44)
     least = float(multipliers.prior @ problem.weights)
-    return float(problem.items * square / (ratio * multipliers.slack.sum()) - least)
+    return max(0.0, float(problem.items * square / (ratio * multipliers.slack.sum()) - least))
 
 
 def _first_columns(problem: DesignProblem, rng: np.random.Generator) -> Columns:
-    """Every window with no, some or all items of a level high; "some" as with one level alone."""
+    """Every window with no or some items of a level high, "some" as with that level alone.
+
+    And the corners, no or all items: at them every likelihood's sum must not be negative.
+    """
     low, high = problem.windows
     some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
-    rows = []
-    for window, middle in enumerate(some):
-        choices = [
-            sorted({0, max(1, int(k)), int(m)})
-            for k, m in zip(middle, problem.item_counts, strict=True)
-        ]
-        if problem.size <= 5:
-            rows += [(window, *k) for k in product(*choices)]
-        else:
-            picks = rng.integers(
-                3, size=(_MOST_STARTS // len(some) + 4 * problem.size, problem.size)
-            )
-            rows += [
-                (window, *(c[p % len(c)] for c, p in zip(choices, row, strict=True)))
-                for row in picks
-            ]
-    table = np.unique(np.array(rows, dtype=np.int64), axis=0)
+    if problem.size <= _ALL_CORNERS:
+        picks = np.array(list(product((0, 1), repeat=problem.size)))
+    else:
+        picks = rng.integers(2, size=(4 * problem.size, problem.size))
+    tables = [
+        np.column_stack([np.full(len(picks), window), picks * counts])
+        for window, middle in enumerate(some)
+        for counts in (np.maximum(1, middle), problem.item_counts)
+    ]
+    table = np.unique(np.vstack(tables), axis=0)
     return Columns(table[:, 0], table[:, 1:])
 
 
