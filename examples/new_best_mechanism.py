@@ -37,8 +37,8 @@ def reproduce(setting: Setting) -> Result:
     return Result(
         "New: the best of all mechanisms",
         "Worst-case squared error per person, all items: the tables of the paper, the best of all "
-        "mechanisms that keep the same pair budgets (a subset design), and the proven bound that no "
-        "mechanism with unbiased estimates can beat.",
+        "mechanisms that keep the same pair budgets (a subset design), and the proven bound that "
+        "no mechanism with unbiased estimates can beat.",
         [
             Claim(
                 "opt0 has the smallest error (as solved there, among tables).",
