@@ -147,6 +147,7 @@ class PrivacyPolicy:
         epsilons: ArrayLike | None = None,
         item_counts: ArrayLike | None = None,
         rule: PairRule | None = None,
+        self_pairs: bool | None = None,
     ) -> PrivacyPolicy:
         """The same levels with other budgets, counts or rule; of another number without names.
 
@@ -166,7 +167,7 @@ class PrivacyPolicy:
             self.item_counts if item_counts is None else item_counts,
             self.rule if rule is None else rule,
             self._names if budgets.size == self.size else None,
-            self_pairs=self.self_pairs,
+            self_pairs=self.self_pairs if self_pairs is None else self_pairs,
         )
 
     # -- what it implies ----------------------------------------------------
@@ -215,7 +216,7 @@ class PrivacyPolicy:
 
     def _key(self) -> tuple[Any, ...]:
         budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
-        return (budgets, counts, self.rule, self._names, self.self_pairs)
+        return (budgets, counts, self.rule, self._names, self.needed.tobytes())
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:

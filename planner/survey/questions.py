@@ -24,6 +24,7 @@ OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
 _MAX_USERS = 10**12
 _MAX_PADDING = 2**20
+_MOST_LISTED_LEVELS = 200
 Rule = str | tuple[tuple[float, ...], ...]
 
 
@@ -175,7 +176,11 @@ class Question:
 
     @property
     def policy(self) -> PrivacyPolicy:
-        """The levels as a privacy policy; a numeric question has none."""
+        """The levels as a privacy policy; a numeric question has none.
+
+        Where everybody has exactly one answer, no two answers are of the same one-item level:
+        that pair is left out (for up to 200 levels, whose pairs a parameter file can list).
+        """
         if self.kind == "numeric":
             raise InputError("kind", self.kind, "one with levels", "It has one budget for all.")
         return PrivacyPolicy(
@@ -183,6 +188,7 @@ class Question:
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
+            self_pairs=self.kind != "categorical" or len(self.levels) > _MOST_LISTED_LEVELS,
         )
 
 

@@ -13,12 +13,24 @@ from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Cells, Deployed
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.frequency import FrequencyMechanism, linear_estimates
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.frequency import linear_estimates
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.subset import SubsetSelection
+from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["DeployedOneRatio", "described_levels", "described_rule", "linear_rows", "one_ratio"]
+__all__ = [
+    "DeployedOneRatio",
+    "described_levels",
+    "described_rule",
+    "linear_rows",
+    "one_ratio",
+    "promised_rule",
+]
 
 L = TypeVar("L", bound=OneRatioLaw)
+OneBudget = GeneralizedRandomizedResponse | SubsetSelection | OptimizedLocalHashing
 
 
 class DeployedOneRatio(Deployed[L]):
@@ -47,7 +59,7 @@ def linear_rows(law: ItemLaw, aggregate: Aggregate, confidence: float) -> Answer
     return item_rows(law.levels, estimates, estimates.on_simplex(), confidence)
 
 
-def one_ratio(mechanism: FrequencyMechanism, question: Question) -> dict[str, Any]:
+def one_ratio(mechanism: OneBudget, question: Question) -> dict[str, Any]:
     """The keys that all mechanisms with one ratio share."""
     items = sum(level.item_count for level in question.levels)
     if mechanism.items != items:
@@ -56,8 +68,11 @@ def one_ratio(mechanism: FrequencyMechanism, question: Question) -> dict[str, An
     counts = np.zeros(mechanism.items, dtype=np.int64)
     counts[0] = 1  # the variance is linear in the counts, with equal terms for all items
     error = float(mechanism.variance(counts).sum())
+    policy = question.policy
+    least = float(policy.with_changes(self_pairs=True).room(np.zeros(policy.size)).min())
+    rule = promised_rule(policy, keeps_all=mechanism.epsilon <= least)
     return {
-        "rule": described_rule(question),
+        "rule": described_rule(rule),
         "levels": described_levels(question),
         "predicted": {"worst_case_mse": error, "lower_bound": None, "relative_gap": None},
     }
@@ -76,9 +91,16 @@ def described_levels(question: Question) -> list[dict[str, Any]]:
     ]
 
 
-def described_rule(question: Question) -> Any:
-    """A question's rule, as JSON: ``null`` stands for a pair without protection."""
-    rule = question.policy.rule.plain
+def promised_rule(policy: PrivacyPolicy, *, keeps_all: bool) -> Any:
+    """The rule that a mechanism keeps: by name if it keeps all pairs, else pair by pair.
+
+    A categorical question does not need the pair of two items of a level that has only one.
+    """
+    return policy.rule.plain if keeps_all else policy.bounds().tolist()
+
+
+def described_rule(rule: Any) -> Any:
+    """A rule as JSON: ``null`` stands for a pair without protection."""
     if isinstance(rule, str):
         return rule
-    return [[None if math.isinf(budget) else budget for budget in row] for row in rule]
+    return [[None if math.isinf(budget) else float(budget) for budget in row] for row in rule]

@@ -17,7 +17,12 @@ from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.counting import BitTally, Counter, Tally
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
-from planner.deployment.mechanisms.items import described_levels, described_rule, linear_rows
+from planner.deployment.mechanisms.items import (
+    described_levels,
+    described_rule,
+    linear_rows,
+    promised_rule,
+)
 from planner.deployment.mechanisms.signs import ALPHA, bernstein_reach, cell_signs
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
@@ -46,16 +51,18 @@ class DeployedUnary(Deployed[L]):
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
         table = _table_of(source, question) if isinstance(source, UnaryMechanism) else source
         policy = question.policy
-        if table.policy != policy:
+        with_all = policy.with_changes(self_pairs=True)
+        if table.policy not in (policy, with_all):
             raise InputError(f"table of question {question.name!r}", "another policy", "its own")
-        rule = policy.rule.plain
+        keeps_all = replace(table, policy=with_all).max_violation == 0
+        rule = promised_rule(policy, keeps_all=keeps_all)
         a, b = round_inward(table.a.tolist(), table.b.tolist(), policy.epsilons.tolist(), rule)
         levels = described_levels(question)
         for i, level in enumerate(levels):
             level |= {"a": a[i], "b": b[i]}
         return {
             "model": table.model,
-            "rule": described_rule(question),
+            "rule": described_rule(rule),
             "levels": levels,
             "predicted": _predicted(table, np.array([a, b]) / DENOMINATOR),
         }
