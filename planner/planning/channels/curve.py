@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import positive_numbers
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.means import bisample_error, solve_on_grid
 from planner.planning.channels.populations import AssumedAnswers, five_populations
-from planner.policy.policy import MAX_EPSILON
 from planner.solvers.channel.solving import high_symbols
 
 if TYPE_CHECKING:
