@@ -10,14 +10,14 @@ import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
 
 const D = BigInt(GRID);
-const MAX_BITS = 2 ** 24;
+const MAX_CELLS = 2 ** 24;
 const ACKNOWLEDGEMENTS = {
   "round-two": "Nobody who sees a person's round two can see that person's round one.",
   "aggregates-only": "A trusted aggregator releases totals only.",
 };
 
 function packed(bits) {
-  if (bits > MAX_BITS) refuse("there are too many items");
+  if (bits > MAX_CELLS) refuse("there are too many items");
   return 8 * Math.ceil(bits / 64);
 }
 
@@ -75,7 +75,7 @@ function unary(question) {
 function response(question) {
   const domain = readLevels(question, 2);
   const { truth } = question;
-  if (domain.total > GRID) refuse("there are too many items");
+  if (domain.total > MAX_CELLS) refuse("there are too many items");
   const [top, bottom] = responseRatio(truth, domain.total);
   checkRatio(top, bottom, leastBudget(domain));
   const all = D * BigInt(domain.total);
@@ -91,7 +91,7 @@ function response(question) {
 function hashing(question) {
   const domain = readLevels(question, 2);
   const { truth, values } = question;
-  if (domain.total > GRID) refuse("there are too many items");
+  if (domain.total > MAX_CELLS) refuse("there are too many items");
   const [top, bottom] = responseRatio(truth, values);
   checkRatio(top, bottom, leastBudget(domain));
   return {

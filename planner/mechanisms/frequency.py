@@ -13,7 +13,7 @@ with ``c_k`` the true count (Wang et al., USENIX Security 2017; IDUE paper, eq. 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ class FrequencyMechanism(ABC):
 
     __slots__ = ()
     items: int
+    takes_sets: ClassVar[bool] = False
+    """Whether a person's answer is a set of items; here it is one item."""
 
     @property
     @abstractmethod
@@ -81,6 +83,10 @@ class FrequencyMechanism(ABC):
             No users, or counts of the wrong shape.
         """
         return linear_estimates(aggregate, self.a, self.b)
+
+    def bias(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+        """Bias of each estimated count, shape ``(items,)``: none."""
+        return np.zeros(inputs.true_counts(true_counts, self.items).size)
 
     def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
         """Exact variance of each estimated count, shape ``(items,)``, in users squared.

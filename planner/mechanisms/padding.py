@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +67,9 @@ class PaddedUnaryMechanism:
     >>> mechanism.bias(sets).round(4).tolist()
     [-0.3333, 0.0, -0.3333, -0.3333]
     """
+
+    takes_sets: ClassVar[bool] = True
+    """Whether a person's answer is a set of items."""
 
     unary: UnaryMechanism
     padding_length: int

@@ -191,7 +191,7 @@ def simulate(
     if not 1 <= top <= present:
         raise InputError("top", top, f"from 1 to the number of items that anybody has, {present}")
     for name, mechanism in mechanisms.items():
-        if isinstance(mechanism, PaddedUnaryMechanism) != (answers.sets is not None):
+        if mechanism.takes_sets != (answers.sets is not None):
             allowed = "for item sets" if answers.sets is not None else "for single items"
             raise InputError("mechanism", name, allowed)
     children = spawn(inputs.generator(rng), len(mechanisms))
@@ -221,9 +221,7 @@ def _simulate_one(
         relative[run] = np.mean(np.square(error[best] / truth[best]))
         precision[run] = precision_at(estimates.top(top), truth)
         progress()
-    expected = mechanism.variance(data)
-    if isinstance(mechanism, PaddedUnaryMechanism):
-        expected = expected + np.square(mechanism.bias(data))
+    expected = mechanism.variance(data) + np.square(mechanism.bias(data))
     n = answers.users
     return Simulated(
         name,

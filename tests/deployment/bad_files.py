@@ -44,6 +44,9 @@ def _documents(document):
     for name, path, step in _STEPS:
         value = math.nextafter(value_at(document, name, path), step)
         yield f"{name} {path} one digit", changed(document, name, path, value)
+    many = changed(document, "olh", ("levels", 0, "items"), [])
+    for count in (2**24, 2**32):  # a collector counts each item
+        yield f"{count} items", changed(many, "olh", ("levels", 0, "item_count"), count)
     for change in ({"version": 3}, {"version": True}, {"extra": 1}, {"questions": []}):
         yield str(change), sealed(document | change)
     for change in ({"users": 0}, {"users": 1.5}, {"survey": ""}, {"created": "today"}):

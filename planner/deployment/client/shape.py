@@ -6,7 +6,6 @@ from typing import Any
 
 from planner.deployment.client.canonical import FORMAT, VERSIONS
 from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.laws.levels import MAX_ITEMS
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.mechanisms.unary import UnaryLaw
@@ -20,6 +19,7 @@ from planner.deployment.client.schema import (
     record,
     whole,
 )
+from planner.limits import MAX_COUNT
 
 __all__ = ["file_shape", "question_shape", "version_1_question_shape"]
 
@@ -37,7 +37,7 @@ _PAIRS = list_of(
         "all pairs are listed, beyond that each level's tightest ones only.",
     )
 )
-_WHO = {"survey": TEXT, "users": whole(1, MAX_ITEMS)}
+_WHO = {"survey": TEXT, "users": whole(1, MAX_COUNT)}
 
 
 def question_shape(law: type[Law]) -> dict[str, Any]:

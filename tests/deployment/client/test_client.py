@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from planner.deployment import Client
-from planner.deployment.client.mechanisms.law import MAX_BITS
+from planner.deployment.client.mechanisms.law import MAX_CELLS
 from planner.deployment.client.mechanisms.sign import SignLaw
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import FileError, InputError
@@ -179,8 +179,8 @@ def test_a_client_that_cannot_prove_its_parameters_does_not_start(document):
 def test_too_many_items_for_a_report(document):
     question = dict(document["questions"][0])
     question["levels"] = [dict(level) for level in question["levels"]]
-    question["levels"][0] |= {"items": [], "item_count": MAX_BITS}
-    with pytest.raises(FileError, match=str(MAX_BITS)):
+    question["levels"][0] |= {"items": [], "item_count": MAX_CELLS}
+    with pytest.raises(FileError, match=str(MAX_CELLS)):
         Client(sealed(document | {"questions": [question]}))
 
 

@@ -20,16 +20,16 @@ from planner.deployment.client.schema import (
     whole,
 )
 from planner.errors import InputError
+from planner.limits import MAX_COUNT
 
-__all__ = ["LEVEL", "MAX_ITEMS", "RULE", "Levels"]
+__all__ = ["LEVEL", "RULE", "Levels"]
 
-MAX_ITEMS = 10**12
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 LEVEL = record(
     {
         "name": TEXT,
         "epsilon": BUDGET,
-        "item_count": whole(1, MAX_ITEMS),
+        "item_count": whole(1, MAX_COUNT),
         "items": list_of(TEXT, least=0),
     },
     "One privacy level and its items; items is empty where only their number is known.",

@@ -38,7 +38,7 @@ class HashingLaw(OneRatioLaw):
 
     @property
     def size(self) -> int:
-        at_most(self.levels.total, D)
+        at_most(self.levels.total)
         return 8
 
     @property

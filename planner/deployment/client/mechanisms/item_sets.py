@@ -13,10 +13,9 @@ from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
 from planner.deployment.client.schema import Schema, choice, whole
 from planner.errors import InputError, VerificationError
+from planner.limits import MAX_PADDING_LENGTH
 
-__all__ = ["MAX_PADDING", "SetEncoder", "SetLaw"]
-
-MAX_PADDING = 2**20
+__all__ = ["SetEncoder", "SetLaw"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class SetLaw(UnaryLaw):
     kind: ClassVar[str] = "item-set"
     keys: ClassVar[Mapping[str, Schema]] = UnaryLaw.keys | {  # type: ignore[operator]
         "rule": choice("min"),
-        "padding_length": whole(1, MAX_PADDING),
+        "padding_length": whole(1, MAX_PADDING_LENGTH),
     }
 
     padding_length: int

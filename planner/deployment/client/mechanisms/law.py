@@ -26,7 +26,7 @@ from planner.errors import InputError
 
 __all__ = [
     "LINEAR",
-    "MAX_BITS",
+    "MAX_CELLS",
     "PREDICTED",
     "Encoder",
     "Estimator",
@@ -40,7 +40,8 @@ __all__ = [
 ]
 
 Estimator = dict[str, Any]
-MAX_BITS = 2**24
+MAX_CELLS = 2**24
+"""Bits of a report, or items that it may name: a collector counts each of them."""
 _SHARE: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 LINEAR = record(
     {"factor": whole(1, 2**32), "offsets": list_of(_SHARE), "slopes": list_of(_SHARE)},
@@ -215,12 +216,14 @@ def linear(offsets: list[Fraction], slopes: list[Fraction], factor: int = 1) -> 
 
 def octets(bits: int) -> int:
     """Bytes of a report of at most 2^24 bits, in whole 64-bit words."""
-    at_most(bits, MAX_BITS)
+    at_most(bits)
     return 8 * -(-bits // 64)
 
 
-def at_most(size: int, limit: int) -> None:
-    """Refuse more items than a report can hold."""
-    if size > limit:
-        remedy = "Use local hashing, or merge items."
-        raise InputError("items", size, f"at most {limit} for this mechanism's reports", remedy)
+def at_most(cells: int) -> None:
+    """Refuse more bits or items than a collector counts."""
+    if cells > MAX_CELLS:
+        remedy = "Merge items, or ask for a coarser answer first."
+        raise InputError(
+            "items", cells, f"at most {MAX_CELLS} for this mechanism's reports", remedy
+        )

@@ -38,7 +38,7 @@ class ResponseLaw(OneRatioLaw):
 
     @property
     def size(self) -> int:
-        at_most(self.values, D)
+        at_most(self.values)
         return 4
 
     @property

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 
 from planner.deployment.client.drawing.entropy import Source, choose, coin
 from planner.deployment.client.laws.exact import DENOMINATOR as D
-from planner.deployment.client.laws.levels import MAX_ITEMS, Levels
+from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw, octets
 from planner.deployment.client.schema import PROBABILITY, Schema, whole
 from planner.errors import InputError, VerificationError
+from planner.limits import MAX_COUNT
 
 __all__ = ["SubsetEncoder", "SubsetLaw"]
 
@@ -23,7 +24,7 @@ class SubsetLaw(OneRatioLaw):
 
     mechanism: ClassVar[str] = "subset-selection"
     keys: ClassVar[Mapping[str, Schema]] = OneRatioLaw.shared | {  # type: ignore[operator]
-        "size": whole(1, MAX_ITEMS),
+        "size": whole(1, MAX_COUNT),
         "held": PROBABILITY,
     }
 

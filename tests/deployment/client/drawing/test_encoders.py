@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.hashing import HashingEncoder, HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetEncoder, SetLaw
-from planner.deployment.client.mechanisms.law import MAX_BITS
+from planner.deployment.client.mechanisms.law import MAX_CELLS
 from planner.deployment.client.mechanisms.response import ResponseEncoder, ResponseLaw
 from planner.deployment.client.mechanisms.sampling import SamplingEncoder, SamplingLaw
 from planner.deployment.client.mechanisms.sign import SignEncoder, SignLaw
@@ -56,15 +56,15 @@ def test_each_law_has_its_encoder(law, kind, size, rounds):
 
 
 def test_reports_have_a_largest_size():
-    assert MAX_BITS == 8 * 2 * 2**20  # 2 MiB
-    assert SubsetLaw(levels((1.0,), (MAX_BITS,)), 9, 1).size == MAX_BITS // 8
-    assert ResponseLaw(levels((1.0,), (D,)), 9).size == 4
-    assert HashingLaw(levels((1.0,), (D,)), 9, 3).size == 8
+    assert MAX_CELLS == 8 * 2 * 2**20  # 2 MiB
+    assert SubsetLaw(levels((1.0,), (MAX_CELLS,)), 9, 1).size == MAX_CELLS // 8
+    assert ResponseLaw(levels((1.0,), (MAX_CELLS,)), 9).size == 4
+    assert HashingLaw(levels((1.0,), (MAX_CELLS,)), 9, 3).size == 8
     for law in (
-        SubsetLaw(levels((1.0,), (MAX_BITS + 1,)), 9, 1),
-        SetLaw(levels((1.0,), (MAX_BITS,)), (9,), (8,), 1),
-        ResponseLaw(levels((1.0,), (D + 1,)), 9),
-        HashingLaw(levels((1.0,), (D + 1,)), 9, 3),
+        SubsetLaw(levels((1.0,), (MAX_CELLS + 1,)), 9, 1),
+        SetLaw(levels((1.0,), (MAX_CELLS,)), (9,), (8,), 1),
+        ResponseLaw(levels((1.0,), (MAX_CELLS + 1,)), 9),
+        HashingLaw(levels((1.0,), (MAX_CELLS + 1,)), 9, 3),
     ):
         with pytest.raises(InputError, match=r"at most .* for this mechanism's reports"):
             _ = law.size

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from planner.deployment.client.mechanisms.hashing import HashingLaw
-from planner.deployment.client.mechanisms.item_sets import MAX_PADDING, SetLaw
+from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.mechanisms.response import ResponseLaw
 from planner.deployment.client.mechanisms.sampling import ACKNOWLEDGEMENTS, Guarantee, SamplingLaw
@@ -15,6 +15,7 @@ from planner.deployment.client.mechanisms.subset import SubsetLaw
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.deployment.client.questions import read_law
 from planner.errors import InputError
+from planner.limits import MAX_PADDING_LENGTH
 from tests.deployment.client.laws.oracle import D, levels
 
 LEVEL = {"name": "level 0", "epsilon": 1.0, "item_count": 4, "items": []}
@@ -97,7 +98,7 @@ def test_a_guarantee_says_what_it_relies_on():
 RANGES = [
     ("idue", ("levels", 0, "a"), 4, D - 1),
     ("idue", ("levels", 0, "b"), 1, 4),
-    ("idue-ps", ("padding_length",), 1, MAX_PADDING),
+    ("idue-ps", ("padding_length",), 1, MAX_PADDING_LENGTH),
     ("grr", ("truth",), 1, D - 1),
     ("olh", ("truth",), 1, D - 1),
     ("olh", ("values",), 2, D - 1),
