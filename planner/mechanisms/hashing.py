@@ -16,7 +16,10 @@ from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import FrequencyMechanism
 
-__all__ = ["OptimizedLocalHashing", "xxh32"]
+__all__ = ["MAX_HASHING_EPSILON", "OptimizedLocalHashing", "xxh32"]
+
+MAX_HASHING_EPSILON = 20.0
+"""Beyond it there are too many hash values for a grid of 2^-32."""
 
 _CHUNK_CELLS = 2**16
 
@@ -55,9 +58,11 @@ class OptimizedLocalHashing(FrequencyMechanism):
 
     def __post_init__(self) -> None:
         inputs.item_count(self.items)
-        if inputs.budget(self.epsilon) > 20:
+        if inputs.budget(self.epsilon) > MAX_HASHING_EPSILON:
             remedy = "With so large a budget use generalised randomised response."
-            raise InputError("epsilon", self.epsilon, "above 0 and at most 20", remedy)
+            raise InputError(
+                "epsilon", self.epsilon, f"above 0 and at most {MAX_HASHING_EPSILON:g}", remedy
+            )
         self._response()  # checks that the budget is large enough for the grid
 
     @property

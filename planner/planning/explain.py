@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.mechanisms.catalogue import SENDS_A_BIT
 from planner.planning.level_terms import Terms
 from planner.policy import logodds
 
 __all__ = [
     "PRIORS",
-    "SENDS_A_BIT",
     "LevelExplanation",
     "belief_leakage",
     "beliefs_after",
@@ -27,7 +27,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 PRIORS = (0.01, 0.10, 0.50)
-SENDS_A_BIT = "send a 1 for it"
 
 
 @dataclass(frozen=True, slots=True)

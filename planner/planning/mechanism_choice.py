@@ -17,6 +17,7 @@ from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = [
-    "LABELS",
     "Candidate",
     "MechanismChoice",
     "choose",
@@ -43,25 +43,6 @@ __all__ = [
     "rivals",
 ]
 
-LABELS = {
-    "opt0": "IDUE opt0",
-    "opt1": "IDUE opt1 (a + b = 1)",
-    "opt2": "IDUE opt2 (a = 1/2)",
-    "direct": "direct encoding, per-input rows",
-    "rappor": "RAPPOR, smallest budget",
-    "oue": "OUE, smallest budget",
-    "grr": "GRR, smallest budget",
-    "subset": "Subset, smallest budget",
-    "olh": "OLH, smallest budget",
-    "bisample-md": "BiSample-MD, two bits",
-    "harmony": "Harmony, one bit",
-    "piecewise": "Piecewise",
-    "hybrid": "Hybrid",
-    "sampling-privacy": "Sampling Privacy, two rounds",
-}
-"""What every mechanism is called in the faces, by its name."""
-
-_DISCRIMINATIVE = ("opt0", "opt1", "opt2", "direct")
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
 
@@ -90,7 +71,8 @@ class Candidate:
     @property
     def title(self) -> str:
         """What it is called, with its note."""
-        return f"{LABELS[self.name]}, {self.note}" if self.note else LABELS[self.name]
+        label = CATALOGUE[self.name].label
+        return f"{label}, {self.note}" if self.note else label
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +145,11 @@ def mechanism_choices(question: Question) -> list[str]:
     >>> mechanism_choices(Question("q", (Level("any", 1.0, item_count=4),)))
     ['opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
-    unary = [*MODELS, *BASELINES]
-    if question.kind == "item-set":
-        return unary
-    if question.kind == "categorical":
-        known = rivals(question.policy, _MOST_DEPLOYED_ITEMS)
-        return list(dict.fromkeys((*unary, *(name for name in known if name != "direct"))))
-    return ["bisample-md" if question.kind == "numeric" else "sampling-privacy"]
+    offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
+    if question.kind != "categorical":
+        return offered
+    known = rivals(question.policy, _MOST_DEPLOYED_ITEMS)
+    return [name for name in offered if name in known or name in (*MODELS, *BASELINES)]
 
 
 def errors_for_choices(
@@ -316,8 +296,8 @@ def _reason_of_mean(ranked: Sequence[Candidate]) -> str:
 
 def _reason(ranked: Sequence[Candidate], policy: PrivacyPolicy) -> str:
     best, items = ranked[0], int(policy.item_counts.sum())
-    ours = next(c for c in ranked if c.name in _DISCRIMINATIVE)
-    plain = next(c for c in ranked if c.name not in _DISCRIMINATIVE)
+    ours = next(c for c in ranked if CATALOGUE[c.name].by_level)
+    plain = next(c for c in ranked if not CATALOGUE[c.name].by_level)
     if best is ours:
         return (
             f"{best.title} uses what the less sensitive answers tolerate: the best plain LDP "

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy
 
@@ -167,7 +165,7 @@ def predict(
 def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
-    Local hashing is left out above its largest budget, 20.
+    One is left out above its largest budget; of local hashing that is 20.
 
     Examples
     --------
@@ -175,15 +173,11 @@ def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     ['rappor', 'oue', 'grr', 'subset', 'olh']
     """
     epsilon, items = _strictest(policy)
-    rivals: dict[str, FrequencyMechanism] = {
-        "rappor": UnaryMechanism.rappor(epsilon, items),
-        "oue": UnaryMechanism.oue(epsilon, items),
-        "grr": GeneralizedRandomizedResponse(epsilon, items),
-        "subset": SubsetSelection(epsilon, items),
+    return {
+        name: offer.at(epsilon, items)
+        for name, offer in CATALOGUE.items()
+        if offer.at is not None and epsilon <= offer.most
     }
-    if epsilon <= 20:
-        rivals["olh"] = OptimizedLocalHashing(epsilon, items)
-    return rivals
 
 
 def padded_rivals(policy: PrivacyPolicy, padding_length: int) -> dict[str, PaddedUnaryMechanism]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from planner import Level, Question, Survey
+from planner import Level, Question, Survey, plan_survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.canonical import content_hash
@@ -29,12 +29,15 @@ from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.mechanisms import registry
 from planner.deployment.mechanisms.counting import CellTally
 from planner.deployment.mechanisms.items import DeployedOneRatio, one_ratio
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import json_schema
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import FileError, InputError, VerificationError
+from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.frequency import ItemReports
+from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.prediction import predict
+from planner.planning.whole_survey.sentences import report_sentence
 
 FALSE_ALARM = 1e-6
 
@@ -134,14 +137,22 @@ class DeployedNegative(DeployedOneRatio):
         return CellTally(self.law.levels.total, "<u2")
 
 
-TABLES = (devices.LAWS, registry._BY_NAME, registry._BY_SOURCE)
+TABLES = (devices.LAWS, registry._BY_NAME, registry._BY_SOURCE, CATALOGUE)
+OFFER = Offer(
+    "negative",
+    "negative survey",
+    ("categorical",),
+    "A report names an answer that is probably another.",
+    "name it",
+    at=NegativeSurvey,
+)
 
 
 @pytest.fixture(autouse=True)
 def registered():
     """One line; afterwards it is forgotten, as other tests count the mechanisms."""
     before = [dict(table) for table in TABLES]
-    registry.register(DeployedNegative)
+    registry.register(DeployedNegative, OFFER)
     yield
     for table, old in zip(TABLES, before, strict=True):
         table.clear()
@@ -151,13 +162,12 @@ def registered():
 # -- all that one can do with it ------------------------------------------------------
 
 LEVELS = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
-SURVEY = Survey("health", 30_000, (Question("diagnosis", LEVELS),))
+SURVEY = Survey("health", 30_000, (Question("diagnosis", LEVELS, mechanism="negative"),))
 
 
 @pytest.fixture
 def path(tmp_path):
-    mechanisms = {"diagnosis": NegativeSurvey(1.0, 4)}
-    write_parameters(tmp_path / "params.json", parameters_from_mechanisms(SURVEY, mechanisms))
+    write_parameters(tmp_path / "params.json", survey_parameters(plan_survey(SURVEY)))
     return tmp_path / "params.json"
 
 
@@ -174,6 +184,17 @@ def test_it_is_predicted_like_any_other():
     counts = np.array([30_000, 0, 0, 0])
     assert predicted == pytest.approx(float(mechanism.variance(counts).sum()))
     assert 0.999 < mechanism.privacy_loss() <= 1.0
+
+
+def test_it_is_planned_compared_and_explained():
+    (plan,) = plan_survey(SURVEY).questions
+    assert plan.choice.planned == "negative"
+    assert {"negative", "opt0", "grr"} <= {one.name for one in plan.choice.candidates}
+    assert plan.choice.of("negative").title == "negative survey"
+    error = predict(NegativeSurvey(1.0, 4), 30_000).total_mse
+    assert plan.total_error == pytest.approx(np.sqrt(error))
+    assert "probably another" in report_sentence(plan)
+    assert {"negative"} <= set(mechanism_choices(plan.question))
 
 
 def test_it_is_exported_read_and_proven(path):

@@ -11,10 +11,10 @@ from planner import (
     baseline,
     solve,
 )
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.mechanism_choice import (
-    LABELS,
     choose,
     errors_for_choices,
     errors_for_mean,
@@ -70,7 +70,7 @@ def test_candidates_are_ranked_and_judged_against_the_plan(planned):
     assert own.against == 0
     for one in choice.candidates:
         assert one.against == pytest.approx(one.error / own.error - 1, abs=1e-12)
-        assert one.title == LABELS[one.name]
+        assert one.title == CATALOGUE[one.name].label
     with pytest.raises(InputError, match="candidate"):
         choice.of("laplace")
 

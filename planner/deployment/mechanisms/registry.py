@@ -14,6 +14,7 @@ from planner.deployment.mechanisms.sampling import DeployedSampling
 from planner.deployment.mechanisms.sign import DeployedSign
 from planner.deployment.mechanisms.subset import DeployedSubset
 from planner.deployment.mechanisms.unary import DeployedUnary
+from planner.mechanisms.catalogue import CATALOGUE, Offer
 
 __all__ = ["deployed", "half_for", "register"]
 
@@ -21,12 +22,15 @@ _BY_NAME: dict[str, type[Deployed[Any]]] = {}
 _BY_SOURCE: dict[type, type[Deployed[Any]]] = {}
 
 
-def register(half: type[Deployed[Any]]) -> None:
+def register(half: type[Deployed[Any]], offer: Offer | None = None) -> None:
     """Make a mechanism known by its name in the file, and by what it is described from.
 
     Its law is made known to clients in this process too; those elsewhere need it in their own
-    list, :data:`~planner.deployment.client.mechanisms.registry.LAWS`.
+    list, :data:`~planner.deployment.client.mechanisms.registry.LAWS`. With an ``offer``,
+    surveys may ask for it by that name; what is shipped stands in the catalogue already.
     """
+    if offer is not None:
+        CATALOGUE[offer.name] = offer
     LAWS.setdefault(half.law_type.mechanism, half.law_type)
     _BY_NAME[half.law_type.mechanism] = half
     _BY_SOURCE.update(dict.fromkeys(half.sources, half))

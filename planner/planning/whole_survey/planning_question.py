@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.answer_rate.plan import model_of
-from planner.planning.explain import SENDS_A_BIT, LevelExplanation, belief_leakage, explain
+from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, terms_of
 from planner.planning.mechanism_choice import (
-    LABELS,
     choose,
     errors_for_choices,
     errors_for_mean,
@@ -52,14 +52,7 @@ from planner.solvers import MODELS, solve
 from planner.survey import Numeric, Question
 from planner.survey.target import Target
 
-__all__ = ["SENDS", "Part", "plan_part", "plan_sampled"]
-
-SENDS = {
-    "grr": "name it",
-    "subset": "send a set that it is in",
-    "olh": "send a number that it is hashed to",
-}
-"""What people do whose report supports an answer, for mechanisms without a bit per item."""
+__all__ = ["Part", "plan_part", "plan_sampled"]
 
 _RELAX_BY = 0.1  # nats
 _MISPLACED = 0.05
@@ -300,7 +293,8 @@ class _Planning:
 
     def _smallest(self, people: int, target: Target) -> str:
         if self.name not in MODELS:
-            return f"Not searched for {LABELS[self.name]}, which has one budget for all levels."
+            label = CATALOGUE[self.name].label
+            return f"Not searched for {label}, which has one budget for all levels."
         found = smallest_budgets(self.policy, people, target, self.name, solver=self.tables.solve)
         return found.reason
 
@@ -314,7 +308,7 @@ class _Planning:
             self.terms,
             self.part.asked.name,
             length,
-            sends=SENDS.get(self.name, SENDS_A_BIT),
+            sends=CATALOGUE[self.name].sends,
             leakage=leakage,
         )
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.allocation.blocks import Block
 from planner.planning.explain import LevelExplanation
-from planner.planning.mechanism_choice import LABELS, MechanismChoice
+from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.misplacement import Misplacement
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
@@ -111,7 +112,7 @@ class QuestionPlan(Framed):
     @property
     def mechanism_label(self) -> str:
         """What the deployed mechanism is called."""
-        return LABELS[self.question.mechanism]
+        return CATALOGUE[self.question.mechanism].label
 
     @property
     def padding_length(self) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -37,20 +38,6 @@ ALLOCATION_ERRORS = (
     "Asking only some of the people adds what a sample misses; it is included as an upper bound."
 )
 _MOST_SHARES = 10
-_REPORTS = {
-    "grr": (
-        "A report names one answer: with probability a the person's own, and each other one with "
-        "probability b."
-    ),
-    "subset": (
-        "A report is a set of answers: the person's own is in it with probability a, each other "
-        "one with probability b."
-    ),
-    "olh": (
-        "A report is a hash function and a number: the person's own answer is hashed to it with "
-        "probability a, each other one with probability b."
-    ),
-}
 
 
 def design_sentence(plan: SurveyPlan) -> str:
@@ -135,7 +122,7 @@ def report_sentence(question: QuestionPlan) -> str:
         length = question.padding_length
         whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
     bits = f"A report has one bit per item: 1 with probability a if {whose}, else b."
-    report = _REPORTS.get(question.question.mechanism, bits)
+    report = CATALOGUE[question.question.mechanism].report or bits
     return f"{report} The standard error is that of one rare item's estimated count, in people."
 
 

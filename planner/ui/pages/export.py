@@ -13,8 +13,9 @@ import streamlit as st
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
 from planner.deployment.parameter_file.survey_plans import deployable_files
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
-from planner.planning.mechanism_choice import LABELS, mechanism_choices
+from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import costs, promises
 from planner.policy.budget_text import rounded_up
@@ -83,7 +84,7 @@ def _choose(survey: Survey) -> Survey:
             f"Mechanism for {question.name!r}",
             f"mechanism-{place}",
             question.mechanism if question.mechanism in options else options[0],
-            {name: LABELS[name] for name in options},
+            {name: CATALOGUE[name].label for name in options},
             help="The page Budgets compares them. The plain ones protect every answer like the "
             "most sensitive one.",
         )

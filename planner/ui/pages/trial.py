@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.datasets import Answers
-from planner.planning.mechanism_choice import LABELS
 from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
 from planner.trial.simulate import Simulated, assign_levels, build_mechanisms, simulate
@@ -21,7 +21,8 @@ from planner.ui.parts.tables import show_table
 __all__ = ["Settings", "Trial", "page"]
 
 _MOST_RUNS = 100
-_NAMES = LABELS | {f"idue-{name}": LABELS[name] for name in ("opt0", "opt1", "opt2")}
+_NAMES = {name: offer.label for name, offer in CATALOGUE.items()}
+_NAMES |= {f"idue-{name}": _NAMES[name] for name in ("opt0", "opt1", "opt2")}
 
 
 @dataclass(frozen=True, slots=True)

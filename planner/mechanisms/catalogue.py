@@ -1,0 +1,102 @@
+"""The mechanisms by the names under which surveys ask for them: one line each, for all faces.
+
+A mechanism that a question is deployed with has two more lines, one for each half of it, in
+:mod:`planner.deployment.mechanisms.registry` and
+:mod:`planner.deployment.client.mechanisms.registry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from planner.limits import MAX_EPSILON
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.hashing import MAX_HASHING_EPSILON, OptimizedLocalHashing
+from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.unary import UnaryMechanism
+
+__all__ = ["CATALOGUE", "SENDS_A_BIT", "Offer"]
+
+SENDS_A_BIT = "send a 1 for it"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A mechanism as people choose it.
+
+    Attributes
+    ----------
+    name:
+        As in survey files.
+    label:
+        What the faces call it.
+    kinds:
+        Kinds of question that it can be deployed for.
+    report:
+        What a report is, with its probabilities a and b, as a sentence; empty for bits.
+    sends:
+        What a person does whose report supports an answer, after "of 100 people".
+    by_level:
+        Whether every level has what it tolerates; else all are protected like the strictest.
+    at:
+        The mechanism for ``(epsilon, items)``, if it needs no solver.
+    most:
+        Largest epsilon of ``at``.
+    """
+
+    name: str
+    label: str
+    kinds: tuple[str, ...] = ()
+    report: str = ""
+    sends: str = SENDS_A_BIT
+    by_level: bool = False
+    at: Callable[[float, int], FrequencyMechanism] | None = None
+    most: float = MAX_EPSILON
+
+
+_CHOICES, _SETS = ("categorical",), ("categorical", "item-set")
+_ALL = (
+    Offer("opt0", "IDUE opt0", _SETS, by_level=True),
+    Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
+    Offer("opt2", "IDUE opt2 (a = 1/2)", _SETS, by_level=True),
+    Offer("rappor", "RAPPOR, smallest budget", _SETS, at=UnaryMechanism.rappor),
+    Offer("oue", "OUE, smallest budget", _SETS, at=UnaryMechanism.oue),
+    Offer(
+        "grr",
+        "GRR, smallest budget",
+        _CHOICES,
+        "A report names one answer: with probability a the person's own, and each other one with "
+        "probability b.",
+        "name it",
+        at=GeneralizedRandomizedResponse,
+    ),
+    Offer(
+        "subset",
+        "Subset, smallest budget",
+        _CHOICES,
+        "A report is a set of answers: the person's own is in it with probability a, each other "
+        "one with probability b.",
+        "send a set that it is in",
+        at=SubsetSelection,
+    ),
+    Offer(
+        "olh",
+        "OLH, smallest budget",
+        _CHOICES,
+        "A report is a hash function and a number: the person's own answer is hashed to it with "
+        "probability a, each other one with probability b.",
+        "send a number that it is hashed to",
+        at=OptimizedLocalHashing,
+        most=MAX_HASHING_EPSILON,
+    ),
+    Offer("direct", "direct encoding, per-input rows", by_level=True),
+    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),
+    Offer("harmony", "Harmony, one bit"),
+    Offer("piecewise", "Piecewise"),
+    Offer("hybrid", "Hybrid"),
+    Offer("sampling-privacy", "Sampling Privacy, two rounds", ("sampled-choice",)),
+)
+CATALOGUE: dict[str, Offer] = {offer.name: offer for offer in _ALL}
+"""By name."""
