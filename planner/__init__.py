@@ -36,7 +36,9 @@ if TYPE_CHECKING:
         UnboundedError,
         VerificationError,
     )
+    from planner.estimates.channel import estimate_mean, estimate_ordered
     from planner.estimates.counts import Estimates
+    from planner.estimates.ordered import OrderedEstimates
     from planner.mechanisms.aggregate import Aggregate
     from planner.mechanisms.bisample import BiSample, BiSampleMD, prepare_value
     from planner.mechanisms.coins import TwoCoinResponse
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rate
     from planner.planning.channels.curve import ChannelCurve, channel_curve
     from planner.planning.channels.means import MeanChannel, best_channel, refine_channel
+    from planner.planning.channels.ordered import best_ordered_channel, ordered_bound
     from planner.planning.channels.populations import AssumedAnswers, five_populations
     from planner.planning.explain import explain
     from planner.planning.frontier import Frontier, frontier
@@ -112,7 +115,12 @@ _HOMES = {
         "UnboundedError",
         "VerificationError",
     ),
+    "estimates.channel": (
+        "estimate_mean",
+        "estimate_ordered",
+    ),
     "estimates.counts": ("Estimates",),
+    "estimates.ordered": ("OrderedEstimates",),
     "mechanisms.aggregate": ("Aggregate",),
     "mechanisms.bisample": (
         "BiSample",
@@ -161,6 +169,10 @@ _HOMES = {
         "MeanChannel",
         "best_channel",
         "refine_channel",
+    ),
+    "planning.channels.ordered": (
+        "best_ordered_channel",
+        "ordered_bound",
     ),
     "planning.channels.populations": (
         "AssumedAnswers",

@@ -14,6 +14,7 @@ from planner.designs.table import Certificate
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.cone import ConeAnswer, solve_cones
+from planner.solvers.channel.local import LocalSearch, spectral_bound
 from planner.solvers.channel.plane import Plane
 from planner.solvers.channel.pricing import (
     MOST_ENUMERATED,
@@ -31,6 +32,9 @@ __all__ = ["bound_channels", "high_symbols", "solve_channel"]
 
 Array = NDArray[np.float64]
 _ROUNDS = 60
+_SEARCH_ROUNDS = 12
+_MOST_SEARCHED = 32
+_WORTH = 1e-4  # relative gain of a round of local search
 _PLANE = 2  # wanted numbers for which any number of symbols is searched
 _COLUMNS_A_ROUND = 40
 _MIDDLE, _THRESHOLDS = 0.5, (0.02, 0.25, 0.5, 0.75, 0.98)
@@ -89,11 +93,15 @@ def solve_channel(
     program = program_of(table, scenarios, _hardness(policy))
     pricing = _pricing(policy, program, tolerance)
     columns = pricing.start(start)
-    best = _generate(program, pricing, columns, tolerance)
+    if isinstance(pricing, LocalSearch):
+        best = _searched(program, pricing, columns, tolerance)
+    else:
+        best = _generate(program, pricing, columns, tolerance)
     names = tuple(wanted_names or (f"number {j + 1}" for j in range(len(table))))
     multipliers, weights, meanings = best.answer
     few = few_outputs(program, best.answer, best.columns)
     made = []
+    expected = 2 * tolerance + lower_bound(program, multipliers, 1.0) / best.bound - 1
     for chosen in (few, weights):  # fewer reports, unless rounding then costs too much
         matrix, kept = whole_columns(best.columns, chosen, float(policy.bounds().min()))
         estimators = [best_estimator(table, scenarios, multipliers.scenarios, matrix)]
@@ -105,7 +113,7 @@ def solve_channel(
             gap = max(0.0, channel.worst_error / best.bound - 1) if best.bound > 0 else np.inf
             certificate = Certificate(best.bound, gap, channel.max_violation)
             made.append(replace(channel, certificate=certificate))
-            if gap <= 2 * tolerance and _excess(channel) <= 10 * tolerance:
+            if gap <= expected and _excess(channel) <= 10 * tolerance:
                 return made[-1]
     channel = min(made, key=lambda one: (_excess(one) > 10 * tolerance, one.worst_error))
     if _excess(channel) > 10 * tolerance:
@@ -214,14 +222,34 @@ def _generate(program: Program, pricing: Pricing, columns: Array, tolerance: flo
 
 
 def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Pricing:
-    if policy.rule.windows(policy.epsilons) is None:
+    if policy.rule_name == "matrix":
         return RayList(matrix_rays(policy.bounds()))
     if policy.size <= MOST_ENUMERATED:
         return Enumeration(windows(policy))
     if len(program.wanted) <= _PLANE:
         return Plane(windows(policy), tolerance / 2)
-    allowed = f"at most {MOST_ENUMERATED} for more than {_PLANE} wanted numbers"
+    if program.common and not program.capped.any() and policy.size <= _MOST_SEARCHED:
+        return LocalSearch(windows(policy))
+    most = _MOST_SEARCHED if program.common else MOST_ENUMERATED
+    allowed = f"at most {most} for more than {_PLANE} wanted numbers"
     raise InputError("symbols", policy.size, allowed, "Join neighbouring symbols.")
+
+
+def _searched(program: Program, pricing: LocalSearch, columns: Array, tolerance: float) -> _Best:
+    """Columns as far as local search finds them, and the bound that needs none."""
+    span = max(float(window.high.max() - window.low.min()) for window in pricing.windows)
+    bound, value, found = -np.inf, np.inf, columns[:0]
+    for _ in range(_SEARCH_ROUNDS):
+        columns = np.vstack([columns, found])
+        answer = solve_cones(program, columns)
+        shares = answer.multipliers.scenarios / answer.multipliers.scenarios.sum()
+        noise = spectral_bound(program.wanted, shares @ program.populations, span)
+        bound = max(bound, (noise - float(program.offsets @ shares)) * program.unit)
+        before, value = value, lower_bound(program, answer.multipliers, 1.0)
+        found = pricing.price(program, answer.multipliers, _COLUMNS_A_ROUND).columns
+        if not len(found) or before - value <= max(tolerance, _WORTH) * value:
+            break
+    return _Best(answer, columns, bound)
 
 
 def _checked(policy: PrivacyPolicy, numbers: ArrayLike) -> Array:

@@ -1,0 +1,131 @@
+"""Estimates from the reports of a channel: wanted shares, means as ratios, ordered answers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.designs.channel import Channel
+from planner.errors import InputError
+from planner.estimates.means import Estimate, Ratio
+from planner.estimates.ordered import OrderedEstimates
+
+__all__ = ["ChannelEstimates", "estimate_mean", "estimate_ordered", "estimate_wanted"]
+
+Array = NDArray[np.float64]
+
+
+class ChannelEstimates(NamedTuple):
+    """Unbiased estimates of the wanted numbers per person, and their covariance.
+
+    Attributes
+    ----------
+    values:
+        Shape ``(p,)``.
+    covariance:
+        Of ``values``, for people drawn at random, from the reports themselves, ``(p, p)``.
+    users:
+        Number of reports.
+    """
+
+    values: Array
+    covariance: Array
+    users: int
+
+
+def estimate_wanted(channel: Channel, counts: ArrayLike) -> ChannelEstimates:
+    """Estimate the wanted numbers from how often each report came.
+
+    Parameters
+    ----------
+    channel:
+        The channel that randomised.
+    counts:
+        Number of people who sent each report, shape ``(outputs,)``.
+
+    Raises
+    ------
+    InputError
+        Counts that are not whole numbers of at least 0, one a report, or fewer than two people.
+    """
+    column = np.asarray(counts)
+    if column.shape != (channel.outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
+        allowed = f"{channel.outputs} whole numbers of at least 0, one a report"
+        raise InputError("counts", counts, allowed)
+    users = int(column.sum())
+    if users < 2:
+        raise InputError("counts", users, "of at least two people", "Collect reports first.")
+    values = channel.estimator @ column / users
+    spread = channel.estimator - values[:, None]
+    covariance = (spread * column) @ spread.T / (users - 1) / users
+    return ChannelEstimates(values, covariance, users)
+
+
+def estimate_mean(channel: Channel, counts: ArrayLike, confidence: float = 0.95) -> Estimate:
+    """The mean of those who answered, with Fieller's interval.
+
+    The interval is the set of means ``m`` for which the estimate of ``sum - m * number`` is
+    compatible with 0. It covers where the first-order interval around the ratio does not:
+    when few answer, or budgets are small. Where the reports cannot rule out that nobody
+    answered it is the whole range, and says so.
+
+    Parameters
+    ----------
+    channel:
+        From :func:`~planner.planning.channels.means.best_channel`: it wants the sum of the
+        answers and their number.
+    counts:
+        Number of people who sent each report, shape ``(outputs,)``.
+    confidence:
+        Share of repeated collections in which the interval covers.
+
+    Raises
+    ------
+    InputError
+        A channel for other numbers, or bad counts or confidence.
+
+    Examples
+    --------
+    >>> from planner import best_channel
+    >>> channel = best_channel(2.0)
+    >>> counts = np.rint(1000 * channel.scenarios[3].population @ channel.matrix).astype(int)
+    >>> mean = estimate_mean(channel, counts)
+    >>> abs(mean.value - 0.494) < 0.02, bool(mean.lower < 0.494 < mean.upper)
+    (True, True)
+    """
+    if len(channel.wanted) != 2 or not np.isin(channel.wanted[1], (0.0, 1.0)).all():
+        raise InputError("channel", channel.wanted_names, "for the sum and number of answers")
+    values, covariance, _ = estimate_wanted(channel, counts)
+    answers = channel.wanted[0][channel.wanted[1] == 1]
+    total, number = values.tolist()
+    ratio = Ratio(total, number, covariance[0, 0], covariance[1, 1], covariance[0, 1])
+    return ratio.estimate(confidence, (float(answers.min()), float(answers.max())))
+
+
+def estimate_ordered(
+    channel: Channel, counts: ArrayLike, confidence: float = 0.95
+) -> OrderedEstimates:
+    """Cumulative shares of ordered answers, consistent, with a band and quantiles.
+
+    Parameters
+    ----------
+    channel:
+        One that wants the cumulative shares.
+    counts:
+        Number of people who sent each report, shape ``(outputs,)``.
+    confidence:
+        Of the band.
+
+    Raises
+    ------
+    InputError
+        A channel for other numbers, or bad counts or confidence.
+    """
+    size = channel.policy.size
+    if not np.array_equal(channel.wanted, np.tril(np.ones((size, size)))[:-1]):
+        allowed = "for all cumulative shares but the last"
+        raise InputError("channel", channel.wanted_names, allowed)
+    values, covariance, users = estimate_wanted(channel, counts)
+    return OrderedEstimates(channel.symbols, values, covariance, users, confidence)
