@@ -112,7 +112,10 @@ class VerificationError(PlannerError):
 
 
 def _shorten(value: object, width: int = 60) -> str:
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or of thousands of digits
+        text = f"of type {type(value).__name__}, and too large to show,"
     return text if len(text) <= width else text[: width - 3] + "..."
 
 

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from planner import FileError, InputError, PlannerError, PrivacyPolicy, SolverError
-from planner.cli import app
+from planner.cli.commands import app
 from tests.surveys import GOOD
 
 INF, NAN = math.inf, math.nan

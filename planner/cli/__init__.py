@@ -2,64 +2,31 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from typing import Any, NoReturn
+from types import FrameType
+from typing import NoReturn
 
-import typer
-
-from planner.cli.answer_rate import answer_rate
-from planner.cli.app import app as open_app
-from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
-from planner.cli.planning import compare, plan
-from planner.cli.sampling import sampling
-from planner.cli.simulate import simulate
-from planner.errors import PlannerError
-
-__all__ = ["app", "main"]
-
-app = typer.Typer(
-    name="ldp-planner",
-    help="Plan a locally private survey: budgets in, certified probabilities out.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-app.command()(plan)
-app.command()(compare)
-app.command()(answer_rate)
-app.command()(sampling)
-app.command()(simulate)
-app.command("app", short_help="Open the app in the browser.")(open_app)
-app.command()(schema)
-app.command()(vectors)
-app.command()(verify)
-app.command()(perturb)
-app.command()(aggregate)
-
-_UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
+__all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line; on an expected error print one sentence and exit with its code.
 
-    Exit codes: 1 for input that cannot be used, 2 for a wrong command or option, 130 if stopped.
+    Exit codes: 1 for input that cannot be used, 2 for a wrong command or option, 130 if stopped
+    from the keyboard, 143 if ended by another program.
     """
+    signal.signal(signal.SIGTERM, _end)
     try:
-        code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
-    except PlannerError as error:
-        _fail(str(error), 1)
-    except _UsageError as error:
-        _fail(_usage_sentence(error), 2)
-    except typer.Abort:  # Control-C, by older versions of typer
-        _fail("stopped.", 130)
-    sys.exit(code)
+        from planner.cli.commands import run  # long enough to be stopped meanwhile
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("ldp-planner: stopped.\n")
+        sys.exit(130)
 
 
-def _usage_sentence(error: Any) -> str:
-    command = "ldp-planner" if error.ctx is None else error.ctx.command_path
-    return f"{error.format_message().rstrip('.')}. Try: {command} --help"
-
-
-def _fail(sentence: str, code: int) -> NoReturn:
-    typer.echo(f"ldp-planner: {sentence}", err=True)
-    sys.exit(code)
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """As any exit: what is open is closed, and workers end."""
+    del frame
+    sys.exit(128 + number)

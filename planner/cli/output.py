@@ -4,19 +4,50 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import Progress, ProgressColumn
+from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["lowered", "more", "number", "print_json", "progress", "table", "terminal"]
+__all__ = ["lowered", "more", "number", "print_json", "progress", "table", "terminal", "visible"]
+
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+class _Console(Console):
+    """Whatever is printed passes here, before styles become a terminal's commands."""
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
 
 
 def terminal(*, stderr: bool = False) -> Console:
-    """A console that prints names as they are: "[b]" and ":smile:" are no commands to it."""
-    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+    """A console that prints names as they are: nothing in them is a command, whoever reads."""
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def visible(text: str) -> str:
+    r"""Text whose control characters are spelt out, as a terminal would obey them.
+
+    Tabs and ends of lines stay. Marks that turn the direction of writing, and parts of
+    characters that no file can hold, are spelt out, too.
+
+    Examples
+    --------
+    >>> visible("a\x1b[2Jb\n")
+    'a\\x1b[2Jb\n'
+    """
+    return _INVISIBLE.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def progress(*columns: str | ProgressColumn) -> Progress:

@@ -46,14 +46,14 @@ def plan(
     from planner.files import replace_file
     from planner.show.report import report_html
 
-    made = _planned(survey, mechanism)
+    made, before = _planned(survey, mechanism)
     parameters = _parameters(made, question, needed=out is not None)
+    if record:  # first: what was not recorded must not be spent
+        _record(made, before)
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if report is not None:
         replace_file(report, report_html(made))
-    if record:
-        _record(made)
     if json_output:
         print_json(survey_document(made, parameters))
         return
@@ -77,19 +77,21 @@ def compare(
     from planner.cli.show.comparison import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
 
-    found = compare_plans(_planned(first, mechanism), _planned(second, mechanism))
+    found = compare_plans(*(_planned(path, mechanism)[0] for path in (first, second)))
     if json_output:
         print_json(comparison_document(found))
     else:
         show_comparison(terminal(), found, (first.name, second.name))
 
 
-def _planned(path: Path, mechanism: str) -> SurveyPlan:
+def _planned(path: Path, mechanism: str) -> tuple[SurveyPlan, Ledger]:
+    """The plan, and the ledger that it was made with."""
     from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey
 
     survey = _with_mechanism(load_survey(path), mechanism)
-    return plan_survey(survey, _ledger(survey))
+    before = _ledger(survey)
+    return plan_survey(survey, before), before
 
 
 def _with_mechanism(survey: Survey, name: str) -> Survey:
@@ -113,15 +115,15 @@ def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Para
     return None
 
 
-def _record(made: SurveyPlan) -> None:
-    from planner.planning.ledger import write_ledger
+def _record(made: SurveyPlan, before: Ledger) -> None:
+    from planner.planning.ledger import record_collection
 
     path = made.survey.ledger
     if path is None:
         remedy = 'Name one in the survey: ledger = "ledger.json" under [survey].'
         raise InputError("ledger", None, "given to record what is spent", remedy)
     today = datetime.datetime.now(datetime.UTC).date()
-    write_ledger(path, _ledger(made.survey).after(made.collection(today)))
+    record_collection(path, before, made.collection(today))
 
 
 def _ledger(survey: Survey) -> Ledger:

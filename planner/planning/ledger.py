@@ -7,6 +7,9 @@ new survey of the same people plans with what is left of each level's budget.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,11 +17,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.errors import FileError, InputError
-from planner.files import read_text, replace_file
+from planner.files import read_text, replace_file, room_remedy
 from planner.limits import MAX_EPSILON
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Collection", "Ledger", "read_ledger", "write_ledger"]
+__all__ = ["Collection", "Ledger", "read_ledger", "record_collection", "write_ledger"]
 
 _MEBIBYTES = 16
 
@@ -134,6 +137,52 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
         The path cannot be written; an existing file is left as it was.
     """
     replace_file(path, ledger.model_dump_json(indent=2) + "\n")
+
+
+def record_collection(path: str | Path, planned_with: Ledger, collection: Collection) -> None:
+    """Add a collection to a ledger file, unless the file changed since the collection was planned.
+
+    Parameters
+    ----------
+    path:
+        The file; made if it does not exist.
+    planned_with:
+        The ledger whose rest the plan has divided; empty if there was no file.
+    collection:
+        What is to be added.
+
+    Raises
+    ------
+    InputError
+        A collection of that name is there already.
+    FileError
+        Another process writes it, it changed, or it cannot be read or written. Nothing is added.
+    """
+    path = Path(path)
+    with _locked(path):
+        now = read_ledger(path) if path.exists() else Ledger()
+        if now != planned_with:
+            reason = "changed since this survey was planned with it"
+            raise FileError(path, reason, "Plan again with what is left now.")
+        write_ledger(path, now.after(collection))
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds a file beside the ledger that only one process can make."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError as error:
+        remedy = f"Try again when it is done. If none is at work, delete {lock}."
+        raise FileError(path, "is being written by another process", remedy) from error
+    except OSError as error:
+        reason = f"cannot be written: {error.strerror or error}"
+        raise FileError(path, reason, room_remedy(error)) from error
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def _nothing_left(name: str, budget: float, spent: float) -> InputError:

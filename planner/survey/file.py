@@ -65,10 +65,13 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError as error:
+        raise FileError(source, "is nested too deeply", "Survey files need four tables.") from error
+    except ValueError as error:  # TOML's own, or a whole number of thousands of digits
         raise FileError(
             source, f"is not valid TOML: {place_of_end(str(error), text)}", "Correct that line."
         ) from error
+    _require_plain(document, source)
     try:
         file = _SurveyFile.model_validate(document)
         return file.to_survey(Path(source).parent)
@@ -84,6 +87,21 @@ class _SurveyTable(Table):
     design: str = "split"
     objective: str = "sum"
     ledger: str | None = None
+
+
+def _require_plain(document: dict[str, Any], source: str | Path) -> None:
+    """What TOML allows and no survey needs: a character that ends a path, and endless integers."""
+    waiting: list[Any] = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and "\0" in value:
+            raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
+        elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise FileError(source, "has a whole number beyond 64 bits", "Give a smaller one.")
 
 
 def _kind_of_table(question: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,9 @@ from planner import arguments
 from planner.errors import InputError
 
 __all__ = ["NumericDomain"]
+
+_LEAST_WIDTH = 1e-100  # its square, and a share of it, must still be numbers
+_LARGEST_BOUND = 1e100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ class NumericDomain:
     Raises
     ------
     InputError
-        The bounds are not finite numbers with ``lower < upper``.
+        The bounds are not numbers with ``lower < upper``, below 1e100 and at least 1e-100 apart.
 
     Examples
     --------
@@ -51,8 +53,10 @@ class NumericDomain:
         if not self.lower < self.upper:
             remedy = "Swap the bounds, or widen the domain."
             raise InputError("lower", self.lower, f"below upper, which is {self.upper!r}", remedy)
-        if not isfinite(self.upper - self.lower):
-            raise InputError("upper", self.upper, "such that upper - lower is finite")
+        width, bound = self.upper - self.lower, max(-self.lower, self.upper)
+        if not width >= _LEAST_WIDTH or bound > _LARGEST_BOUND:
+            allowed = f"at least {_LEAST_WIDTH:g} apart from lower, both below {_LARGEST_BOUND:g}"
+            raise InputError("upper", self.upper, allowed, "Measure in another unit.")
 
     @property
     def center(self) -> float:

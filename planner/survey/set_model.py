@@ -27,6 +27,7 @@ from planner.errors import InputError
 __all__ = ["AssumedSets", "Lost", "PilotFile", "SetModel", "SetMoments", "Slots"]
 
 Array = NDArray[np.float64]
+_LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
 _MAX_SIZE = 100_000
 POPULARITIES = ("zipf", "uniform")
 
@@ -218,4 +219,7 @@ def _masses(name: str, values: ArrayLike) -> Array:
         raise InputError(f"{name}[{i}]", float(masses[i]), "a finite number of at least 0", remedy)
     if not masses.any():
         raise InputError(name, values, "above 0 somewhere")
+    if not _LEAST_MASS <= masses.max() <= _LARGEST_MASS:
+        allowed = f"at most {_LARGEST_MASS:g}, and at least {_LEAST_MASS:g} somewhere"
+        raise InputError(name, float(masses.max()), allowed, "Give shares, or numbers of people.")
     return masses

@@ -46,8 +46,10 @@ class Target:
         if (self.error is None) == (self.detect is None):
             given = (self.error, self.detect)
             raise InputError("target (error, detect)", given, "exactly one of the two", _REMEDY)
-        if not isinstance(self.value, int | float) or not 0 < self.value < 1:
-            raise InputError(f"target {self.kind}", self.value, "a share above 0 and below 1")
+        if not isinstance(self.value, int | float) or not _LEAST <= self.value < 1:
+            raise InputError(
+                f"target {self.kind}", self.value, f"a share from {_LEAST:g} to below 1"
+            )
 
     @property
     def kind(self) -> str:
@@ -102,4 +104,5 @@ def check_targets(targets: Iterable[Target], levels: Iterable[str]) -> None:
             )
 
 
+_LEAST = 1e-12  # one person of the most that a survey has
 _REMEDY = "Give the largest error, or the smallest share to detect; as two targets if both."

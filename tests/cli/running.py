@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from typer.testing import CliRunner
 
-from planner.cli import app
+from planner.cli.commands import app
 
 ROOT = Path(__file__).parents[2]
 TERMINAL = {"COLUMNS": "80", "NO_COLOR": "1"}

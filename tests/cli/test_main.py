@@ -1,11 +1,15 @@
 import json
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import typer
 
 from planner import FileError, VerificationError, load_survey, solve
-from planner.cli import app, main
+from planner.cli import main
+from planner.cli.commands import app
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from tests.cli.running import invoke, run
@@ -221,7 +225,7 @@ def test_stopping_is_no_accident(monkeypatch, capsys):
     def stop(*_, **__):
         raise typer.Abort
 
-    monkeypatch.setattr("planner.cli.app", stop)
+    monkeypatch.setattr("planner.cli.commands.app", stop)
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 130
@@ -234,3 +238,80 @@ def test_success_from_a_process(tmp_path):
     done = run("verify", tmp_path / "params.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
+
+
+NASTY = "\x1b[2J\x1b]0;title\x07 [link](http://x.example) \u202e"
+
+
+def test_names_never_reach_the_screen_as_commands(tmp_path):
+    """One nasty survey through every command that prints its names."""
+    escaped = NASTY.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")
+    text = f"""[survey]
+name = "s {escaped}"
+users = 1000
+[[question]]
+name = "q {escaped}"
+[[question.level]]
+name = "a {escaped}"
+epsilon = 1.0
+items = ["i {escaped}", "j"]
+"""
+    path, params = tmp_path / f"{NASTY.replace('/', '')}.toml", tmp_path / "params.json"
+    path.write_text(text)
+    answers = tmp_path / "answers.csv"
+    answers.write_text(f"q {NASTY}\n" + "j\n" * 20)
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    (reports / path.name).write_text("")
+    (reports / "x\n9 reports in 1 file counted.jsonl").write_text("")
+    pages = []
+    for words in (
+        ("plan", path, "--out", params),
+        ("compare", path, path),
+        ("verify", params),
+        ("perturb", params, "--data", answers, "--out", reports / "a.parquet"),
+        ("aggregate", params, reports, "--out", tmp_path / "e.csv"),
+    ):
+        done = invoke(*words)
+        assert done.exit_code in {0, 3}, done.exception
+        pages.append(done.stdout)
+    pages.append(run("verify", path).stderr)  # what is refused is printed elsewhere
+    assert ["\\x1b[2J" in page for page in pages] == [True, True, True, False, True, True]
+    for page in pages:
+        assert not set(page) & set("\x1b\x07\u202e")
+    assert not any(line.startswith("9 reports") for line in pages[4].splitlines())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
+def test_an_output_that_is_full_is_one_sentence():
+    call = [sys.executable, "-c", "from planner.cli import main; main()", "schema"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603
+            call, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "ldp-planner: the output cannot be written: No space left on device. "
+        "Make room, and run again.\n"
+    )
+
+
+STOPPED = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+class Stop(MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "typer":
+            os.kill(os.getpid(), getattr(signal, sys.argv[1]))
+sys.meta_path.insert(0, Stop())
+from planner.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_stopped_while_it_starts(name, code):
+    call = [sys.executable, "-c", STOPPED, name]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr

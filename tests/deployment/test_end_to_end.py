@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2, norm
 from typer.testing import CliRunner
 
-from planner.cli import app
+from planner.cli.commands import app
 from planner.deployment.parameter_file.parameters import read_parameters
 from planner.errors import InputError
 

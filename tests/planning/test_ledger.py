@@ -1,11 +1,19 @@
 import datetime
 import json
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
 
 from planner import FileError, InputError, PrivacyPolicy
-from planner.planning.ledger import Collection, Ledger, read_ledger, write_ledger
+from planner.planning.ledger import (
+    Collection,
+    Ledger,
+    read_ledger,
+    record_collection,
+    write_ledger,
+)
 from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Level, Question, Survey
 
@@ -106,3 +114,44 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "text.json").write_text("{")
     with pytest.raises(FileError, match="not a ledger"):
         read_ledger(tmp_path / "text.json")
+
+
+def test_two_plans_with_one_ledger_are_not_both_recorded(tmp_path):
+    """Both would spend what was left once."""
+    path = tmp_path / "ledger.json"
+    first, second = (plan_survey(survey(name, epsilon=0.6)) for name in ("first", "second"))
+    record_collection(path, Ledger(), first.collection(DAY))
+    with pytest.raises(FileError, match=r"changed since this survey was planned.*Plan again"):
+        record_collection(path, Ledger(), second.collection(DAY))
+    assert [one.survey for one in read_ledger(path).collections] == ["first"]
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.json"]
+
+
+def test_a_ledger_that_is_being_written_is_refused(tmp_path):
+    lock = tmp_path / "ledger.json.lock"
+    lock.touch()
+    with pytest.raises(FileError, match=r"written by another.*delete .*ledger.json.lock"):
+        record_collection(tmp_path / "ledger.json", Ledger(), spent(A=1.0))
+    assert lock.exists()
+    with pytest.raises(FileError, match=r"cannot be written.*Check that the directory"):
+        record_collection(tmp_path / "no" / "ledger.json", Ledger(), spent(A=1.0))
+
+
+def test_of_four_at_once_each_is_recorded_or_refused(tmp_path):
+    path, start = tmp_path / "ledger.json", Barrier(4)
+
+    def record(i):
+        one = Collection(survey=f"s{i}", day="2026-01-01", rule="min", spent={"A": 0.1})
+        start.wait()
+        try:
+            record_collection(path, Ledger(), one)
+        except FileError:
+            return None
+        return one.survey
+
+    for _ in range(50):
+        path.unlink(missing_ok=True)
+        with ThreadPoolExecutor(4) as pool:
+            recorded = [name for name in pool.map(record, range(4)) if name is not None]
+        assert len(recorded) == 1
+        assert [one.survey for one in read_ledger(path).collections] == recorded

@@ -14,7 +14,9 @@ from planner.survey.numeric_domain import NumericDomain
         ((0, float("inf")), "upper is inf but must be a finite number"),
         (("0", 1), "lower is '0' but must be a finite number"),
         ((True, 2), "lower is True but must be a finite number"),
-        ((-1e308, 1e308), "upper is 1e.308 but must be such that upper - lower is finite"),
+        ((-1e308, 1e308), "upper is 1e.308 but must be at least 1e-100 apart from lower"),
+        ((0, 1e308), "upper is 1e.308 but must be .* both below 1e.100. Measure in another unit"),
+        ((0, 1e-320), "upper is .* at least 1e-100 apart from lower"),
     ],
     ids=str,
 )

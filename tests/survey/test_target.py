@@ -9,7 +9,8 @@ from planner.survey.target import Target, check_targets
     [
         ({}, r"target \(error, detect\) is \(None, None\) .* Give the largest error, or"),
         ({"error": 0.1, "detect": 0.1}, "exactly one of the two"),
-        ({"error": 0}, "target error is 0 but must be a share above 0 and below 1"),
+        ({"error": 0}, "target error is 0 but must be a share from 1e-12 to below 1"),
+        ({"error": 1e-300}, "target error is 1e-300 but must be a share from 1e-12 to below 1"),
         ({"error": 1.0}, "target error is 1.0 but must be a share"),
         ({"detect": float("nan")}, "target detect is nan"),
         ({"detect": "5 %"}, "target detect is '5 %'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -26,14 +27,16 @@ def show_files(console: Console, collection: Collection) -> None:
     if collection.repeated:
         console.print(f"{collection.repeated:,} reports came in several files and count once.")
     for path in collection.dropped[:_MOST_FILES]:
-        console.print(f"TAKEN OUT {path}: was counted earlier and is missing", soft_wrap=True)
+        console.print(
+            f"TAKEN OUT {_name(path)}: was counted earlier and is missing", soft_wrap=True
+        )
     more(console, len(collection.dropped), _MOST_FILES, "files taken out (see --json)")
     for path, reason in collection.quarantined[:_MOST_FILES]:
-        console.print(f"LEFT OUT {path}: {reason}", soft_wrap=True)
+        console.print(f"LEFT OUT {_name(path)}: {reason}", soft_wrap=True)
     more(console, len(collection.quarantined), _MOST_FILES, "files left out (see --json)")
     for one in collection.suspicious[:_MOST_FILES]:
         for sign in one.signs:
-            console.print(f"SUSPICIOUS {one.path}: {sign}", soft_wrap=True)
+            console.print(f"SUSPICIOUS {_name(one.path)}: {sign}", soft_wrap=True)
     more(console, len(collection.suspicious), _MOST_FILES, "suspicious files (see --json)")
     if collection.suspicious:
         console.print(
@@ -74,6 +77,11 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
         "false_alarm_rate_per_file_and_question": ALPHA,
         "estimates": estimates.to_pylist(),
     }
+
+
+def _name(path: Path) -> str:
+    """On one line: a name with line ends must not look like another message."""
+    return str(path).replace("\n", "\\n")
 
 
 def _number(value: float | None) -> str:

@@ -26,7 +26,8 @@ def dask_engine(scheduler: str) -> Engine:
         The extra ``cluster`` is not installed, or the scheduler does not answer.
     """
     try:
-        from distributed import Client
+        from distributed import CancelledError, Client
+        from distributed.comm import CommClosedError
     except ImportError as error:
         remedy = "Install it: pip install 'ldp-planner[cluster]'."
         raise InputError("engine", "dask", "one that is installed", remedy) from error
@@ -38,9 +39,26 @@ def dask_engine(scheduler: str) -> Engine:
             remedy = "Start it with: dask scheduler"
             raise InputError("scheduler", scheduler, "the address of one", remedy) from error
         with client:
-            threads = max(1, sum(client.nthreads().values()))
-            everywhere = client.scatter(expected, broadcast=True, hash=False)
-            submit = partial(client.submit, pure=False)
-            yield from in_order(submit, files, everywhere, _AHEAD * threads)
+            threads = sum(client.nthreads().values())
+            if threads == 0:
+                remedy = f"Start one with: dask worker {scheduler}"
+                raise InputError("workers", 0, "at least one, at the scheduler", remedy)
+            try:
+                everywhere = client.scatter(expected, broadcast=True, hash=False)
+                submit = partial(client.submit, pure=False)
+                yield from in_order(submit, files, everywhere, _AHEAD * threads, _lost)
+            except (CommClosedError, TimeoutError, CancelledError, OSError) as error:
+                reason = "whose scheduler and workers answer"
+                remedy = "Start them again and run again: what was saved is not counted anew."
+                raise InputError("engine", "dask", f"one {reason}", remedy) from error
 
     return engine
+
+
+def _lost(path: Path, error: Exception) -> FileCount:
+    """A file on which workers died, if that is what happened."""
+    from distributed import KilledWorker
+
+    if not isinstance(error, KilledWorker):
+        raise error
+    return FileCount(path, (-1, -1), refused="is corrupt: workers that read it died")

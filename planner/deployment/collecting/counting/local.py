@@ -31,11 +31,25 @@ def local_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCoun
 
 
 def in_order(
-    submit: Callable[..., Any], files: Sequence[Path], expected: Any, ahead: int
+    submit: Callable[..., Any],
+    files: Sequence[Path],
+    expected: Any,
+    ahead: int,
+    lost: Callable[[Path, Exception], FileCount] | None = None,
 ) -> Iterator[FileCount]:
-    """Results of ``submit(count_file, path, expected)``, some files ahead, in order."""
+    """Results of ``submit(count_file, path, expected)``, some files ahead, in order.
+
+    ``lost`` says what becomes of a file whose counting failed itself, or raises.
+    """
     waiting = iter(files)
-    running = deque(submit(count_file, path, expected) for path in islice(waiting, ahead))
+    running = deque((path, submit(count_file, path, expected)) for path in islice(waiting, ahead))
     while running:
-        yield running.popleft().result()
-        running.extend(submit(count_file, path, expected) for path in islice(waiting, 1))
+        path, future = running.popleft()
+        try:
+            counted = future.result()
+        except Exception as error:
+            if lost is None:
+                raise
+            counted = lost(path, error)
+        yield counted
+        running.extend((path, submit(count_file, path, expected)) for path in islice(waiting, 1))

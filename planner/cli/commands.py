@@ -1,0 +1,75 @@
+"""The commands of ``ldp-planner``, and how each way to end becomes an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, NoReturn
+
+import typer
+
+from planner.cli.answer_rate import answer_rate
+from planner.cli.app import app as open_app
+from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
+from planner.cli.output import visible
+from planner.cli.planning import compare, plan
+from planner.cli.sampling import sampling
+from planner.cli.simulate import simulate
+from planner.errors import PlannerError
+
+__all__ = ["app", "run"]
+
+app = typer.Typer(
+    name="ldp-planner",
+    help="Plan a locally private survey: budgets in, certified probabilities out.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command()(plan)
+app.command()(compare)
+app.command()(answer_rate)
+app.command()(sampling)
+app.command()(simulate)
+app.command("app", short_help="Open the app in the browser.")(open_app)
+app.command()(schema)
+app.command()(vectors)
+app.command()(verify)
+app.command()(perturb)
+app.command()(aggregate)
+
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
+
+
+def run() -> NoReturn:
+    """Run the command line; on an expected error print one sentence and exit with its code."""
+    try:
+        code = app(sys.argv[1:] or ["--help"], "ldp-planner", standalone_mode=False)
+        sys.stdout.flush()
+    except PlannerError as error:
+        _fail(str(error), 1)
+    except _UsageError as error:
+        _fail(_usage_sentence(error), 2)
+    except typer.Abort:  # Control-C, by older versions of typer
+        _fail("stopped.", 130)
+    except OSError as error:
+        _fail_to_print(error)
+    sys.exit(code)
+
+
+def _usage_sentence(error: Any) -> str:
+    command = "ldp-planner" if error.ctx is None else error.ctx.command_path
+    return f"{error.format_message().rstrip('.')}. Try: {command} --help"
+
+
+def _fail(sentence: str, code: int) -> NoReturn:
+    typer.echo(f"ldp-planner: {visible(sentence)}", err=True)
+    sys.exit(code)
+
+
+def _fail_to_print(error: OSError) -> NoReturn:
+    """Where the output ends early (``| head``) nobody is to be told; a full disk is an error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+    if isinstance(error, BrokenPipeError):
+        sys.exit(1)
+    _fail(f"the output cannot be written: {error.strerror or error}. Make room, and run again.", 1)
