@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 _ROUNDS = 200
 _MOST_NEW = 10  # types a round: more slow the cone solver more than they help
 _ALL_CORNERS = 5  # levels up to which all combinations are tried first
-_CLIMBERS = 10
+_CLIMBERS = 4
 _NODES = 200_000
 _PATIENCE = 15  # rounds without a better bound: the cone solver's digits are used up
 
@@ -34,8 +34,12 @@ class Generated(NamedTuple):
     lower_bound: float  # of the objective per user
 
 
-def generate(problem: DesignProblem, tolerance: float) -> Generated:
+def generate(
+    problem: DesignProblem, tolerance: float, near: NDArray[np.int64] | None = None
+) -> Generated:
     """Solve one component until no type's ratio exceeds 1 by more than about ``tolerance``.
+
+    ``near`` are high counts, shape ``(n, t)``, of a design for a similar policy: tried first.
 
     Raises
     ------
@@ -43,7 +47,7 @@ def generate(problem: DesignProblem, tolerance: float) -> Generated:
         The cone solver failed.
     """
     rng = np.random.default_rng(0)  # starts of a search; what it finds is proven apart
-    columns = _first_columns(problem, rng)
+    columns = _first_columns(problem, rng, near)
     fine = max(tolerance / 4, 1e-12)
     best: Generated | None = None
     centre: _Point | None = None
@@ -106,7 +110,8 @@ def _price(
     fine: float,
 ) -> _Point:
     pricer = Pricer(problem, multipliers)
-    new, excess = _worst(pricer, pricer.improve(climbers, 1.0), fine)
+    found = pricer.improve(climbers, 1.0).joined(pricer.least_slack())
+    new, excess = _worst(pricer, found, fine)
     if not np.isfinite(excess):
         return _Point(multipliers, new, excess, -np.inf)
     likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
@@ -140,13 +145,20 @@ def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> fl
     return max(0.0, float(problem.items * square / (ratio * multipliers.slack.sum()) - least))
 
 
-def _first_columns(problem: DesignProblem, rng: np.random.Generator) -> Columns:
+def _first_columns(
+    problem: DesignProblem, rng: np.random.Generator, near: NDArray[np.int64] | None
+) -> Columns:
     """Every window with no or some items of a level high, "some" as with that level alone.
 
     And the corners, no or all items: at them every likelihood's sum must not be negative.
     """
     low, high = problem.windows
     some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
+    if near is not None:
+        near = np.vstack([near, 0 * near[:1], np.diag(problem.item_counts)])
+        tables = [np.column_stack([np.full(len(near), w), near]) for w in range(len(low))]
+        table = np.unique(np.vstack(tables), axis=0)
+        return Columns(table[:, 0], table[:, 1:])
     if problem.size <= _ALL_CORNERS:
         picks = np.array(list(product((0, 1), repeat=problem.size)))
     else:
@@ -168,4 +180,5 @@ def _worst(pricer: Pricer, found: Columns, fine: float) -> tuple[Columns, float]
     excess = pricer.ratios(found) - 1
     order = np.argsort(-excess)[:_MOST_NEW]
     worst = float(excess[order[0]])
-    return found.chosen(order[excess[order] > max(fine / 10, 0.02 * worst)]), worst
+    least = max(fine / 10, 0.02 * worst if np.isfinite(worst) else 1.0)
+    return found.chosen(order[excess[order] > least]), worst

@@ -136,6 +136,12 @@ class Pricer:
             np.repeat(np.arange(windows), len(k)), np.tile(k, (windows, 1)).astype(np.int64)
         )
 
+    def least_slack(self) -> Columns:
+        """The split of every window whose ``lam.mean`` is least: it must not be negative."""
+        windows = np.arange(self.low.shape[0])
+        corner = np.where(self.slack < 0, self.m, 0)
+        return Columns(windows, np.tile(corner, (windows.size, 1)))
+
     # -- proof ----------------------------------------------------------------
 
     def largest_ratio(self, seen: float, slack: float, most_nodes: int) -> RatioBound:

@@ -26,7 +26,10 @@ _MERGED_TOLERANCE = 1e-4  # where merging levels costs far more
 
 
 def best_design(
-    policy: PrivacyPolicy, objective: Objective | str | None = None, tolerance: float = 1e-6
+    policy: PrivacyPolicy,
+    objective: Objective | str | None = None,
+    tolerance: float = 1e-6,
+    near: SubsetDesign | None = None,
 ) -> SubsetDesign:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 
@@ -43,6 +46,8 @@ def best_design(
         ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
     tolerance:
         The relative gap to prove, above 0 and below 1.
+    near:
+        The design of a similar policy, for series of policies: its types are tried first.
 
     Returns
     -------
@@ -79,13 +84,16 @@ def best_design(
     merged = merge(policy, np.column_stack([weights, density]))
     group = np.unique(merged.groups, return_index=True)[1]
     shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
+    counts = None
+    if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
+        counts = near.types.high_counts
     if merged.exact:
-        answer = _solve(merged.kept, weights[group], shares, tolerance)
+        answer = _solve(merged.kept, weights[group], shares, tolerance, counts)
         bound = answer.lower_bound
     else:
         enough = max(tolerance, _MERGED_TOLERANCE)
-        answer = _solve(merged.kept, weights[group], shares, enough)
-        bound = _solve(merged.allowed, weights[group], shares, enough).lower_bound
+        answer = _solve(merged.kept, weights[group], shares, enough, counts)
+        bound = _solve(merged.allowed, weights[group], shares, enough, counts).lower_bound
     design = SubsetDesign(policy, answer.types, merged.groups, answer.prior, chosen)
     value = design.objective_value
     bound = min(bound, value)
@@ -117,11 +125,18 @@ def _aims(policy: PrivacyPolicy, objective: Objective) -> tuple[Array, Array | N
     return weights, prior
 
 
-def _solve(policy: PrivacyPolicy, weights: Array, prior: Array | None, tolerance: float) -> _Solved:
+def _solve(
+    policy: PrivacyPolicy,
+    weights: Array,
+    prior: Array | None,
+    tolerance: float,
+    near: NDArray[np.int64] | None,
+) -> _Solved:
     """Each component alone: nobody of another one can be taken for somebody of this."""
     components = components_of(policy)
     parts = [
-        _solve_component(policy, levels, weights[levels], prior, tolerance) for levels in components
+        _solve_component(policy, levels, weights[levels], prior, tolerance, near)
+        for levels in components
     ]
     bounds = [part.lower_bound for part in parts]
     bound = max(bounds) if prior is None else sum(bounds)
@@ -147,6 +162,7 @@ def _solve_component(
     weights: Array,
     prior: Array | None,
     tolerance: float,
+    near: NDArray[np.int64] | None,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""
     if policy.item_counts[levels].sum() == 1:  # nothing to tell it from: its answer is known
@@ -156,7 +172,7 @@ def _solve_component(
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
     windows = windows_of(policy, levels)
     problem = DesignProblem(policy.item_counts[levels], windows, weights, assumed)
-    answer = generate(problem, tolerance)
+    answer = generate(problem, tolerance, None if near is None else near[:, levels])
     columns, amounts = purified(problem, answer.columns, answer.weights, answer.prior)
     types = types_of(problem, columns, amounts)
     shares = answer.prior

@@ -1,0 +1,132 @@
+"""How fast the best of all mechanisms is found and proven, beside the best table."""
+
+from __future__ import annotations
+
+import numpy as np
+from measure import Figure, peak_megabytes, seconds, show
+
+from planner import PrivacyPolicy, best_design, solve
+from planner.designs.channel import Scenario
+from planner.solvers.channel.solving import solve_channel
+
+SCALED = np.array([1.0, 1.2, 2.0])
+
+
+def figures() -> list[Figure]:
+    return [
+        _dense(),
+        _proven("3 levels, 100 items", PrivacyPolicy(SCALED, [5, 5, 90]), 0.1, 1e-8, repeat=5),
+        _proven("3 levels, 1,000 items", PrivacyPolicy(SCALED, [50, 50, 900]), 2, 1e-8),
+        _proven(
+            "4 levels, 16,470 items",
+            PrivacyPolicy([1, 1.2, 2, 4], [823, 823, 823, 14_001]),
+            1,
+            1e-6,
+        ),
+        _proven(
+            "3 levels, 1,000,000 items",
+            PrivacyPolicy(SCALED, [50_000, 50_000, 900_000]),
+            0.5,
+            1e-6,
+        ),
+        _proven("6 levels, 600 items", six_levels(), 5, 1e-3, repeat=1),
+        _proven("the same, further", six_levels(), None, 1e-6, repeat=1),
+        _proven("50 levels, 1,000 items", fifty_levels(), 30, 0.05, repeat=1, ask=1e-3),
+        _proven("10,000 levels", ten_thousand_levels(), None, None, repeat=1, ask=1e-3),
+        _memory(),
+        _curve(),
+    ]
+
+
+def six_levels() -> PrivacyPolicy:
+    return PrivacyPolicy(np.linspace(1, 2, 6), [100] * 6)
+
+
+def fifty_levels() -> PrivacyPolicy:
+    return PrivacyPolicy(np.linspace(1, 2, 50), [20] * 50)
+
+
+def ten_thousand_levels() -> PrivacyPolicy:
+    rng = np.random.default_rng(1)
+    return PrivacyPolicy(rng.uniform(1, 2, 10_000), rng.integers(1, 100, 10_000))
+
+
+def _proven(
+    what: str,
+    policy: PrivacyPolicy,
+    limit: float | None,
+    gap: float | None,
+    repeat: int = 3,
+    ask: float | None = None,
+) -> Figure:
+    found = []
+    tolerance = ask or gap or 1e-6
+    taken = seconds(
+        lambda: found.append(best_design(policy, tolerance=tolerance)), repeat, warm_up=repeat > 1
+    )
+    reached = max(design.certificate.relative_gap for design in found)
+    table = seconds(lambda: solve(policy), repeat=3)
+    target = "" if gap is None else f"gap {gap:g}"
+    target = target if limit is None else f"{limit:g} s to a {target}"
+    met = None if gap is None else reached <= gap and (limit is None or taken < limit)
+    less = 1 - found[0].worst_case_mse / solve(policy).worst_case_mse
+    return Figure(
+        f"best design, {what}",
+        f"{taken:.2f} s, gap {reached:.1e}",
+        target,
+        met,
+        f"opt0: {table * 1e3:.1f} ms, the design has {less:.0%} less error",
+    )
+
+
+def _dense() -> Figure:
+    """Table II with every item apart: all rays listed, no levels."""
+    policy = PrivacyPolicy(np.log([4, 6]), [1, 4])
+    apart = PrivacyPolicy(np.log([4, 6, 6, 6, 6]), np.ones(5))
+    people = [Scenario(str(x), one, np.eye(5)) for x, one in enumerate(np.eye(5))]
+    ours = seconds(lambda: best_design(policy), repeat=5)
+    theirs = seconds(lambda: solve_channel(apart, np.eye(5), people), repeat=5)
+    return Figure(
+        "best design, Table II, 5 items",
+        f"{ours * 1e3:.0f} ms",
+        peer=f"every item apart, all rays: {theirs * 1e3:.0f} ms",
+    )
+
+
+def _memory() -> Figure:
+    most = max(peak_megabytes(task) for task in (solve_six, solve_ten_thousand))
+    return Figure("peak memory, 6 levels and 10,000 levels", f"{most:.0f} MB", "500 MB", most < 500)
+
+
+def solve_six() -> float:
+    return best_design(six_levels(), tolerance=1e-3).worst_case_mse
+
+
+def solve_ten_thousand() -> float:
+    return best_design(ten_thousand_levels(), tolerance=1e-3).worst_case_mse
+
+
+def curve() -> None:
+    design = None
+    for scale in np.linspace(0.5, 2.4, 20):
+        design = best_design(PrivacyPolicy(scale * SCALED, [5, 5, 90]), near=design)
+
+
+def _curve() -> Figure:
+    taken = seconds(curve, repeat=2)
+    fresh = seconds(lambda: [best_design(p) for p in _scales()], repeat=1)
+    return Figure(
+        "a curve over 20 scales of the budgets, 3 levels, warm starts",
+        f"{taken:.2f} s",
+        "1 s",
+        taken < 1,
+        f"20 fresh solves: {fresh:.2f} s, {fresh / taken:.1f} x",
+    )
+
+
+def _scales() -> list[PrivacyPolicy]:
+    return [PrivacyPolicy(s * SCALED, [5, 5, 90]) for s in np.linspace(0.5, 2.4, 20)]
+
+
+if __name__ == "__main__":
+    show(figures(), "Designs")
