@@ -103,8 +103,8 @@ def test_a_design_of_a_similar_policy_is_a_start_and_changes_nothing():
     assert other.certificate.relative_gap <= 1e-6
 
 
-def test_six_levels_are_proven_to_a_millionth():
-    """The widest policy that is solved without merging: integers are settled by branch and bound."""
+def test_six_levels_are_solved_without_merging():
+    """The widest policy solved without merging; branch and bound settles the integers."""
     design = best_design(PrivacyPolicy(np.linspace(1, 2, 6), [30] * 6), tolerance=1e-4)
     assert design.certificate.relative_gap <= 1e-4
     assert np.array_equal(design.groups, np.arange(6))
