@@ -24,11 +24,16 @@ PAGES = {
 TIMEOUT = 120  # generous: the machine may be busy
 
 
-def open_page(name: str = "budgets", earlier: AppTest | None = None) -> AppTest:
-    """A page by itself; with ``earlier``, in the same session as that page."""
+def open_page(name: str = "budgets", earlier: Any = None, **state: Any) -> AppTest:
+    """A page by itself; with ``earlier``, in the same session as that page.
+
+    ``state`` is what else the session remembers.
+    """
     app = AppTest.from_string(_SCRIPT.format(module=PAGES[name].__name__), default_timeout=TIMEOUT)
     if earlier is not None:
         app.session_state["session"] = session(earlier)
+    for key, value in state.items():
+        app.session_state[key] = value
     app.run()
     assert not app.exception, app.exception
     return app

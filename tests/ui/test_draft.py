@@ -241,7 +241,7 @@ def test_a_question_that_cannot_be_built_says_why(draft, words):
 
 
 @pytest.mark.parametrize(
-    "preferences", [LognormalPreferences(4, 0.5), GammaPreferences(4, 1.25)], ids=repr
+    "preferences", [LognormalPreferences(4, 0.5), GammaPreferences(4, 1.25), None], ids=repr
 )
 def test_preferences_survive_their_draft(preferences):
     numeric = Numeric(NumericDomain(), preferences)

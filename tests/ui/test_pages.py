@@ -11,7 +11,11 @@ from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.plan import plan_survey
+from planner.show.report import report_html
+from planner.survey import Level, Question, Survey
 from planner.survey.file import survey_from_text
+from planner.survey.set_model import AssumedSets
+from planner.survey.target import Target
 from planner.survey.writer import survey_to_text
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.survey import SurveyDraft
@@ -440,6 +444,41 @@ def test_who_agreed_to_one_file_has_not_agreed_to_another(budgets):
     assert app.get("download_button")
     by_label(app.selectbox, "Mechanism for 'diagnosis'").set_value("grr").run()
     assert not app.get("download_button")
+
+
+def test_the_mechanism_chosen_on_export_is_the_one_that_all_pages_describe(budgets):
+    app = open_page("export", budgets)
+    assert "925.6 people" in words(app)
+    by_label(app.selectbox, "Mechanism for 'diagnosis'").set_value("grr").run()
+    assert not app.exception
+    assert "699.2 people" in words(app)  # what it costs
+    app.checkbox[0].set_value(True).run()
+    assert 'mechanism = "grr"' in app.code[0].value
+    meaning = words(open_page("meaning", app))
+    assert "A report names one answer" in meaning
+    assert "50 name it; of 100 with another answer, 13 do" in meaning
+    shown = open_page("budgets", app)
+    assert metric(shown, "Error") == "699 people"
+    assert metric(shown, "Gap to the best") == "not proven"
+    assert "Mechanism: GRR" in words(shown)
+    survey = session(shown).build().survey
+    assert "A report names one answer" in report_html(plan_survey(survey))
+    sets = "A person may have several of these answers, or none"
+    by_label(shown.toggle, sets).set_value(True).run()
+    assert "mechanism of question 'diagnosis' is 'grr'" in words(shown)  # which sets cannot have
+
+
+def test_a_bias_that_no_number_of_people_lowers_is_said_on_the_page_survey():
+    levels = (Level("a", 2.0, item_count=3),)
+    sets = AssumedSets([0, 0, 0, 1])
+    target = (Target(error=0.001),)
+    question = Question("q", levels, kind="item-set", sets=sets, padding_length=1, targets=target)
+    app = open_page("survey")
+    draft = SurveyDraft.of(Survey("s", 1000, (question,)))
+    app.session_state["session"] = Session(draft, revision=1)
+    app.run()
+    assert not app.exception, app.exception
+    assert tables(app)[0]["people needed"] == ["no number is enough"]
 
 
 def test_the_snippet_runs_and_prints_the_plan(budgets, capsys):

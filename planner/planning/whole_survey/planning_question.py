@@ -342,7 +342,9 @@ def _planned_mean(part: Part, about: Numeric) -> QuestionPlan:
     error = part.error(block, block.at(part.share).error)
     radius = about.domain.radius
     errors = errors_for_mean(model_of(about, part.people), spent, answer_rate(part.question))
-    roots = [(name, sqrt(squared), note) for name, squared, note in errors]
+    own, total = part.asked.mechanism, sqrt(error / part.everybody) * radius
+    # The plan's own error is of a share of the people; the others' of so many whole people.
+    roots = [(name, total if name == own else sqrt(e), note) for name, e, note in errors]
     plan = QuestionPlan(
         question=part.asked,
         deployed=replace(part.question, numeric=replace(about, epsilon=spent)),
@@ -353,10 +355,10 @@ def _planned_mean(part: Part, about: Numeric) -> QuestionPlan:
         spending=tuple(spending_of(part.tolerated, part.question, part.share)),
         mechanism=BiSampleMD(spent, about.domain),
         error=error,
-        total_error=sqrt(error / part.everybody) * radius,
+        total_error=total,
         error_share=sqrt(error / part.everybody),
         targets=answer_mean_targets(part.asked, block, error, part.everybody, part.fraction),
         block=block,
     )
-    choice = choose(roots, part.asked.mechanism, None, plan.unit, plan.measure)
+    choice = choose(roots, own, None, plan.unit, plan.measure)
     return replace(plan, choice=choice)

@@ -19,7 +19,10 @@ from planner.survey.preferences import (
 from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
 from planner.ui.parts import cells
 
-__all__ = ["MODELS", "NumericDraft"]
+__all__ = ["EVERYBODY", "MODELS", "NumericDraft"]
+
+EVERYBODY = "everybody"
+"""What stands in place of a model of preferences where all people answer."""
 
 # Per model of preferences: what is typed, its explanation, and a start.
 MODELS: dict[str, dict[str, tuple[str, str]]] = {
@@ -37,6 +40,7 @@ MODELS: dict[str, dict[str, tuple[str, str]]] = {
         "shares": ("Share of the people in each bin", "0.1, 0.2, 0.4, 0.3"),
     },
     "sample": {},
+    EVERYBODY: {},
 }
 _FORMS: dict[str, Callable[..., Preferences]] = {
     "normal": NormalPreferences,
@@ -116,7 +120,9 @@ class NumericDraft(QuestionDraft):
             return None, [str(error)]
         return question, []
 
-    def _preferences(self) -> Preferences:
+    def _preferences(self) -> Preferences | None:
+        if self.model == EVERYBODY:
+            return None
         if self.model == "sample":
             return EmpiricalPreferences(self.sample)
         typed = [self.parameter(name) for name in MODELS[self.model]]
@@ -147,6 +153,7 @@ class NumericDraft(QuestionDraft):
                 self.model, self.sample = "sample", tuple(preferences.sample.tolist())
                 return
             case _:
+                self.model = EVERYBODY
                 return
         for name, value in zip(MODELS[self.model], typed, strict=True):
             self.set_parameter(name, cells.number_text(value))

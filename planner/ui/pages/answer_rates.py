@@ -8,7 +8,7 @@ import streamlit as st
 from planner.planning.answer_rate.plan import AnswerRatePlan
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey.preferences import read_preferences
-from planner.ui.draft.numeric import MODELS, NumericDraft
+from planner.ui.draft.numeric import EVERYBODY, MODELS, NumericDraft
 from planner.ui.parts import show, uploads
 from planner.ui.parts.fields import kept, kept_choice
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
@@ -24,6 +24,7 @@ _MODELS = {
     "gamma": "gamma",
     "histogram": "in bins (histogram)",
     "sample": "an uploaded sample",
+    EVERYBODY: "of no importance: everybody answers",
 }
 
 
@@ -40,7 +41,11 @@ def page() -> None:
     _preferences(draft)
     question, found = draft.build()
     show.problems(found, "The answer follows when this is mended.")
-    if question is not None:
+    if question is not None and draft.model == EVERYBODY:
+        st.info(
+            "Everybody answers at any budget: the larger, the more exact. There is no best one."
+        )
+    elif question is not None:
         with show.complaint():
             users = session().draft.read_users()
             _results(answer_rate_plan(question, users), users)

@@ -15,8 +15,10 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.planning.answer_rate.plan import model_of, plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
+from planner.planning.mechanism_choice import errors_for_mean
+from planner.planning.whole_survey.left_open import answer_rate
 from planner.survey import Numeric, Sampling
 from planner.survey.set_model import PilotFile
 from tests.planning.whole_survey.surveys import (
@@ -235,3 +237,19 @@ def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
     length = question.padding_length
     fixed = plan_survey(shop(padding_length=length)).questions[0]
     assert question.error == pytest.approx(fixed.error, rel=1e-9)
+
+
+@pytest.mark.parametrize("design", ["split", "one-each"])
+@pytest.mark.parametrize("correlation", [0.0, 0.4])
+def test_a_means_error_is_that_of_its_mechanism_among_all(design, correlation):
+    preferences = NormalPreferences(5, 1.5)
+    about = Numeric(NumericDomain(0, 50), preferences, 3.0, correlation=correlation)
+    for numeric in (about, Numeric(NumericDomain(0, 50), epsilon=2.0, mean=10.0)):
+        survey = replace(with_question(HOUSEHOLD, "income", numeric=numeric), design=design)
+        question = plan_survey(survey).question("income")
+        rate = answer_rate(question.question)
+        model = model_of(numeric, question.users)
+        spent = question.deployed.numeric.epsilon
+        squared = {name: e for name, e, _ in errors_for_mean(model, spent, rate)}
+        # Predicted by another way, from the answer rates, for a whole number of people.
+        assert question.total_error == pytest.approx(np.sqrt(squared["bisample-md"]), rel=1e-4)

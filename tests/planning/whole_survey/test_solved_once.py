@@ -1,0 +1,46 @@
+"""One plan solves no problem twice: counted where every solve passes, for all examples."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
+from planner.solvers import solving
+from tests.surveys import EXAMPLES
+
+LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
+SETS = Question("articles", LEVELS, kind="item-set", sets=AssumedSets([0, 40, 30, 20, 10]))
+AIM = (Target(error=0.01),)
+
+
+def surveys():
+    for path in sorted(EXAMPLES.glob("*.toml")):
+        survey = load_survey(path)
+        yield path.stem, survey
+        if len(survey.questions) > 1:
+            yield f"{path.stem}, one each", replace(survey, design="one-each")
+    twins = tuple(Question(name, LEVELS, targets=AIM) for name in ("now", "ever"))
+    yield "sets", Survey("shop", 50_000, (SETS,))
+    yield "sets of OUE", Survey("shop", 50_000, (replace(SETS, mechanism="oue"),))
+    yield "sets and a choice", Survey("shop", 50_000, (SETS, Question("page", LEVELS)))
+    yield "twins", Survey("twins", 50_000, twins)
+
+
+SURVEYS = dict(surveys())
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_no_problem_is_solved_twice(name, monkeypatch):
+    solved = Counter()
+    solve_by = solving._solve_by
+
+    def counted(program, method):
+        solved[program.policy, program.model.name, program.objective] += 1
+        return solve_by(program, method)
+
+    monkeypatch.setattr(solving, "_solve_by", counted)
+    plan_survey(SURVEYS[name])
+    assert max(solved.values(), default=0) <= 1, solved.most_common(3)
+    if any(question.levels and not question.sampling for question in SURVEYS[name].questions):
+        assert len(solved) >= 3  # every model at least: the count is of what is really solved

@@ -1,0 +1,266 @@
+"""Every face shows the same plan: text, JSON, report, app, notebook and exported file."""
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
+from planner.cli.show.survey import show_survey_plan
+from planner.deployment.parameter_file.survey_plans import deployable_files
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.whole_survey import sentences as said
+from planner.planning.whole_survey.promises import costs, promises
+from planner.policy.budget_text import rounded_up
+from planner.show.report import report_html
+from planner.survey import Numeric, Sampling
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import NormalPreferences
+from planner.survey.writer import survey_to_text
+from planner.ui.draft.survey import SurveyDraft
+from planner.ui.state import Session
+from tests.cli.running import invoke, printed
+from tests.surveys import EXAMPLES
+from tests.ui.pages import metric, open_page, tables, words
+
+LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
+MEAN = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0, correlation=0.4)
+TWO_ROUNDS = Question(
+    "drugs",
+    (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
+    kind="sampled-choice",
+    sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
+)
+EVERYTHING = Survey(
+    "everything",
+    40_000,
+    (
+        Question("sign", LEVELS, mechanism="grr", targets=(Target(detect=0.02, level="rare"),)),
+        TWO_ROUNDS,
+        Question("bill", (), kind="numeric", numeric=MEAN, targets=(Target(error=0.02),)),
+        Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 5, 3, 1])),
+    ),
+)
+
+
+def surveys():
+    for path in sorted(EXAMPLES.glob("*.toml")):
+        yield path.stem, load_survey(path)
+    household = load_survey(EXAMPLES / "household.toml")
+    baskets = load_survey(EXAMPLES / "baskets.toml")
+    (articles,) = baskets.questions
+    yield "household, one each", replace(household, design="one-each")
+    yield "baskets of OUE", replace(baskets, questions=(replace(articles, mechanism="oue"),))
+    yield "everything", EVERYTHING
+    yield "everything, one each", replace(EVERYTHING, design="one-each")
+    weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
+    expected = Question("sign", weighed, mechanism="subset")
+    yield "an expected error", Survey("expected", 10_000, (expected,))
+
+
+SURVEYS = dict(surveys())
+
+
+@pytest.fixture(scope="module", params=SURVEYS)
+def survey(request):
+    return SURVEYS[request.param]
+
+
+@pytest.fixture(scope="module")
+def plan(survey):
+    return plan_survey(survey)
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
+def sentences_of(question):
+    """All that is said of a question, wherever it is shown."""
+    levels = [said.report_sentence(question), said.detectable_sentence(question)]
+    proof = [said.certificate_sentence(question), said.saturation_sentence(question)]
+    more = [said.padding_sentence(question), said.misplaced_sentence(question)]
+    targets = map(said.target_sentence, question.targets)
+    every = (*levels, *proof, *more, *targets, *said.relaxation_sentences(question))
+    return [sentence for sentence in every if sentence]
+
+
+def sentences_of_survey(plan):
+    if not plan.several:
+        return []
+    several = (said.design_sentence, said.objective_sentence, said.shares_sentence)
+    return [*(sentence(plan) for sentence in several), said.spending_sentence(plan)]
+
+
+def figures_of(question):
+    """Every number of its tables as text and report print it."""
+    if question.levels is not None:
+        for i in range(len(question.levels.names)):
+            yield f"{question.levels.epsilons[i]:.4f}"
+            yield f"{question.levels.a[i]:.6f}"
+            yield f"{question.levels.b[i]:.6f}"
+            yield said.people(question.levels.standard_errors[i])
+
+
+def test_text(plan):
+    page = one_line(printed(show_survey_plan, plan))
+    for sentence in sentences_of_survey(plan):
+        assert one_line(sentence) in page
+    for row in plan.sharing if plan.several else ():
+        assert said.percent(row.error) in page
+        assert said.percent(row.error_alone) in page
+    for question in plan.questions:
+        if question.sampling is not None:
+            assert one_line(said.reliance_sentence(question.sampling)) in page
+            continue
+        for sentence in (said.asked_sentence, said.error_sentence):
+            assert one_line(sentence(question)) in page
+        for sentence in sentences_of(question):
+            assert one_line(sentence) in page
+        for figure in figures_of(question):
+            assert figure in page
+        for one in question.choice.candidates:
+            against = "the plan" if one.name == question.choice.planned else f"{one.against:+.1%}"
+            assert f"{said.people(one.error)} │ {against}" in page.replace("  ", " ")
+
+
+def test_json(survey, plan, tmp_path):
+    path = tmp_path / "survey.toml"
+    path.write_text(survey_to_text(survey))
+    result = invoke("plan", path, "--json")
+    assert result.exit_code == 0, result.exception
+    document = json.loads(result.stdout)
+    assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
+    for found, question in zip(document["questions"], plan.questions, strict=True):
+        assert found["mechanism"] == question.question.mechanism
+        assert found["users"] == question.users
+        assert found["error"]["value"] == pytest.approx(question.total_error)
+        assert found["error"]["share"] == pytest.approx(question.error_share)
+        assert [row["spent"] for row in found["spending"]] == pytest.approx(
+            [row.spent for row in question.spending]
+        )
+        if question.sampling is None:
+            ranked = [(one["name"], one["error"]) for one in found["mechanisms"]["candidates"]]
+            for (name, error), one in zip(ranked, question.choice.candidates, strict=True):
+                assert (name, error) == (one.name, pytest.approx(one.error))
+            reached = [one["reached"] for one in found["targets"]]
+            assert reached == pytest.approx([one.reached for one in question.targets])
+        if question.levels is not None:
+            for name, key in (("standard_errors", "standard_error"), ("a", "a"), ("b", "b")):
+                column = [level[key] for level in found["levels"]]
+                assert column == pytest.approx(getattr(question.levels, name).tolist())
+            if question.lower_bound is not None:
+                assert found["certificate"]["sentence"] == said.certificate_sentence(question)
+
+
+def test_report(plan):
+    page = report_html(plan).rpartition("<h1>")[2]
+    text = one_line(html.unescape(re.sub(r"<[^>]+>", " ", page)))
+    for sentence in (*sentences_of_survey(plan), *promises_of_all(plan)):
+        assert one_line(sentence) in text
+    for question in plan.questions:
+        for sentence in (said.asked_sentence, said.error_sentence):
+            assert one_line(sentence(question)) in text
+        for sentence in sentences_of(question):
+            assert one_line(sentence) in text
+        for figure in figures_of(question):
+            assert figure in text
+
+
+def promises_of_all(plan):
+    return [sentence.partition(": ")[2] for sentence in promises(plan)]
+
+
+def test_notebook(plan):
+    frame = plan.to_frame()
+    assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
+    assert frame["mechanism"].tolist() == [one.mechanism_label for one in plan.questions]
+    for question in plan.questions:
+        if question.choice is not None:
+            shown = question.to_frame().set_index("mechanism")
+            own = question.choice.of(question.choice.planned)
+            assert shown.loc[own.title, "error"] == pytest.approx(question.total_error)
+            assert shown.loc[own.title, "against_plan"] == 0
+
+
+MODELS = ("opt0", "opt1", "opt2", "rappor", "oue")
+
+
+def test_exported_files_hold_what_is_shown(plan):
+    if any(one.sampling and not one.sampling.acknowledged for one in plan.questions):
+        pytest.skip("nothing is written while nobody vouches for what it relies on")
+    exported = {
+        question.name: (parameters.users, question)
+        for parameters in deployable_files(plan).values()
+        for question in parameters.questions
+    }
+    for question in plan.questions:
+        users, file = exported[question.name]
+        name, document = question.question.mechanism, file.document
+        everybody = plan.survey.design == "split" or len(plan.questions) == 1
+        assert users == (plan.survey.users if everybody else question.users)
+        assert document.get("model", name) == name
+        assert (document["mechanism"] in ("idue", "idue-ps")) == (name in MODELS)
+        spent = [row.spent for row in question.spending]
+        if question.levels is not None:
+            assert [level["epsilon"] for level in document["levels"]] == pytest.approx(spent)
+            assert document.get("padding_length") == question.padding_length
+        elif question.sampling is None:
+            assert document["epsilon"] == pytest.approx(spent[0])
+        if name in MODELS:
+            for letter in ("a", "b"):
+                drawn = np.array([level[letter] for level in document["levels"]]) / 2**32
+                assert drawn == pytest.approx(getattr(question.levels, letter), abs=2**-31)
+
+
+class Holder:
+    """Looks like a page that was open before."""
+
+    def __init__(self, survey):
+        self.session_state = {"session": Session(SurveyDraft.of(survey))}
+
+
+def test_app_budgets_and_what_a_report_says(survey, plan):
+    shown = [one for one in plan.questions if one.levels is not None]
+    for place, question in enumerate(shown):
+        chosen = {"question of CategoricalDraft": place}
+        app = open_page("budgets", Holder(survey), **chosen)
+        page = one_line(words(app))
+        assert metric(app, "Error") == f"{question.total_error:,.0f} people"
+        for sentence in (said.asked_sentence, said.error_sentence):
+            assert one_line(sentence(question)) in page
+        for sentence in sentences_of(question):
+            assert one_line(sentence) in page
+        mechanisms = tables(app)[0]
+        errors = [said.people(one.error) for one in question.choice.candidates]
+        assert mechanisms[f"error, {question.unit}"] == errors
+        reports = next(one for one in tables(app) if "std. error, people" in one)
+        shown_errors = [float(one.replace(",", "")) for one in reports["std. error, people"]]
+        assert shown_errors == pytest.approx(question.levels.standard_errors, abs=0.051)
+        shown_a = [float(one) for one in reports["a: with the answer"]]
+        assert shown_a == pytest.approx(question.levels.a, abs=1e-6)
+        app = open_page("meaning", Holder(survey), **chosen)
+        page = one_line(words(app))
+        for level in question.explanations[:3]:
+            assert one_line(level.odds) in page
+
+
+def test_app_survey_and_export(survey, plan):
+    app = open_page("survey", Holder(survey))
+    page = one_line(words(app))
+    for sentence in sentences_of_survey(plan):
+        assert one_line(sentence) in page
+    for question in plan.questions:
+        for answer in question.targets:
+            assert one_line(said.target_sentence(answer)) in page
+    if plan.spending:
+        spent = [float(one) for one in tables(app)[-1]["spent here"]]
+        assert spent == pytest.approx([row.spent for row in plan.spending], abs=1e-6)
+        assert f"at most {rounded_up(plan.most_spent, 4)} nats" in page
+    app = open_page("export", Holder(survey))
+    page = one_line(words(app))
+    for sentence in (*promises(plan), *costs(plan)):
+        assert one_line(sentence) in page
