@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "MechanismChoice",
+    "check_mechanism",
     "choose",
     "errors_for_choices",
     "errors_for_mean",
@@ -150,6 +151,21 @@ def mechanism_choices(question: Question) -> list[str]:
         return offered
     known = rivals(question.policy, _MOST_DEPLOYED_ITEMS)
     return [name for name in offered if name in known or name in (*MODELS, *BASELINES)]
+
+
+def check_mechanism(question: Question) -> None:
+    """Check that a question can be deployed with its mechanism.
+
+    Raises
+    ------
+    InputError
+        It cannot.
+    """
+    known = mechanism_choices(question)
+    if question.mechanism not in known:
+        what = f"mechanism of question {question.name!r}"
+        remedy = "Choose one of these, or leave the mechanism out."
+        raise InputError(what, question.mechanism, f"one of {', '.join(known)}", remedy)
 
 
 def errors_for_choices(

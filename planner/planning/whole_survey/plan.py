@@ -19,6 +19,7 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.ledger import Collection, Ledger
+from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
 from planner.planning.whole_survey.planning_question import Part, plan_part, plan_sampled
@@ -214,7 +215,7 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     Raises
     ------
     InputError
-        A question cannot be planned, or has no budget left.
+        A question cannot be planned, or not with its mechanism, or has no budget left.
     SolverError
         No certified answer could be produced.
 
@@ -229,6 +230,8 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
     [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
+    for question in survey.questions:
+        check_mechanism(question)
     sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
     planned: dict[str, QuestionPlan] = {}
     allocation = None

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
-from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.padding import PaddedUnaryMechanism
@@ -23,7 +22,6 @@ from planner.planning.mechanism_choice import (
     choose,
     errors_for_choices,
     errors_for_mean,
-    mechanism_choices,
 )
 from planner.planning.misplacement import Misplacement, misplaced
 from planner.planning.padding import PaddingPlan, plan_padding
@@ -105,15 +103,10 @@ def plan_part(part: Part, tables: Tables) -> QuestionPlan:
     Raises
     ------
     InputError
-        The mechanism or a target does not fit the question.
+        A target does not fit the question.
     SolverError
         No certified table could be produced.
     """
-    known, name = mechanism_choices(part.question), part.asked.mechanism
-    if name not in known:
-        what = f"mechanism of question {part.asked.name!r}"
-        remedy = "Put one of these names under the question, or leave the key out."
-        raise InputError(what, name, f"one of {', '.join(known)}", remedy)
     if part.question.numeric is not None:
         return _planned_mean(part, part.question.numeric)
     return _Planning(part, tables).planned()
