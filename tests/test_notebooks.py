@@ -35,6 +35,10 @@ from planner import (
 )
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
+from planner.outsiders import UnaryReports
+from planner.outsiders.shuffling.guarantee import shuffled
+from planner.planning.channels.curve import channel_curve
+from planner.planning.channels.means import refine_channel
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 
@@ -55,10 +59,15 @@ def shown(survey):
     rng = np.random.default_rng(1)
     mean = BiSampleMD(2.0, NumericDomain(0, 10))
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
+    table, refined = solve(POLICY), refine_channel(1.0, gap=0.2)
     return {
-        "table": solve(POLICY),
+        "table": table,
         "baseline": baseline(POLICY, "oue"),
         "design": best_design(POLICY),
+        "channel": refined.channel,
+        "refined": refined,
+        "channels": channel_curve(answers.model, [1.0, 2.0]),
+        "shuffled": shuffled(UnaryReports(POLICY, table.a, table.b), 1000, 1e-6),
         "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
