@@ -30,6 +30,7 @@ SCRIPTS = (
     *("bisample_figure_6", "sampling_figure_3", "sampling_figures_4_to_7"),
     *("new_best_mechanism", "new_convexity", "new_certificate", "new_reduction", "new_saturation"),
     *("new_padding_length", "new_joint_allocation", "new_consistent_counts"),
+    *("new_best_mean", "new_ordered"),
 )
 LONGEST = ("bisample_figure_4", "idldp_figure_7", "bisample_figure_6", "new_certificate")
 HEADING = "The papers, reproduced"
