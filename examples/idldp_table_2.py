@@ -8,7 +8,7 @@ import numpy as np
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy, UnaryTable, baseline, predict, solve
+from planner import PrivacyPolicy, UnaryTable, baseline, predict, solve, solve_literal
 from planner.planning.prediction import plain_rivals
 
 ITEMS = np.array([1, 4])
@@ -27,7 +27,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
         "RAPPOR": baseline(POLICY, "rappor"),
         "OUE": baseline(POLICY, "oue"),
         "IDUE opt0": best,
-        "opt0, boxed": solve(POLICY, method="slsqp-ab", box=True),
+        "opt0, boxed": solve_literal(POLICY, box=True),
         "as printed": rounded,
     }
     ranges = {name: total_range(one.noise, one.signal) for name, one in tables.items()}

@@ -7,7 +7,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy, solve
+from planner import PrivacyPolicy, solve, solve_literal
 
 FACTORS = np.array([1.0, 1.2, 2.0])
 
@@ -21,7 +21,7 @@ def reproduce(setting: Setting) -> Result:
         boxed, best = [], []
         for epsilon in epsilons:
             policy = PrivacyPolicy(epsilon * FACTORS, items)
-            boxed.append(solve(policy, method="slsqp-ab", box=True).worst_case_mse)
+            boxed.append(solve_literal(policy, box=True).worst_case_mse)
             table = solve(policy)
             best.append(table.worst_case_mse)
             gaps.append(table.certificate.relative_gap)
@@ -78,7 +78,7 @@ def local_search(policies: int) -> np.ndarray:
     for _ in range(policies):
         size = int(rng.integers(2, 13))
         policy = PrivacyPolicy(rng.uniform(0.3, 4, size), rng.integers(1, 1000, size))
-        found = solve(policy, method="slsqp-ab", starts=5)
+        found = solve_literal(policy, starts=5)
         excess.append(found.worst_case_mse / solve(policy).certificate.lower_bound - 1)
     return np.array(excess)
 

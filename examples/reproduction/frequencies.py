@@ -13,7 +13,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
+from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve, solve_literal
 from planner.estimates.counts import precision_at
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
@@ -86,7 +86,7 @@ def mechanisms(placed: Assignment, models: Sequence[str] = ("opt0",)) -> dict[st
     for model in models:
         boxed = model == "boxed"
         found["opt0, boxed" if boxed else f"IDUE {model}"] = (
-            solve(policy, method="slsqp-ab", box=True) if boxed else solve(policy, model)
+            solve_literal(policy, box=True) if boxed else solve(policy, model)
         )
     return {name: UnaryMechanism(table, level_of) for name, table in found.items()}
 

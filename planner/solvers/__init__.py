@@ -2,7 +2,15 @@
 
 from planner.solvers.design import best_design, efficiency, least_error
 from planner.solvers.models import MODELS, model_named
-from planner.solvers.solving import BASELINES, METHODS, Solver, baseline, solve, solve_near
+from planner.solvers.solving import (
+    BASELINES,
+    METHODS,
+    Solver,
+    baseline,
+    solve,
+    solve_literal,
+    solve_near,
+)
 
 __all__ = [
     "BASELINES",
@@ -15,5 +23,6 @@ __all__ = [
     "least_error",
     "model_named",
     "solve",
+    "solve_literal",
     "solve_near",
 ]

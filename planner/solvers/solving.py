@@ -19,11 +19,11 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.refine import newton_step
 
-__all__ = ["BASELINES", "METHODS", "Solver", "baseline", "solve", "solve_near"]
+__all__ = ["BASELINES", "METHODS", "Solver", "baseline", "solve", "solve_literal", "solve_near"]
 
 Array = NDArray[np.float64]
 
-METHODS = ("auto", "reduced", "slsqp", "conic", "slsqp-ab")
+METHODS = ("auto", "reduced", "slsqp", "conic")
 BASELINES = ("rappor", "oue")
 _PROVEN = 1e-6  # largest proven relative gap of a table that solve returns
 _TIGHT = 1e-10  # a gap worth another Newton step
@@ -48,9 +48,6 @@ def solve(
     model: str = "opt0",
     method: str = "auto",
     objective: Objective | str = "worst-case",
-    *,
-    box: bool = False,
-    starts: int = 5,
 ) -> UnaryTable:
     """Find the bit probabilities with the smallest error that keep ``policy``, with proof.
 
@@ -63,19 +60,14 @@ def solve(
     method:
         ``"reduced"`` (rules min and avg, any number of levels), ``"slsqp"`` or
         ``"conic"`` (any rule); ``"auto"`` picks one, and the table says which.
-        ``"slsqp-ab"`` is the paper's own formulation of opt0, for comparison: it is
-        repaired and its distance from the optimum is proven, but not limited.
     objective:
         An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
         further numbers: ``"worst-case"`` or ``"minimax"``.
-    box, starts:
-        For ``"slsqp-ab"`` alone: restrict to a >= 1/2, b <= 1/2; number of starts.
 
     Returns
     -------
     UnaryTable
-        Never outside the policy, with a certificate whose relative gap is at most
-        1e-6 (except for ``"slsqp-ab"``).
+        Never outside the policy, with a certificate whose relative gap is at most 1e-6.
 
     Raises
     ------
@@ -100,18 +92,10 @@ def solve(
     """
     if method not in METHODS:
         raise InputError("method", method, f"one of {', '.join(METHODS)}")
-    if box and method != "slsqp-ab":
-        raise InputError("box", box, 'False unless the method is "slsqp-ab"')
     if isinstance(objective, str):
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
     _smallest_budget(policy)
-    if method == "slsqp-ab":
-        from planner.solvers.slsqp_ab import solve_slsqp_ab
-
-        v = solve_slsqp_ab(program, box=box, starts=starts)
-        proof = prove(program, program.model.repair(policy, v))
-        return _table(program, v, proof, method)
     *first, last = _pick(policy) if method == "auto" else (method,)
     for attempt in first:
         try:
@@ -119,6 +103,46 @@ def solve(
         except ConvergenceError:
             continue
     return _solve_by(program, last)
+
+
+def solve_literal(policy: PrivacyPolicy, *, box: bool = False, starts: int = 5) -> UnaryTable:
+    """The paper's own opt0 (eq. 9) in (a, b), where it is not convex, for comparison.
+
+    Parameters
+    ----------
+    policy:
+        The levels, their budgets and the pair rule.
+    box:
+        Restrict to ``a >= 1/2`` and ``b <= 1/2``, as the paper's experiments do.
+    starts:
+        Number of starting points, at least 1.
+
+    Returns
+    -------
+    UnaryTable
+        Repaired, never outside the policy; its distance from the optimum is proven, but not
+        limited. Method ``"slsqp-ab"``.
+
+    Raises
+    ------
+    InputError
+        ``starts`` is below 1, or pair budgets are below 1e-9.
+    ConvergenceError
+        No start led to a usable answer.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    >>> round(solve_literal(policy, box=True).worst_case_mse, 2)  # solve(policy): 239.72
+    243.15
+    """
+    from planner.solvers.slsqp_ab import solve_slsqp_ab
+
+    program = Program.of(policy, Objective(), model_named("opt0"))
+    _smallest_budget(policy)
+    v = solve_slsqp_ab(program, box=box, starts=starts)
+    proof = prove(program, program.model.repair(policy, v))
+    return _table(program, v, proof, "slsqp-ab")
 
 
 def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:

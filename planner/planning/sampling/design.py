@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers
-from planner.errors import ConvergenceError, InfeasibleError, InputError, VerificationError
+from planner.errors import InfeasibleError, InputError, VerificationError
 from planner.estimates.counts import normal_quantile
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.optimum import closed_form, place, solve_program
+from planner.planning.sampling.optimum import closed_form, place
 from planner.planning.sampling.question import SamplingQuestion
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-_AGREEMENT = 1e-6  # relative, between the LP and the closed form
 _INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
 
 
@@ -41,7 +40,7 @@ class SamplingDesign:
     mechanism:
         The mechanism with its (rounded, re-verified) probabilities.
     best_sampling:
-        Optimum of the linear program before rounding; the closed form agrees to 1e-6.
+        Optimum of the linear program before rounding.
     limited_by:
         ``"cap"`` or ``"budgets"``: what keeps the sampling probability from growing.
     """
@@ -80,14 +79,12 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
 
     (output 0 is protected unless everyone has a value). With ``w_j = 1/(e^eps_j - 1)`` and
     ``W`` their sum over the values the optimum is the smallest of ``cap``,
-    ``(1 - floor)/(1 + W)`` and, if output 0 is protected, ``1/(1 + W + w_0)``; the solver's
-    optimum is accepted only if it agrees. Probability that a cap leaves over goes to the
-    outputs in proportion to ``w_j``, which lowers every loss below its budget.
+    ``(1 - floor)/(1 + W)`` and, if output 0 is protected, ``1/(1 + W + w_0)``. Probability that a
+    cap leaves over goes to the outputs in proportion to ``w_j``, which lowers every loss below its
+    budget.
 
     Raises
     ------
-    ConvergenceError
-        The solver failed, or disagrees with the closed form.
     VerificationError
         A rounded probability overdraws its budget (never seen; nothing is returned).
 
@@ -100,18 +97,14 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
     """
     budgets = question.output_budgets
     closed = float(closed_form(budgets, question.floor, question.cap))
-    solved = solve_program(budgets, question.floor, question.cap)
-    if abs(solved - closed) > _AGREEMENT * closed:
-        reason = f"The linear program found pi_s = {solved!r}, the closed form {closed!r}"
-        raise ConvergenceError(reason, "Report the question; its numbers are hard to solve.")
-    sampling = min(solved, closed) * _INWARD
+    sampling = closed * _INWARD
     zero, decoys = place(sampling, budgets, question.floor)
     mechanism = SamplingPrivacy(sampling, zero, tuple(decoys), question.everyone_has_value)
     excess = mechanism.output_losses - budgets
     if excess.max() > 0 or mechanism.sampling > question.cap:
         raise VerificationError(f"Output {excess.argmax()} overdraws its budget by {excess.max()}")
     limited_by = "cap" if closed >= question.cap else "budgets"
-    return SamplingDesign(question, mechanism, solved, limited_by)
+    return SamplingDesign(question, mechanism, closed, limited_by)
 
 
 def smallest_budget(
