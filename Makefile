@@ -11,14 +11,17 @@ APT_IS_OURS := [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null
 APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends
 DATA ?= ../shared/data
+HOURS ?= 2
+SEED ?= 1
 # What an installation is doing, one line a package, so that nobody takes it for hung.
 PROGRESS := sed -n -e 's/^Collecting \([^ ]*\).*/  fetching \1/p' -e 's/^Installing .*/  installing/p' -e '/^ERROR/p'
 
-.PHONY: help run test bench reproduce mutate docs format clean
+.PHONY: help run test fuzz bench reproduce mutate docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
+	@echo "make fuzz     damaged files against every reader (HOURS=2, SEED=1)"
 	@echo "make bench    measure speed beside its peers and limits"
 	@echo "make reproduce  the papers' tables and figures on one page (DATA=folder of the data sets)"
 	@echo "make mutate   change the solvers and mechanisms in small ways; the tests must notice"
@@ -34,6 +37,9 @@ test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+
+fuzz: $(VENV)/test.stamp
+	FUZZ_SECONDS=$$(($(HOURS) * 3600)) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'

@@ -1,0 +1,196 @@
+"""Every reader of files, what it must never do, and a file that it reads.
+
+An attack writes a damaged file and reads it. It returns whether the file was accepted; an error of
+the planner's own is a refusal, any other exception a crash. What a reader accepts is compared with
+what must hold, by an assertion.
+"""
+
+import json
+from dataclasses import dataclass
+
+from planner.deployment import Client
+from planner.deployment.answer_file import read_answers
+from planner.deployment.bulk import perturb_file
+from planner.deployment.collecting.counting.checkpoint import Checkpoint
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.one_file import Expected, count_file
+from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.planning.ledger import read_ledger
+from planner.survey.file import load_survey
+from tests.deployment.mutations import breach
+from tests.fuzz.damage import damaged, flipped
+from tests.surveys import EXAMPLES
+
+__all__ = ["READERS", "Refused"]
+
+READERS = (
+    "parameters",
+    "lines",
+    "parquet",
+    "memory",
+    "checkpoint",
+    "survey",
+    "answers",
+    "ledger",
+)
+ITEMS = 40
+
+
+class Refused(Exception):
+    """The reader names what is wrong."""
+
+
+@dataclass
+class Attack:
+    """Damaged copies of one file, and the reader that must withstand them."""
+
+    reader: str
+    path: object
+    read: object
+    damage: object = damaged
+
+    def __post_init__(self):
+        self.original = self.path.read_bytes()
+
+    def strike(self, random):
+        """Read one damaged copy."""
+        self.path.write_bytes(self.damage(self.original, random))
+        return self.read(self.path)
+
+
+def attack(reader, parameters, folder):
+    """The attack on a reader; ``parameters`` ask one question ``q`` of 40 items."""
+    return globals()[f"_{reader}"](parameters, folder)
+
+
+def _parameters(parameters, folder):
+    path = folder / "params.json"
+    path.write_text(parameters.to_json())
+
+    def read(path):
+        found = parse_parameters(path.read_bytes())
+        assert all(breach(question) <= 1e-12 for question in found.document["questions"])
+
+    return Attack("parameters", path, read)
+
+
+def _answers_file(folder):
+    path = folder / "answers.csv"
+    path.write_text("q\n" + "".join(f"{i % ITEMS}\n" for i in range(60)))
+    return path
+
+
+def _lines(parameters, folder):
+    client, path = Client(parameters.document), folder / "reports.jsonl"
+    path.write_text("".join(client.report("q", i).to_json() + "\n" for i in range(5)))
+    expected = Expected.of(parameters)
+    right = _counts(count_file(path, expected))
+
+    def read(path):
+        found = count_file(path, expected)
+        if found.refused:
+            raise Refused
+        assert _counts(found) == right
+
+    return Attack("lines", path, read, flipped)
+
+
+def _parquet(parameters, folder):
+    path = folder / "reports.parquet"
+    perturb_file(parameters, _answers_file(folder), path)
+    expected = Expected.of(parameters)
+    right = _counts(count_file(path, expected))
+
+    def read(path):
+        found = count_file(path, expected)
+        if found.refused:
+            raise Refused
+        assert _counts(found) == right
+
+    return Attack("parquet", path, read)
+
+
+def _counts(one):
+    return {
+        key: (tally.aggregate.users, tally.aggregate.counts.tolist())
+        for key, tally in one.tallies.items()
+    }
+
+
+def _memory(parameters, folder):
+    path = folder / "memory"
+    client = Client(parameters.document, memory=path)
+    users = ("ann", "bob", "é")
+    right = [client.report("q", 3, user=user) for user in users]
+
+    def read(_):
+        found = [client.report("q", 3, user=user) for user in users]
+        assert found == right  # not a fresh draw
+
+    return Attack("memory", path, read)
+
+
+def _checkpoint(parameters, folder):
+    reports = folder / "reports"
+    reports.mkdir()
+    client, path = Client(parameters.document), folder / "progress"
+    for i in range(3):
+        lines = "".join(client.report("q", j).to_json() + "\n" for j in range(i + 1))
+        (reports / f"{i}.jsonl").write_text(lines)
+    total = collect(parameters, [reports], checkpoint=path).sums["q", None]
+
+    def read(path):
+        saved = Checkpoint(path, parameters.hash)
+        try:
+            sums = [one.sums["q", None] for one in saved.contents()]
+        finally:
+            saved.close()
+        assert sum(one.users for one in sums) == total.users
+        assert sum(one.counts for one in sums).tolist() == total.counts.tolist()
+
+    return Attack("checkpoint", path, read)
+
+
+def _survey(_, folder):
+    path = folder / "survey.toml"
+    path.write_bytes((EXAMPLES / "baskets.toml").read_bytes())
+    return Attack("survey", path, load_survey)
+
+
+def _answers(parameters, folder):
+    columns = [_Column(parameters)]
+
+    def read(path):
+        for block in read_answers(path, columns):
+            for row in block:
+                assert len(row) == 1
+                assert 0 <= row[0] < ITEMS
+
+    return Attack("answers", _answers_file(folder), read)
+
+
+class _Column:
+    """The column of the only question."""
+
+    def __init__(self, parameters):
+        self.name = "q"
+        self.law = parameters.question("q").law
+        self.encoder = self.law.encoder()
+
+
+def _ledger(_, folder):
+    path = folder / "ledger.json"
+    entries = [
+        {"survey": f"s{i}", "day": "2026-03-01", "rule": "min", "spent": {"a": 0.5, "b": 1.0}}
+        for i in range(3)
+    ]
+    path.write_text(
+        json.dumps({"format": "ldp-planner-ledger", "version": 1, "collections": entries})
+    )
+
+    def read(path):
+        assert all(
+            value > 0 for one in read_ledger(path).collections for value in one.spent.values()
+        )
+
+    return Attack("ledger", path, read)
