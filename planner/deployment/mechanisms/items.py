@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from planner.deployment.client.mechanisms.law import ItemLaw, OneRatioLaw
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Cells, Deployed
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import linear_estimates
-from planner.mechanisms.hashing import OptimizedLocalHashing
-from planner.mechanisms.subset import SubsetSelection
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
 __all__ = [
     "DeployedOneRatio",
+    "OneBudget",
     "described_levels",
     "described_rule",
     "linear_rows",
@@ -30,7 +29,21 @@ __all__ = [
 ]
 
 L = TypeVar("L", bound=OneRatioLaw)
-OneBudget = GeneralizedRandomizedResponse | SubsetSelection | OptimizedLocalHashing
+
+
+class OneBudget(Protocol):
+    """A mechanism that protects all items alike, by one budget."""
+
+    @property
+    def epsilon(self) -> float:
+        """The budget, in nats."""
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+
+    def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+        """Of each estimated count."""
 
 
 class DeployedOneRatio(Deployed[L]):
