@@ -44,47 +44,11 @@ class Fields:
             raise self.wrong(key, value, "text that is not empty")
         return value
 
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        """One of the allowed texts."""
-        value = self._get(key)
-        if not isinstance(value, str) or value not in allowed:
-            raise self.wrong(key, value, f"one of {', '.join(allowed)}")
-        return value
-
     def whole(self, key: str, least: int, most: int) -> int:
         """A whole number from ``least`` to ``most``."""
         value = self._get(key)
         if type(value) is not int or not least <= value <= most:
             raise self.wrong(key, value, f"a whole number from {least} to {most}")
-        return value
-
-    def wholes(self, key: str, least: int, most: int) -> list[int]:
-        """A list of whole numbers from ``least`` to ``most``, not empty."""
-        values = self.list(key)
-        for value in values:
-            if type(value) is not int or not least <= value <= most:
-                raise self.wrong(key, value, f"a list of whole numbers from {least} to {most}")
-        return values
-
-    def number(self, key: str, least: float, most: float) -> float:
-        """A number from ``least`` to ``most``."""
-        value = self._get(key)
-        if type(value) not in (int, float) or not least <= value <= most:
-            raise self.wrong(key, value, f"a number from {least:g} to {most:g}")
-        return float(value)
-
-    def flag(self, key: str) -> bool:
-        """True or false."""
-        value = self._get(key)
-        if not isinstance(value, bool):
-            raise self.wrong(key, value, "true or false")
-        return value
-
-    def list(self, key: str, least: int = 1) -> list[Any]:
-        """A list with at least ``least`` entries."""
-        value = self._get(key)
-        if not isinstance(value, list) or len(value) < least:
-            raise self.wrong(key, value, f"a list with at least {least} entries")
         return value
 
     def value(self, key: str) -> Any:

@@ -71,3 +71,10 @@ def test_questions_are_found_by_name(parameters, one_question):
     for name in (None, "nobody"):
         with pytest.raises(InputError, match=f"question is {name!r} but must be one of 'idue', "):
             parameters.question(name)
+
+
+def test_old_versions_are_read_and_never_written(tmp_path):
+    old = read_parameters(FILES / "version1.json")
+    with pytest.raises(InputError, match="version is 1 but must be the present one"):
+        write_parameters(tmp_path / "x.json", old)
+    assert not list(tmp_path.iterdir())
