@@ -62,12 +62,16 @@ class Candidate:
         Error over that of the mechanism planned, less 1.
     note:
         What else to know.
+    efficiency:
+        Squared least error of all mechanisms over the squared error, at most 1; None where the
+        least error is not known.
     """
 
     name: str
     error: float
     against: float
     note: str = ""
+    efficiency: float | None = None
 
     @property
     def title(self) -> str:
@@ -92,6 +96,8 @@ class MechanismChoice(Framed):
         What the errors are, in words.
     reason:
         Why the best is the best.
+    least_error:
+        What no mechanism of any kind can beat; None where that is not known.
     """
 
     candidates: tuple[Candidate, ...]
@@ -99,6 +105,7 @@ class MechanismChoice(Framed):
     unit: str
     measure: str
     reason: str
+    least_error: float | None = None
 
     @property
     def best(self) -> Candidate:
@@ -133,6 +140,7 @@ class MechanismChoice(Framed):
                 "mechanism": [one.title for one in self.candidates],
                 "error": [one.error for one in self.candidates],
                 "against_plan": [one.against for one in self.candidates],
+                "efficiency": [one.efficiency for one in self.candidates],
             }
         )
 
@@ -241,6 +249,7 @@ def choose(
     policy: PrivacyPolicy | None,
     unit: str,
     measure: str,
+    least_error: float | None = None,
 ) -> MechanismChoice:
     """The comparison of mechanisms by their errors, with the reason for the best.
 
@@ -252,7 +261,7 @@ def choose(
         Name of the one that is planned.
     policy:
         The levels; ``None`` for a mean.
-    unit, measure:
+    unit, measure, least_error:
         See :class:`MechanismChoice`.
 
     Examples
@@ -264,11 +273,18 @@ def choose(
     """
     own = next(error for name, error, _ in errors if name == planned)
     ranked = sorted(
-        (Candidate(name, error, error / own - 1, note) for name, error, note in errors),
+        (
+            Candidate(name, error, error / own - 1, note, _efficiency(error, least_error))
+            for name, error, note in errors
+        ),
         key=lambda one: one.error,
     )
     reason = _reason_of_mean(ranked) if policy is None else _reason(ranked, policy)
-    return MechanismChoice(tuple(ranked), planned, unit, measure, reason)
+    return MechanismChoice(tuple(ranked), planned, unit, measure, reason, least_error)
+
+
+def _efficiency(error: float, least_error: float | None) -> float | None:
+    return None if least_error is None else min(1.0, (least_error / error) ** 2)
 
 
 def _constant(rate: float) -> HistogramPreferences:

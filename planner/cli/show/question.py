@@ -20,6 +20,7 @@ from planner.planning.whole_survey.sentences import (
     asked_sentence,
     certificate_sentence,
     detectable_sentence,
+    efficiency_sentence,
     error_sentence,
     misplaced_sentence,
     padding_sentence,
@@ -56,6 +57,7 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
         console,
         padding_sentence(question),
         certificate_sentence(question),
+        efficiency_sentence(question),
         saturation_sentence(question),
         *relaxation_sentences(question),
         misplaced_sentence(question),
@@ -91,6 +93,7 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
         return document | {"sampling": sampling_document(question.sampling)}
     return document | {
         "certificate": _certificate(question),
+        "best_of_all": _best_of_all(question),
         "saturation_epsilon": question.saturation_epsilon,
         "padding_length": question.padding_length,
         "padding": None if question.padding is None else _padding(question, question.padding),
@@ -138,11 +141,15 @@ def _show_levels(console: Console, question: QuestionPlan, levels: Levels) -> No
 
 
 def _show_choice(console: Console, choice: MechanismChoice) -> None:
-    view = table(choice.measure, ("mechanism",), (choice.unit, "against the plan"))
+    known = choice.least_error is not None
+    headings = (choice.unit, "against the plan", *(["efficiency"] if known else []))
+    view = table(choice.measure, ("mechanism",), headings)
     for one in choice.candidates:
         planned = one.name == choice.planned
         against = "the plan" if planned else f"{one.against:+.1%}"
-        view.add_row(one.title + (" *" if planned else ""), people(one.error), against)
+        efficiency = [] if one.efficiency is None else [f"{one.efficiency:.1%}"]
+        title = one.title + (" *" if planned else "")
+        view.add_row(title, people(one.error), against, *efficiency)
     console.print(view)
     console.print(choice.reason)
 
@@ -155,6 +162,16 @@ def _certificate(question: QuestionPlan) -> dict[str, Any] | None:
         "lower_bound": question.lower_bound,
         "relative_gap": question.proven_gap,
         "method": question.table.method,
+    }
+
+
+def _best_of_all(question: QuestionPlan) -> dict[str, Any] | None:
+    if question.least_error is None:
+        return None
+    return {
+        "sentence": efficiency_sentence(question),
+        "least_error": question.least_error,
+        "efficiency": question.efficiency,
     }
 
 

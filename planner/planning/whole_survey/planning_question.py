@@ -167,6 +167,7 @@ class _Planning:
             total_error=total,
             error_share=total / part.people,
             lower_bound=self._lower_bound(),
+            least_error=self._least_error(),
             levels=self._levels(),
             padding=padding,
             padding_errors=None if padding is None else self._padding_errors(padding),
@@ -177,7 +178,9 @@ class _Planning:
             table=self.table,
             block=replace(self.block, solver=solve),
         )
-        choice = choose(self._errors(), self.name, self.policy, plan.unit, plan.measure)
+        choice = choose(
+            self._errors(), self.name, self.policy, plan.unit, plan.measure, plan.least_error
+        )
         return replace(plan, choice=choice)
 
     def _mechanism(self, table: UnaryTable | None) -> Any:
@@ -201,6 +204,16 @@ class _Planning:
             return None
         bound = self.block.error_with(table.certificate.lower_bound)
         return min(self.part.total(self.part.error(self.block, bound)), self.part.total(self.error))
+
+    def _least_error(self) -> float | None:
+        """For one answer a person; a set's error depends on its padding too."""
+        if self.spent.kind == "item-set":
+            return None
+        bound = self.tables.least(self.policy, self.objective)
+        if bound is None:
+            return None
+        # The perturbation alone: what a sample misses is known from above only.
+        return self.part.total(self.block.error_with(bound) / self.part.fraction)
 
     def _levels(self) -> Levels:
         terms, people, length = self.terms, self.part.people, self.spent.padding_length

@@ -59,6 +59,9 @@ class QuestionPlan(Framed):
         The same as a share of those who answer; of a mean, of half the range.
     lower_bound:
         No table of the deployed form has a smaller total error; None where nothing is proven.
+    least_error:
+        What no mechanism of any kind that keeps the budgets can beat with unbiased estimates,
+        as ``total_error``; None where that is not known.
     levels:
         Level by level; None for a mean, and for the kind ``"sampled-choice"``.
     choice:
@@ -93,6 +96,7 @@ class QuestionPlan(Framed):
     total_error: float
     error_share: float
     lower_bound: float | None = None
+    least_error: float | None = None
     levels: Levels | None = None
     choice: MechanismChoice | None = None
     padding: PaddingPlan | None = None
@@ -172,6 +176,16 @@ class QuestionPlan(Framed):
         if self.lower_bound is None:
             return None
         return max(self.total_error / self.lower_bound - 1, 1e-9)
+
+    @property
+    def efficiency(self) -> float | None:
+        """Squared least error over the squared error, at most 1; None where that is not known.
+
+        The best of all mechanisms would need at least this share of the people.
+        """
+        if self.least_error is None:
+            return None
+        return min(1.0, (self.least_error / self.total_error) ** 2)
 
     @property
     def sampling(self) -> SamplingPlan | None:

@@ -17,6 +17,7 @@ __all__ = [
     "certificate_sentence",
     "design_sentence",
     "detectable_sentence",
+    "efficiency_sentence",
     "error_sentence",
     "misplaced_sentence",
     "objective_sentence",
@@ -168,6 +169,19 @@ def certificate_sentence(question: QuestionPlan) -> str | None:
         f"Proven: no {table.model} table that keeps these budgets has an error below "
         f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of it. "
         f"Found by the method {table.method!r}."
+    )
+
+
+def efficiency_sentence(question: QuestionPlan) -> str | None:
+    """How far the plan is from the best of all mechanisms; None where that is not known."""
+    least, share = question.least_error, question.efficiency
+    if least is None or share is None:
+        return None
+    return (
+        f"Proven: no mechanism of any kind that keeps these budgets and answers once, with any "
+        f"unbiased estimate, has a {question.objective_name} below {people(least)} people. The "
+        f"plan's efficiency is {percent(share)}: the best of all would need at least that share "
+        "of the people."
     )
 
 

@@ -1,13 +1,17 @@
-"""The tables of one plan: every problem is solved once, whoever asks for it."""
+"""What one plan solves: every problem once, whoever asks for it."""
 
 from __future__ import annotations
 
 from planner.designs.table import UnaryTable
+from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import BASELINES, MODELS, baseline, solve
+from planner.solvers import BASELINES, MODELS, baseline, least_error, solve
 
 __all__ = ["Tables"]
+
+# More levels are merged for the bound, which takes too long to be waited for at every edit.
+_MOST_LEVELS = 5
 
 
 class Tables:
@@ -40,3 +44,16 @@ class Tables:
     def every(self, policy: PrivacyPolicy, objective: Objective) -> dict[str, UnaryTable]:
         """The tables of all models and baselines, by name."""
         return {name: self.named(policy, name, objective) for name in (*MODELS, *BASELINES)}
+
+    def least(self, policy: PrivacyPolicy, objective: Objective) -> float | None:
+        """The objective's lower bound over all mechanisms, as :func:`planner.least_error`.
+
+        None where it is not known: more than five levels, an objective that designs do not
+        have, or a bound that could not be proven.
+        """
+        if policy.size > _MOST_LEVELS:
+            return None
+        try:
+            return least_error(policy, objective)
+        except (ConvergenceError, InputError):
+            return None

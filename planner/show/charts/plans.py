@@ -33,7 +33,10 @@ _MOST_LEVELS = 8
 
 
 def mechanism_figure(choice: MechanismChoice) -> Figure:
-    """Every mechanism's error, best on top; the one that is planned in blue."""
+    """Every mechanism's error, best on top; the one that is planned in blue.
+
+    A line stands at the error that no mechanism of any kind can beat, where it is known.
+    """
     from plotly.graph_objects import Bar
 
     candidates = choice.candidates[::-1]
@@ -46,12 +49,20 @@ def mechanism_figure(choice: MechanismChoice) -> Figure:
         textposition="outside",
         cliponaxis=False,
     )
-    return figure(
+    drawn = figure(
         bars,
         xaxis={"title": f"error, {choice.unit} (shorter is better)", "rangemode": "tozero"},
         height=90 + 32 * len(candidates),
         margin={"t": 24, "r": 60},
     )
+    if choice.least_error is not None:
+        drawn.add_vline(
+            x=choice.least_error,
+            line_dash="dot",
+            annotation_text=f"no mechanism: below {choice.least_error:,.4g}",
+            annotation_position="top right",
+        )
+    return drawn
 
 
 def frontier_figure(curve: Frontier) -> Figure:

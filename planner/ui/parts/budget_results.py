@@ -14,6 +14,7 @@ from planner.planning.whole_survey.sentences import (
     asked_sentence,
     certificate_sentence,
     detectable_sentence,
+    efficiency_sentence,
     error_sentence,
     misplaced_sentence,
     padding_sentence,
@@ -96,10 +97,17 @@ def _mechanisms(choice: MechanismChoice) -> None:
                 "the plan" if one.name == choice.planned else f"{one.against:+.1%}"
                 for one in ranked
             ],
+            **_efficiencies(choice),
         },
         accent=planned,
     )
     _say(choice.reason)
+
+
+def _efficiencies(choice: MechanismChoice) -> dict[str, list[str]]:
+    """A column where the least error of all mechanisms is known."""
+    known = [one.efficiency for one in choice.candidates if one.efficiency is not None]
+    return {"efficiency": [f"{share:.1%}" for share in known]} if known else {}
 
 
 def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]) -> None:
@@ -173,6 +181,7 @@ def _prices(plan: QuestionPlan) -> None:
     proven = certificate_sentence(plan)
     if proven is not None:
         st.success(show.plain(proven))
+    _say(efficiency_sentence(plan))
 
 
 def _scale(plan: QuestionPlan) -> None:
