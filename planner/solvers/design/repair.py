@@ -14,7 +14,7 @@ __all__ = ["balanced_prior", "purified", "types_of"]
 Array = NDArray[np.float64]
 
 _PRESENT = 1e-10  # of the largest weight: less is the cone solver's noise
-_RANK = 1e-11  # relative, of singular values
+_RANK = 1e-8  # relative, of singular values: the cone solver has about that many digits
 _ROUNDS = 30
 _LEVEL = 1e-12  # relative: errors that agree this well are level
 

@@ -108,3 +108,29 @@ def test_six_levels_are_solved_without_merging():
     design = best_design(PrivacyPolicy(np.linspace(1, 2, 6), [30] * 6), tolerance=1e-4)
     assert design.certificate.relative_gap <= 1e-4
     assert np.array_equal(design.groups, np.arange(6))
+
+
+@pytest.mark.parametrize(
+    ("budgets", "items"),
+    [
+        (TABLE_II, (1, 9)),
+        ((0.5, 0.6, 1), (5, 5, 90)),
+        ((3, 3.6, 6), (5, 5, 90)),
+        (SCALED, (50, 50, 900)),
+        ((1, 1.5, 2, 3), (10, 20, 30, 40)),
+    ],
+)
+def test_few_types_are_enough_and_they_make_whole_probabilities(budgets, items):
+    types = best_design(PrivacyPolicy(budgets, items)).types
+    t, several = len(items), sum(m > 1 for m in items)
+    assert types.size <= t * (t + 1) // 2 + several - 1
+    np.testing.assert_allclose(types.probabilities.sum(axis=(1, 2)), 1, rtol=0, atol=4e-16)
+    g = types.estimator(np.full(t, 1 / t))  # unbiased whatever the prior it is made for
+    levels = np.arange(t)
+    share = types.probabilities
+    own = np.einsum("kos,oks->k", share, g)
+    np.testing.assert_allclose(own, 1, rtol=1e-9)
+    for k, i in [(k, i) for k in levels for i in levels if k != i]:
+        x = types.high_counts[:, i] / types.item_counts[i]
+        mean = (1 - x) * g[:, i, 0] + x * g[:, i, 1]
+        assert abs(share[k].sum(axis=1) @ mean) < 1e-9
