@@ -16,6 +16,7 @@ PAGES = (
     ("trial", "Try it on data"),
     ("whole_survey", "Survey"),
     ("export", "Export"),
+    ("glossary", "Words"),
 )
 
 

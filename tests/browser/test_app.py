@@ -16,6 +16,7 @@ PAGES = (
     "Try it on data",
     "Survey",
     "Export",
+    "Words",
 )
 SURVEY = """
 [survey]

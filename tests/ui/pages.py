@@ -8,7 +8,16 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from planner.ui.pages import answer_rates, budgets, export, meaning, sampling, trial, whole_survey
+from planner.ui.pages import (
+    answer_rates,
+    budgets,
+    export,
+    glossary,
+    meaning,
+    sampling,
+    trial,
+    whole_survey,
+)
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -20,6 +29,7 @@ PAGES = {
     "try": trial,
     "survey": whole_survey,
     "export": export,
+    "words": glossary,
 }
 TIMEOUT = 120  # generous: the machine may be busy
 

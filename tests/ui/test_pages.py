@@ -515,3 +515,13 @@ def test_one_question_each_gives_one_file_a_question():
     assert sum(one.users for one in files.values()) == survey.users
     exported = open_page("export", app)
     assert len(exported.success) == 2
+
+
+def test_the_words_of_the_app_are_those_of_the_documents(pytestconfig):
+    glossary = pytestconfig.rootpath / "planner" / "ui" / "glossary.md"
+    assert open_page("words").markdown[1].value == glossary.read_text().strip()
+    page = (pytestconfig.rootpath / "docs" / "architecture.md").read_text()
+    assert '--8<-- "planner/ui/glossary.md"' in page
+    rows = glossary.read_text().splitlines()[2:]
+    terms = [term.strip() for row in rows for term in row.split("|")[1].split(",")]
+    assert len(set(terms)) == len(terms)  # one meaning each
