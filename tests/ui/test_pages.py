@@ -45,7 +45,7 @@ def test_the_app_starts_with_the_example_and_its_known_optimum():
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     assert not app.exception
     assert app.title[0].value == "Budgets"
-    assert metric(app, "Error") == f"{math.sqrt(100_000 * 8.567495461):,.0f} people"
+    assert metric(app, "Total error") == f"{math.sqrt(100_000 * 8.567495461):,.0f} people"
     assert "Plain LDP wins" in words(app)
     assert "no opt0 table that keeps these budgets has an error below 925.6 people" in words(app)
 
@@ -56,9 +56,9 @@ def test_every_page_opens_on_its_own(name):
 
 
 def test_an_edit_changes_the_plan_and_the_saturation(budgets):
-    before = metric(budgets, "Error")
+    before = metric(budgets, "Total error")
     edit(budgets, LEVELS, {0: {"epsilon": "2.5"}})
-    assert metric(budgets, "Error") != before
+    assert metric(budgets, "Total error") != before
     assert metric(budgets, "LDP epsilon") == "2.500"
     assert session(budgets).draft.questions[0].rows[0]["epsilon"] == "2.5"
 
@@ -147,7 +147,7 @@ def test_what_is_known_of_sets_does_not_turn_up_in_another_survey(budgets):
 def test_a_survey_without_a_name_is_planned_and_says_so(budgets):
     by_label(budgets.text_input, "Survey").set_value(" ").run()
     assert "The survey has no name yet" in words(budgets)
-    assert metric(budgets, "Error") == "926 people"
+    assert metric(budgets, "Total error") == "926 people"
 
 
 def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(budgets):
@@ -170,7 +170,7 @@ def test_bars_and_tables_show_the_plan_at_once(budgets):
     assert levels["more budget"] == ["helps", "buys nothing"]
     assert reports["a: with the answer"] == ["0.592049", "0.672999"]
     assert scale["all budgets times"] == ["0.25", "0.5", "1", "2", "4"]
-    assert f"{float(scale['error, people'][2]):,.0f} people" == metric(budgets, "Error")
+    assert f"{float(scale['error, people'][2]):,.0f} people" == metric(budgets, "Total error")
 
 
 def test_from_a_target_to_budgets_and_into_the_table(budgets):
@@ -179,9 +179,9 @@ def test_from_a_target_to_budgets_and_into_the_table(budgets):
     assert "smallest budgets that meet the targets" in words(budgets)
     by_label(budgets.button, "Put these budgets into the table").click().run()
     assert not budgets.exception
-    assert metric(budgets, "Error") == "800 people"
+    assert metric(budgets, "Total error") == "800 people"
     by_label(budgets.button, "Undo: taking the budgets for a target").click().run()
-    assert metric(budgets, "Error") == "926 people"
+    assert metric(budgets, "Total error") == "926 people"
 
 
 def test_an_impossible_target_says_why(budgets):
@@ -458,7 +458,7 @@ def test_the_mechanism_chosen_on_export_is_the_one_that_all_pages_describe(budge
     assert "A report names one answer" in meaning
     assert "50 name it; of 100 with another answer, 13 do" in meaning
     shown = open_page("budgets", app)
-    assert metric(shown, "Error") == "699 people"
+    assert metric(shown, "Total error") == "699 people"
     assert metric(shown, "Gap to the best") == "not proven"
     assert "Mechanism: GRR" in words(shown)
     survey = session(shown).build().survey

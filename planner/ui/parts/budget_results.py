@@ -58,7 +58,7 @@ def _headline(plan: QuestionPlan) -> None:
     saturation, gap = plan.saturation_epsilon, plan.proven_gap
     show.figures(
         {
-            "Error": (
+            plan.objective_name.capitalize(): (
                 f"{plan.total_error:,.0f} people",
                 f"{plan.measure}: the root of the summed squared errors of all estimated counts. "
                 "Not an interval.",
