@@ -293,7 +293,8 @@ class DesignCertificate:
         No non-interactive mechanism that keeps the pair budgets, with any unbiased estimator
         of the counts, linear or not, has a smaller objective per user.
     relative_gap:
-        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance.
+        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
+        where the bound is 0, that is for errors of a millionth and less, lost in rounding.
     """
 
     lower_bound: float
