@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import math
 import os
 import tempfile
@@ -12,7 +14,7 @@ from pathlib import Path
 
 from planner.errors import FileError
 
-__all__ = ["create_once", "read_text", "replace_file", "room_remedy", "unreadable"]
+__all__ = ["create_once", "read_csv", "read_text", "replace_file", "room_remedy", "unreadable"]
 
 
 def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -> str:
@@ -41,6 +43,30 @@ def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+
+
+def read_csv(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header of a CSV file, and its rows with the numbers of their lines; cells are stripped.
+
+    A blank line is a row with an empty cell if there is one column, as nothing else could stand for
+    a missing answer there; otherwise it is left out.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is empty, or its quotes do not match.
+    """
+    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    try:
+        found = [(rows.line_num, [cell.strip() for cell in row]) for row in rows]
+    except csv.Error as error:
+        raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
+    first = next((i for i, (_, row) in enumerate(found) if row), None)
+    if first is None:
+        raise FileError(path, "is empty", "Give a header and rows.")
+    header = found[first][1]
+    blank = [""] if len(header) == 1 else None
+    return header, [(line, row or [""]) for line, row in found[first + 1 :] if row or blank]
 
 
 def unreadable(path: str | Path, error: OSError) -> FileError:

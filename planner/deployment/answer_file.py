@@ -40,7 +40,8 @@ def read_answers(data: Path, columns: Sequence[Column]) -> Iterator[list[list[An
             rows = csv.reader(file)
             header = [name.strip() for name in next(rows, [])]
             places = [_place(data, header, column.name) for column in columns]
-            coded = (_codes(data, rows.line_num, row, places, columns) for row in rows)
+            # A blank line is one empty cell: a missing answer, if there is one column.
+            coded = (_codes(data, rows.line_num, row or [""], places, columns) for row in rows)
             while block := list(islice(coded, _BLOCK)):
                 yield block
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
-from planner.files import read_text
+from planner.files import read_csv, read_text
 from planner.mechanisms.itemsets import ItemSets
 
 __all__ = ["Answers", "read_answers", "read_column", "read_counts", "read_transactions"]
@@ -71,7 +70,7 @@ def read_answers(path: str | Path, column: str) -> Answers:
     """
     if Path(path).suffix.lower() != ".csv":
         return read_transactions(path)
-    header = _rows(path)[0]
+    header, _ = read_csv(path)
     if [name.strip().lower() for name in header] == ["item", "count"]:
         return read_counts(path)
     return read_column(path, column)
@@ -120,16 +119,15 @@ def read_column(path: str | Path, column: str) -> Answers:
     FileError
         Not readable, no such column, no rows, or an empty answer.
     """
-    header, *rows = _rows(path)
-    names = [name.strip() for name in header]
-    if names.count(column) != 1:
+    header, rows = read_csv(path)
+    if header.count(column) != 1:
         remedy = "Name the question like the column that holds its answers."
-        listed = ", ".join(names)
+        listed = ", ".join(header)
         raise FileError(path, f"one column {column!r} is needed; there are {listed}", remedy)
-    place = names.index(column)
+    place = header.index(column)
     answers = []
-    for number, row in enumerate(rows, start=2):
-        answer = row[place].strip() if len(row) > place else ""
+    for number, row in rows:
+        answer = row[place] if len(row) > place else ""
         if not answer:
             remedy = "Leave the row out, or give missing answers a name of their own."
             raise FileError(path, f"line {number} has no answer in column {column!r}", remedy)
@@ -149,12 +147,12 @@ def read_counts(path: str | Path) -> Answers:
         Not readable, a wrong header, no rows, a repeated or empty item, a count that is
         not a whole number from 0 to 10^12, or all counts 0.
     """
-    header, *rows = _rows(path)
+    header, rows = read_csv(path)
     if [name.strip().lower() for name in header] != ["item", "count"]:
         raise FileError(path, f"the header is {','.join(header)!r}, not 'item,count'", "")
     counts: dict[str, int] = {}
-    for number, row in enumerate(rows, start=2):
-        item, text = (*(cell.strip() for cell in row), "", "")[:2]
+    for number, row in rows:
+        item, text = (*row, "", "")[:2]
         if not item or item in counts:
             raise FileError(path, f"line {number}: item {item!r} is empty or repeated", "")
         if not (text.isascii() and text.isdecimal() and int(text) <= _MAX_COUNT):
@@ -164,16 +162,6 @@ def read_counts(path: str | Path) -> Answers:
     if not any(counts.values()):
         raise FileError(path, "there is no user", "Give at least one item a count above 0.")
     return Answers(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
-
-
-def _rows(path: str | Path) -> list[list[str]]:
-    try:
-        rows = [row for row in csv.reader(read_text(path).splitlines(), strict=True) if row]
-    except csv.Error as error:
-        raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
-    if not rows:
-        raise FileError(path, "is empty", "Give a header and rows.")
-    return rows
 
 
 def _no_number(path: str | Path, words: list[list[str]]) -> FileError:

@@ -5,6 +5,7 @@ Every front end builds a :class:`Survey`; :mod:`planner.survey.file` reads one f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,8 @@ _MAX_USERS = 10**12
 _MAX_PADDING = 2**20
 _MOST_LISTED_LEVELS = 200
 Rule = str | tuple[tuple[float, ...], ...]
+
+_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ class Question:
                 home[item] = level.name
         policy = self.policy  # validates names, budgets, counts and rule, once
         _ = self.objective.coefficients(policy)  # and the priors
+        _require_no_number_twice(self.levels)
         if self.kind == "item-set" and not policy.rule.covers_sets:
             remedy = "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone."
             raise InputError("rule", policy.rule_name, "\"min\" for 'item-set'", remedy)
@@ -264,3 +268,16 @@ def _total_target(targets: Sequence[Target]) -> Target | None:
 def _require_text(argument: str, value: object) -> None:
     if not isinstance(value, str) or not value.strip():
         raise InputError(argument, value, "text that is not blank")
+
+
+def _require_no_number_twice(levels: Sequence[Level]) -> None:
+    """Items without a name go by their number, which another item must not have as its name."""
+    if all(level.items for level in levels):
+        return
+    total = sum(level.item_count for level in levels)
+    for level in levels:
+        for item in level.items:
+            if _NUMBER.fullmatch(item) and int(item) < total:
+                allowed = "no number, as items of other levels go by theirs"
+                remedy = "Name all items, or none."
+                raise InputError(f"item of level {level.name!r}", item, allowed, remedy)

@@ -115,3 +115,9 @@ def test_blocks_are_bounded(read, tmp_path, monkeypatch):
     read("named\n" + "x\n" * 5, "named")
     column = Column("named", LAWS["named"], LAWS["named"].encoder())
     assert [len(block) for block in read_answers(tmp_path / "answers.csv", [column])] == [2, 2, 1]
+
+
+def test_a_blank_line_of_one_column_is_a_missing_answer(read):
+    assert read("age\n1\n\n3\n", "age") == [[1.0], [None], [3.0]]
+    with pytest.raises(FileError, match="line 3"):
+        read("named\nx\n\nx\n", "named")

@@ -54,9 +54,10 @@ def test_sample_from_csv(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no column"),
+        ("", "is empty"),
         ("other\n1\n", "no column 'eps' \\(columns: other\\)"),
         ("eps\n", "empty"),
+        ("eps\n1\n\n2\n", "line 3: '' is not a finite number"),
         ("eps\n1\nx\n", "line 3: 'x' is not a finite number"),
         ("eps,b\n1,1\n,2\n", "line 3"),
         ("eps\nnan\n", "not a finite number"),
@@ -127,3 +128,10 @@ def test_shares_that_miss_one_by_rounding_are_divided():
 def test_where_the_answer_rate_bends():
     assert HistogramPreferences([0, 1, 4], [0.5, 0.5]).kinks.tolist() == [0, 1, 4]
     assert NormalPreferences(5, 1).kinks.size == 0
+
+
+def test_a_file_without_a_header_does_not_lose_its_first_person(tmp_path):
+    path = tmp_path / "pilot.csv"
+    path.write_text("1.5\n2\n")
+    with pytest.raises(FileError, match=r"the first line, '1\.5', is a number and no header"):
+        read_preferences(path)

@@ -160,3 +160,11 @@ def test_a_question_without_weight_beside_one_that_has_some():
         Survey("s", 1, questions)
     fine = (Question("q", LEVELS, targets=(TARGET,)),)
     assert Survey("s", 1, fine, objective="minimax").objective == "minimax"
+
+
+def test_an_item_must_not_be_named_like_the_number_of_another():
+    few, many = Level("few", 1.0, ("6", "x")), Level("many", 2.0, item_count=5)
+    with pytest.raises(InputError, match=r"'6' but must be no number.*Name all items, or none"):
+        Question("q", (few, many))
+    assert Question("q", (few,)).policy is not None  # all named
+    assert Question("q", (Level("few", 1.0, ("7", "x")), many)).policy is not None  # beyond

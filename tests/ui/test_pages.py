@@ -313,6 +313,11 @@ def test_answers_that_are_too_many_or_not_right_get_a_sentence(budgets):
     app.file_uploader[0].set_value(("c.csv", b"item,count\nHIV,many\n", "text/csv")).run()
     assert "c.csv" in words(app)
     assert not app.exception
+    app.file_uploader[0].set_value(("d.csv", b"HIV\nanemia\nHIV\n", "text/csv")).run()
+    assert "holds an answer and is no header" in words(app)
+    app.file_uploader[0].set_value(("e.csv", b"diagnosis\nHIV\n\nHIV\n", "text/csv")).run()
+    assert "line 3 has no answer" in words(app)
+    assert not app.exception
 
 
 def test_opening_files_and_having_back_what_was_there(budgets):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from math import isfinite
 from pathlib import Path
 
 from planner.errors import FileError
-from planner.files import read_text
+from planner.files import read_csv
 from planner.survey.preferences.observed import EmpiricalPreferences
 
 __all__ = ["read_preferences"]
@@ -28,26 +27,32 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
     FileError
         The file cannot be read, has no such column, or a cell is not a finite number.
     """
-    rows = csv.DictReader(read_text(path).splitlines())
-    try:
-        header = rows.fieldnames or []
-        name = header[0] if column is None and len(header) == 1 else column
-        if name not in header:
-            have = ", ".join(map(str, header)) or "none"
-            raise FileError(path, f"there is no column {name!r} (columns: {have})")
-        cells = [(rows.line_num, row[name]) for row in rows]
-    except csv.Error as error:
-        raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
+    header, rows = read_csv(path)
+    name = header[0] if column is None and len(header) == 1 else column
+    if name not in header:
+        have = ", ".join(header)
+        raise FileError(path, f"there is no column {name!r} (columns: {have})")
+    if column is None and _number(header[0]) is not None:
+        reason = f"the first line, {header[0]!r}, is a number and no header"
+        raise FileError(path, reason, "Name the column in a line of its own.")
+    place = header.index(name)
+    cells = [(line, row[place] if len(row) > place else "") for line, row in rows]
     if not cells:
         raise FileError(path, "the sample of preferences is empty", "Add a line per person.")
     return EmpiricalPreferences([_cell(path, line, text) for line, text in cells])
 
 
-def _cell(path: str | Path, line: int, text: str | None) -> float:
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = float("nan")
-    if not isfinite(value):
+def _cell(path: str | Path, line: int, text: str) -> float:
+    value = _number(text)
+    if value is None:
         raise FileError(path, f"line {line}: {text!r} is not a finite number")
     return value
+
+
+def _number(text: str) -> float | None:
+    """A finite number, or None."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if isfinite(value) else None

@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers
 from planner.survey import Question
 from planner.ui.parts import cells, uploads
@@ -56,7 +56,7 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
         st.info("Upload answers to begin.")
         return question, None, ""
     name, data = file.name, file.getvalue()
-    column = _column(name, data, question.name)
+    column = _column(name, data, question)
     answers, fingerprint = _read(name, data, column)
     if answers.sets is not None and st.toggle(
         "One item a person: keep only the first of each", key="t-first"
@@ -95,16 +95,23 @@ def _drawn(question: Question, users: int, form: str, seed: int) -> Answers:
     return Answers(tuple(labels), rng.multinomial(users, shares))
 
 
-def _column(name: str, data: bytes, question: str) -> str:
+def _column(name: str, data: bytes, question: Question) -> str:
     if not name.lower().endswith(".csv"):
-        return question
+        return question.name
     first = data[: data.find(b"\n") + 1] or data
     header = next(csv.reader([uploads.text_of(name, first)]), [])
     titles = [title.strip() for title in header]
     if [title.lower() for title in titles] == ["item", "count"]:
-        return question
-    usual = titles.index(question) if question in titles else 0
-    return st.selectbox("Column with the answers", titles, index=usual, key="t-column") or question
+        return question.name
+    answers = set(answer_names(question)) - {question.name}
+    if question.name not in titles and not answers.isdisjoint(titles):
+        reason = f"the first line, {', '.join(titles)!r}, holds an answer and is no header"
+        raise FileError(name, reason, "Name the columns in a line of their own.")
+    usual = titles.index(question.name) if question.name in titles else 0
+    return (
+        st.selectbox("Column with the answers", titles, index=usual, key="t-column")
+        or question.name
+    )
 
 
 def _read(name: str, data: bytes, column: str) -> tuple[Answers, str]:
