@@ -16,6 +16,7 @@ to do about it. The command line prints the message alone, without a traceback.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 __all__ = [
     "ConvergenceError",
@@ -30,7 +31,13 @@ __all__ = [
 
 
 class PlannerError(Exception):
-    """Base class of all errors raised on purpose by this package."""
+    """Base class of all errors raised on purpose by this package.
+
+    All survive pickling, with everything they say, as workers send them to their parent.
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
 
 
 class InputError(PlannerError, ValueError):
@@ -41,7 +48,7 @@ class InputError(PlannerError, ValueError):
     argument:
         Name of the argument, column or key.
     value:
-        The offending value; shown shortened.
+        The offending value; shown shortened. ``None`` is missing, and what has no length empty.
     allowed:
         The allowed range, as a phrase that completes "must be ...".
     remedy:
@@ -60,8 +67,23 @@ class InputError(PlannerError, ValueError):
         self.value = value
         self.allowed = allowed
         self.remedy = remedy
-        reason = f"{argument} is {_shorten(value)} but must be {allowed}"
+        reason = f"{argument} is {_stated(value)} but must be {allowed}"
         super().__init__(_sentence(reason, remedy))
+
+    @classmethod
+    def because(cls, argument: str, reason: str, remedy: str) -> InputError:
+        """An argument that no allowed range describes: ``reason`` says what is wrong with it.
+
+        Examples
+        --------
+        >>> raise InputError.because("file", "the file has changed since sealing", "Get it again.")
+        Traceback (most recent call last):
+        ...
+        planner.errors.InputError: the file has changed since sealing. Get it again.
+        """
+        error = InputError(argument, None, "as it was", remedy)
+        error.args = (_sentence(reason, remedy),)
+        return error
 
 
 class FileError(InputError):
@@ -109,6 +131,22 @@ class VerificationError(PlannerError):
         self.reason = reason
         self.remedy = remedy
         super().__init__(_sentence(reason, remedy))
+
+
+def _restored(kind: type[PlannerError], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
+    """An error as it was pickled: its message is made already, and not made again."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+def _stated(value: object) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, str | bytes | list | tuple | dict | set | frozenset) and not value:
+        return "empty"
+    return _shorten(value)
 
 
 def _shorten(value: object, width: int = 60) -> str:

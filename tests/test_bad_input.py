@@ -39,7 +39,7 @@ def test_counts(count):
 @pytest.mark.parametrize(
     ("epsilons", "counts", "message"),
     [
-        ([], [], r"epsilons is \[\] but must be a list of one or more budgets. Add a level."),
+        ([], [], r"epsilons is empty but must be a list of one or more budgets. Add a level."),
         ([[1.0]], [1], "epsilons is .* a list of one or more budgets"),
         (1.0, [1], "epsilons is 1.0 but must be a list"),
         (["1"], [1], r"epsilons is \['1'\] but must be a rectangular list of numbers"),
@@ -61,8 +61,8 @@ def test_shapes_and_types(epsilons, counts, message):
     ("rule", "message"),
     [
         ("max", 'rule is \'max\' but must be "min", "avg" or a matrix of pair budgets'),
-        ("", "rule is ''"),
-        (None, "rule is None but must be a rectangular list of numbers"),
+        ("", "rule is empty but"),
+        (None, "rule is missing but must be a rectangular list of numbers"),
         ([[1.0]], r"rule is \(1, 1\) but must be a 2 x 2 matrix, one row per level"),
         ([1.0, 2.0], "a 2 x 2 matrix"),
         (
@@ -92,7 +92,7 @@ def test_rules(rule, message):
         (["a"], r"names is \['a'\] but must be a list of 2 names"),
         ("ab", "names is 'ab' but must be a list of 2 names"),
         (["a", "a"], "names is 'a' but must be different from every other level's name"),
-        (["a", ""], "names is '' but must be text that is not blank"),
+        (["a", ""], "names is empty but must be text that is not blank"),
         (["a", "\t"], "text that is not blank"),
         (["a", 3], "names is 3 but must be text"),
     ],

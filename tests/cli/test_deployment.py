@@ -60,7 +60,7 @@ def test_engines_are_checked_before_anything_is_read(place):
     words = ("aggregate", place / "params.json", place / "reports.parquet", "--engine")
     for more, reason in (
         (["spark"], "engine is 'spark' but must be local, isolated or dask."),
-        (["dask"], "scheduler is '' but must be given with --engine dask. tcp://HOST:8786"),
+        (["dask"], "scheduler is empty but must be given with --engine dask. tcp://HOST:8786"),
     ):
         with pytest.raises(InputError) as caught:
             shown(*words, *more)

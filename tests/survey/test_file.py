@@ -98,7 +98,7 @@ def test_unknown_keys_get_the_near_match(old, new, message):
         ("users = 100_000", "users = 0", "users is 0 but must be a whole number from 1 to 1000000"),
         ('name = "health"', 'name = " "', "survey name is ' ' but must be text that is not blank"),
         ('name = "severe"', "name = 5", "name is 5: Input should be a valid string"),
-        ('name = "severe"', 'name = ""', "names is '' but must be text that is not blank"),
+        ('name = "severe"', 'name = ""', "names is empty but must be text that is not blank"),
         ('"ln 4"', "0", "level 'severe', epsilon: epsilon is 0 but must be a budget above 0"),
         ('"ln 4"', "-1.0", "epsilon is -1.0 but must be a budget above 0 and at most 50"),
         ('"ln 4"', "nan", "epsilon is nan"),

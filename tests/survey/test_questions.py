@@ -34,7 +34,7 @@ def test_bad_levels(arguments, message):
     ("arguments", "message"),
     [
         ((" ", LEVELS), "question name is ' '"),
-        (("q", ()), r"epsilons is \[\] but must be a list of one or more budgets. Add a level"),
+        (("q", ()), r"epsilons is empty but must be a list of one or more budgets. Add a level"),
         (("q", LEVELS, "sum"), "rule is 'sum'"),
         (("q", LEVELS, "min", "open"), "kind is 'open' but must be one of categorical"),
         (("q", (Level("x", 1.0, ("a", "a")),)), "item of level 'x' is 'a'"),
@@ -60,7 +60,7 @@ def test_bad_surveys():
         Survey("s", 1, ())
     with pytest.raises(InputError, match="question name is 'q' but must be different"):
         Survey("s", 1, (question, question))
-    with pytest.raises(InputError, match="survey name is '' but must be text"):
+    with pytest.raises(InputError, match="survey name is empty but must be text"):
         Survey("", 1, (question,))
 
 
@@ -77,7 +77,7 @@ PICKED = (Level("x", 1.0, ("a",), yes_counts=(3,)),)
         ({"weight": "much"}, "weight is 'much' but must be a finite number"),
         ({"criterion": "median"}, "criterion is 'median' but must be one of total, minimax"),
         ({"numeric": NUMERIC}, "numeric is .* left out for 'categorical'"),
-        ({"kind": "numeric", "levels": ()}, "numeric is None but must be given for 'numeric'"),
+        ({"kind": "numeric", "levels": ()}, "numeric is missing but must be given for 'numeric'"),
         ({"kind": "numeric", "numeric": NUMERIC}, "levels is .* left out, with the rule"),
         ({"sets": SETS}, "sets is .* left out for 'categorical'"),
         ({"padding_length": 2}, "padding_length is 2 but must be left out for 'categorical'"),
@@ -88,7 +88,7 @@ PICKED = (Level("x", 1.0, ("a",), yes_counts=(3,)),)
         ({"kind": "item-set", "padding_length": 1.5}, "padding_length is 1.5 .* whole number"),
         ({"kind": "item-set", "padding_length": True}, "padding_length is True .* whole number"),
         ({"kind": "item-set", "rule": "avg"}, "rule is 'avg' .* defined for the rule min alone"),
-        ({"kind": "sampled-choice"}, "sampling is None but must be given for 'sampled-choice'"),
+        ({"kind": "sampled-choice"}, "sampling is missing but must be given for 'sampled-choice'"),
         ({"sampling": Sampling("round-two")}, "sampling is .* left out for 'categorical'"),
         (
             {"kind": "sampled-choice", "sampling": Sampling("round-two"), "rule": "avg"},
@@ -140,7 +140,11 @@ TARGET = Target(error=0.01)
         ({}, {"design": "both"}, "design is 'both' but must be one of split, one-each"),
         ({}, {"objective": "max"}, "objective is 'max' but must be one of sum, minimax"),
         ({"weight": 0.0}, {}, r"weights is \[0.0\] .* Say which questions matter"),
-        ({}, {"objective": "minimax"}, r"targets of question 'q' is None .* \[\[question.target"),
+        (
+            {},
+            {"objective": "minimax"},
+            r"targets of question 'q' is missing .* \[\[question.target",
+        ),
         (
             {"targets": (Target(error=0.1, level="severe"), Target(detect=0.1))},
             {"objective": "minimax"},

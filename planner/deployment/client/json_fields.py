@@ -62,5 +62,5 @@ class Fields:
     def _get(self, key: str) -> Any:
         value = self._data.get(key, _MISSING)
         if value is _MISSING:
-            raise InputError(f"{key} of {self._where}", "missing", "given")
+            raise InputError(f"{key} of {self._where}", None, "given")
         return value

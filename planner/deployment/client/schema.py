@@ -145,7 +145,7 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
 def _check_keys(value: Mapping[str, Any], schema: Schema, place: str, where: str) -> None:
     for key in schema["required"]:
         if key not in value:
-            raise InputError(_name(_join(place, key), where), "missing", "given")
+            raise InputError(_name(_join(place, key), where), None, "given")
     if schema["additionalProperties"]:
         return
     for key in value:

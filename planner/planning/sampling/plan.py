@@ -53,7 +53,7 @@ class SamplingPlan(Framed):
     >>> SamplingPlan(find_parameters(question), "round-two").to_document()
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: acknowledged is None but must be "Nobody who sees a person's
+    planner.errors.InputError: acknowledged is missing but must be "Nobody who sees a person's
     round two can see that person's round one.". The guarantee relied on needs it; if it is
     true, say so word for word. Until then the parameters are not written.
     >>> plan = SamplingPlan(

@@ -84,10 +84,10 @@ def mixed_parameters(path, parameters, **_):
 
 
 DAMAGE = [
-    (corrupt, "footer is 'damaged'"),
-    (truncated, "frame is 'damaged'"),
+    (corrupt, "footer is damaged"),
+    (truncated, "no complete Parquet file"),
     (empty, "length is 0"),
-    (unsealed, "seal is 'missing'"),
+    (unsealed, "has no seal"),
     (no_reports, "no reports"),
     (foreign_hash, "parameter hash"),
     (mixed_parameters, "parameter hash"),

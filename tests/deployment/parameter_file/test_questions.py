@@ -66,7 +66,7 @@ CASES = [
     ("idue", ("rule",), "max", "rule"),
     ("idue", ("denominator",), 2**31, "4294967296"),
     ("idue", ("extra",), 1, "key of question 'idue' is 'extra'"),
-    ("idue", ("pairs",), ..., "pairs .* is 'missing'"),
+    ("idue", ("pairs",), ..., "pairs .* is missing"),
     ("matrix", ("rule", 0, 1), 2.0, "symmetric"),
     ("sets", ("rule",), "avg", "'min'"),
     ("sets", ("padding_length",), 0, "from 1 to 1048576"),

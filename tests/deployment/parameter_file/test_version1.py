@@ -45,7 +45,7 @@ def test_version_1_holds_what_version_2_holds(old, small_parameters):
         ("format", "x", "is not a parameter file"),
         ("users", 1.5, "users is 1.5 but must be a whole number"),
         ("users", 0, "users is 0 but must be a whole number from 1"),
-        ("survey", "", "survey is '' but must be text that is not empty"),
+        ("survey", "", "survey is empty but must be text that is not empty"),
         ("survey", 5, "survey is 5 but must be text"),
         ("questions", [], "questions is .. but must be a list with at least 1"),
         ("extra", 1, "key of the document is 'extra'"),
@@ -112,7 +112,7 @@ def test_every_key_is_needed(place, old, tmp_path):
     for key in list(table):
         kept = table.pop(key)
         reason = {"format": "not a parameter file", "version": "version: None is not known"}
-        _refused(old, reason.get(key, f"{key}.* is 'missing'"), tmp_path)
+        _refused(old, reason.get(key, f"{key}.* is missing"), tmp_path)
         table[key] = kept
 
 

@@ -22,6 +22,7 @@ _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
 _FRAME = b"PAR1"
 _CHUNK = 2**20
+_REMEDY = "Get the file again from where it was written; never repair it by hand."
 _MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
 
 
@@ -56,9 +57,9 @@ def check_seal(path: str | Path) -> None:
         file.seek(start)
         found = file.read(_SIZE)
         if not found.startswith(_MAGIC):
-            raise InputError("seal", "missing", "before the footer of a report file")
+            raise InputError.because("seal", "the file has no seal before its footer", _REMEDY)
         if found[len(_MAGIC) :] != _checksum(file, start, footer):
-            raise InputError("checksum", "another", "that of the sealed file")
+            raise InputError.because("checksum", "the file is not what was sealed", _REMEDY)
 
 
 def _footer_start(file: BufferedIOBase) -> int:
@@ -69,11 +70,11 @@ def _footer_start(file: BufferedIOBase) -> int:
     tail = file.read()
     file.seek(0)
     if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
-        raise InputError("frame", "damaged", "that of a complete Parquet file")
+        raise InputError.because("frame", "the file is no complete Parquet file", _REMEDY)
     footer = int.from_bytes(tail[:4], "little")
     start = length - _TAIL - footer
     if start < len(_FRAME):
-        raise InputError("footer", "damaged", "that of a complete Parquet file")
+        raise InputError.because("footer", "the Parquet file's footer is damaged", _REMEDY)
     if footer > _MAX_FOOTER:
         raise InputError("size of the footer", footer, f"at most {_MAX_FOOTER} bytes")
     return start

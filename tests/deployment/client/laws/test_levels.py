@@ -35,7 +35,7 @@ def test_items_are_numbered_through_the_levels():
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (level(name=""), "levels.0..name of .* is '' but must be text that is not empty"),
+        (level(name=""), "levels.0..name of .* is empty but must be text that is not empty"),
         (
             level(epsilon=0),
             "epsilon of .* is 0 but must be a number above 0 and at most 50",
@@ -47,7 +47,7 @@ def test_items_are_numbered_through_the_levels():
         (level(items=["x"]), "levels.0..items is 'a list of 1' .* a list of item_count = 2"),
         (
             level(items=["x", ""]),
-            "levels.0..items.1. .* is '' but must be text that is not empty",
+            "levels.0..items.1. .* is empty but must be text that is not empty",
         ),
         (level(items=["x", 1]), "levels.0..items.1. of question 'q' is 1 but must be text"),
         (level(items=["x", "x"]), "levels is 'a repeated item name'"),

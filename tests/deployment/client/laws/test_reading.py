@@ -86,12 +86,12 @@ def test_every_field_ends_where_it_belongs(mechanism):
 def test_no_field_may_be_missing(mechanism):
     given = question(mechanism)
     for key in given:
-        with pytest.raises(InputError, match=f"{key}.* is 'missing' but must be given"):
+        with pytest.raises(InputError, match=f"{key}.* is missing but must be given"):
             read_law({k: value for k, value in given.items() if k != key})
 
 
 def test_a_guarantee_says_what_it_relies_on():
-    with pytest.raises(InputError, match=r"^guarantee.relies_on of question 'q' is 'missing'"):
+    with pytest.raises(InputError, match=r"^guarantee.relies_on of question 'q' is missing"):
         read_law(question("sampling-privacy") | {"guarantee": {}})
 
 

@@ -86,7 +86,7 @@ HASH = "PARAMETERS"
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"parameters":"PARAMETERS","question":"q","id":"x"}', "report of line 1 is 'missing'"),
+        ('{"parameters":"PARAMETERS","question":"q","id":"x"}', "report of line 1 is missing"),
         ('{"parameters":"PARAMETERS","question":"q","id":"x","report":{}}', "text that is not"),
         ('{"parameters":"PARAMETERS","question":"q","id":"x","report":"\\u00e9"}', "base64"),
         ('{"parameters":"PARAMETERS","question":"\\ud800"}', "in the parameter file"),

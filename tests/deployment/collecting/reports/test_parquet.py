@@ -95,10 +95,10 @@ ALTERED = [
     (plain_hashes, r"parameters column is 'binary' .* dictionary"),
     (about(version=2), "version of the metadata is 2 .* from 1 to 1"),
     (about(round=3), "round of the metadata is 3 .* from 1 to 2"),
-    (about(round=...), "round of the metadata is 'missing'"),
+    (about(round=...), "round of the metadata is missing"),
     (about(round=2), r"question and round is \('q', 2\)"),
-    (about(question=""), "question of the metadata is ''"),
-    (about(file=""), "file of the metadata is ''"),
+    (about(question=""), "question of the metadata is empty"),
+    (about(file=""), "file of the metadata is empty"),
 ]
 
 

@@ -26,21 +26,21 @@ def test_a_file_without_a_seal(tmp_path, rows):
     """Also one that is so short that no seal could be in it."""
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"x": pa.array(range(rows), pa.int64())}), path)
-    with pytest.raises(InputError, match="seal is 'missing'"):
+    with pytest.raises(InputError, match="has no seal"):
         check_seal(path)
     path.write_bytes(b"PAR1" + b"f" * 4 + (4).to_bytes(4, "little") + b"PAR1")
-    with pytest.raises(InputError, match="seal is 'missing'"):
+    with pytest.raises(InputError, match="has no seal"):
         check_seal(path)
 
 
 FRAMED = [
     (b"", "length is 0"),
     (b"PAR1PAR1PAR", "length is 11"),
-    (b"not Parquet" * 9, "frame is 'damaged'"),
-    (b"PAR1" + bytes(12), "frame is 'damaged'"),
-    (bytes(12) + b"PAR1", "frame is 'damaged'"),
-    (b"PAR1" + (1).to_bytes(4, "little") + b"PAR1", "footer is 'damaged'"),
-    (b"PAR1" + b"\xff" * 4 + b"PAR1", "footer is 'damaged'"),
+    (b"not Parquet" * 9, "no complete Parquet file"),
+    (b"PAR1" + bytes(12), "no complete Parquet file"),
+    (bytes(12) + b"PAR1", "no complete Parquet file"),
+    (b"PAR1" + (1).to_bytes(4, "little") + b"PAR1", "footer is damaged"),
+    (b"PAR1" + b"\xff" * 4 + b"PAR1", "footer is damaged"),
 ]
 
 
@@ -49,7 +49,7 @@ FRAMED = [
 def test_what_is_no_complete_parquet_file(tmp_path, data, reason, function):
     path = tmp_path / "a.parquet"
     path.write_bytes(data)
-    with pytest.raises(InputError, match=f"{reason} .* complete Parquet file"):
+    with pytest.raises(InputError, match=reason):
         function(path)
     assert path.read_bytes() == data
 
