@@ -147,7 +147,7 @@ def test_nothing_is_written(name, before, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} <= {"survey.toml", "params.json"}
 
 
-@pytest.mark.parametrize("model", ["opt3", "rappor", ""])
+@pytest.mark.parametrize("model", ["opt3", "RAPPOR"])
 def test_an_unknown_model_writes_nothing(model, tmp_path):
     survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
     survey.write_text(GOOD)
@@ -155,6 +155,6 @@ def test_an_unknown_model_writes_nothing(model, tmp_path):
     result = CliRunner().invoke(app, call)
     assert result.exit_code != 0
     assert str(result.exception).startswith(
-        f"model is {model!r} but must be one of opt0, opt1, opt2"
+        f"mechanism of question 'diagnosis' is {model!r} but must be one of opt0, opt1, opt2"
     )
     assert not out.exists()

@@ -68,10 +68,13 @@ def test_values_of_a_shape(schema, good, bad):
     ("value", "message"),
     [
         ({"a": 0, "b": []}, "a of question 'q' is 0 but must be a whole number from 1 to 3"),
-        ({"a": 1}, "b of question 'q' is 'missing' but must be given"),
-        ({"a": 1, "b": ["x", ""]}, r"b\[1\] of question 'q' is '' but must be text that is not em"),
+        ({"a": 1}, "b of question 'q' is missing but must be given"),
+        (
+            {"a": 1, "b": ["x", ""]},
+            r"b\[1\] of question 'q' is empty but must be text that is not em",
+        ),
         ({"a": 1, "b": [], "c": 1}, "key of question 'q' is 'c' but must be one of a, b"),
-        ([], "question 'q' is .. but must be a JSON object"),
+        ([], "question 'q' is empty but must be a JSON object"),
     ],
 )
 def test_the_first_wrong_place_is_named(value, message):

@@ -47,7 +47,7 @@ def test_version_1_holds_what_version_2_holds(old, small_parameters):
         ("users", 0, "users is 0 but must be a whole number from 1"),
         ("survey", "", "survey is empty but must be text that is not empty"),
         ("survey", 5, "survey is 5 but must be text"),
-        ("questions", [], "questions is .. but must be a list with at least 1"),
+        ("questions", [], "questions is empty but must be a list with at least 1"),
         ("extra", 1, "key of the document is 'extra'"),
         ("hash", "0" * 64, "key of the document is 'hash'"),
     ],

@@ -24,7 +24,7 @@ QUESTION = SamplingQuestion(1.0, [300], population=10_000)
 def test_nothing_is_written_without_the_acknowledgement(relies_on):
     plan = plan_sampling(QUESTION, relies_on)
     assert plan.views.linkable_epsilon == inf  # planning and showing is free
-    with pytest.raises(InputError, match="acknowledged is None"):
+    with pytest.raises(InputError, match="acknowledged is missing"):
         plan.to_document()
     for wrong in ("", "yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
         with pytest.raises(InputError, match="word for word"):
