@@ -229,7 +229,8 @@ def test_app_budgets_and_what_a_report_says(survey, plan):
         chosen = {"question of CategoricalDraft": place}
         app = open_page("budgets", Holder(survey), **chosen)
         page = one_line(words(app))
-        assert metric(app, question.objective_name.capitalize()) == f"{question.total_error:,.0f} people"
+        headline = metric(app, question.objective_name.capitalize())
+        assert headline == f"{question.total_error:,.0f} people"
         for sentence in (said.asked_sentence, said.error_sentence):
             assert one_line(sentence(question)) in page
         for sentence in sentences_of(question):

@@ -22,7 +22,9 @@ from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
-from planner.planning.whole_survey.planning_question import Part, plan_part, plan_sampled
+from planner.planning.whole_survey.part import Part
+from planner.planning.whole_survey.planning_choice import plan_choice
+from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.spending import Spending, with_budget_left
@@ -238,11 +240,16 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     if sharing:
         tables = Tables()
         parts, allocation = _settled(replace(survey, questions=sharing), ledger, tables)
-        planned = {part.asked.name: plan_part(part, tables) for part in parts}
+        planned = {part.asked.name: _planned(part, tables) for part in parts}
     for name, sampled in _sampled(survey).items():
         (question,) = (q for q in survey.questions if q.name == name)
         planned[name] = plan_sampled(question, survey.users, sampled)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
+
+
+def _planned(part: Part, tables: Tables) -> QuestionPlan:
+    about = part.question.numeric
+    return plan_choice(part, tables) if about is None else plan_mean(part, about)
 
 
 def _sampled(survey: Survey) -> dict[str, SamplingPlan]:

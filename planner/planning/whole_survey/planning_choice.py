@@ -1,8 +1,8 @@
-"""From a settled question to its plan: solved, compared and explained once, here."""
+"""From a settled question with levels to its plan: solved, compared and explained once, here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import sqrt
 from typing import Any
 
@@ -10,47 +10,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.designs.table import UnaryTable
-from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.allocation.blocks import Block, error_of_sample
-from planner.planning.answer_rate.plan import model_of
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, terms_of
 from planner.planning.mechanism_choice import (
     choose,
     errors_for_choices,
-    errors_for_mean,
 )
 from planner.planning.misplacement import Misplacement, misplaced
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
 from planner.planning.relax import Relaxation, relaxations
-from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.whole_survey.left_open import (
-    answer_rate,
-    budget_of,
     settled_objective,
 )
 from planner.planning.whole_survey.levels import Levels
-from planner.planning.whole_survey.question_blocks import choice_block, mean_block
+from planner.planning.whole_survey.part import Part
+from planner.planning.whole_survey.question_blocks import choice_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import (
     TargetAnswer,
     answer_choice_targets,
-    answer_mean_targets,
     answer_set_targets,
 )
 from planner.solvers import MODELS, solve
-from planner.survey import Numeric, Question
 from planner.survey.target import Target
 
-__all__ = ["Part", "plan_part", "plan_sampled"]
+__all__ = ["plan_choice"]
 
 _RELAX_BY = 0.1  # nats
 _MISPLACED = 0.05
@@ -58,47 +50,8 @@ _MOST_MISPLACED_LEVELS = 1_000
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A question's part in a survey, settled.
-
-    Attributes
-    ----------
-    asked:
-        As asked for in the survey.
-    tolerated:
-        With a budget, where that was left open.
-    question:
-        With the budgets left, and nothing open.
-    share, fraction:
-        Share of these budgets that it gets; share of the people who are asked it.
-    everybody:
-        Number of people who are asked anything.
-    """
-
-    asked: Question
-    tolerated: Question
-    question: Question
-    share: float
-    fraction: float
-    everybody: int
-
-    @property
-    def people(self) -> int:
-        """Number of people who are asked this question."""
-        return max(1, round(self.fraction * self.everybody))
-
-    def error(self, block: Block, error: float) -> float:
-        """Squared error per user of the survey, from that if everybody were asked."""
-        return max(error_of_sample(block, error, self.fraction), 0.0)
-
-    def total(self, error: float) -> float:
-        """The same as a root, in people of those who answer."""
-        return self.people * sqrt(error / self.everybody)
-
-
-def plan_part(part: Part, tables: Tables) -> QuestionPlan:
-    """Plan a choice, a set or a mean.
+def plan_choice(part: Part, tables: Tables) -> QuestionPlan:
+    """Plan a question about a choice or a set.
 
     Raises
     ------
@@ -107,27 +60,7 @@ def plan_part(part: Part, tables: Tables) -> QuestionPlan:
     SolverError
         No certified table could be produced.
     """
-    if part.question.numeric is not None:
-        return _planned_mean(part, part.question.numeric)
     return _Planning(part, tables).planned()
-
-
-def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> QuestionPlan:
-    """A question asked in two rounds, from the plan of these."""
-    largest = float(plan.design.absolute_errors().max())
-    return QuestionPlan(
-        question=question,
-        deployed=question,
-        share=1.0,
-        fraction=1.0,
-        users=users,
-        everybody=users,
-        spending=(),
-        mechanism=plan,
-        error=largest**2 / users,
-        total_error=largest,
-        error_share=largest / users,
-    )
 
 
 class _Planning:
@@ -340,31 +273,3 @@ class _Planning:
         value = objective.coefficients(self.policy).evaluate(terms.noise, terms.signal)
         error = part.error(block, block.error_with(value))
         return name, part.total(error), f"l = {length}"
-
-
-def _planned_mean(part: Part, about: Numeric) -> QuestionPlan:
-    spent = part.share * budget_of(part.question)
-    block = mean_block(part.question, about, part.everybody)
-    error = part.error(block, block.at(part.share).error)
-    radius = about.domain.radius
-    errors = errors_for_mean(model_of(about, part.people), spent, answer_rate(part.question))
-    own, total = part.asked.mechanism, sqrt(error / part.everybody) * radius
-    # The plan's own error is of a share of the people; the others' of so many whole people.
-    roots = [(name, total if name == own else sqrt(e), note) for name, e, note in errors]
-    plan = QuestionPlan(
-        question=part.asked,
-        deployed=replace(part.question, numeric=replace(about, epsilon=spent)),
-        share=part.share,
-        fraction=part.fraction,
-        users=part.people,
-        everybody=part.everybody,
-        spending=tuple(spending_of(part.tolerated, part.question, part.share)),
-        mechanism=BiSampleMD(spent, about.domain),
-        error=error,
-        total_error=total,
-        error_share=sqrt(error / part.everybody),
-        targets=answer_mean_targets(part.asked, block, error, part.everybody, part.fraction),
-        block=block,
-    )
-    choice = choose(roots, own, None, plan.unit, plan.measure)
-    return replace(plan, choice=choice)
