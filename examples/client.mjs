@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 import { Refused, canonical, parseDocument, refuse } from "./client/document.mjs";
-import { MECHANISMS } from "./client/mechanisms.mjs";
+import { MECHANISMS, versionFor } from "./client/mechanisms.mjs";
 import { checkShape } from "./client/shape.mjs";
 
 const ID_BYTES = 8;
@@ -83,6 +83,9 @@ export class Client {
   constructor(data, memory = null) {
     const { document, hash } = parseDocument(data);
     checkShape(document, SCHEMA);
+    if (document.version > 1 && document.version !== versionFor(document.questions)) {
+      refuse("the version is not the first one that has these mechanisms");
+    }
     this.parameters = hash;
     this.#memory = memory;
     for (const question of document.questions) {

@@ -47,12 +47,12 @@ export function parseDocument(data) {
 function parsed(given) {
   const document = JSON.parse(given);
   if (document?.format !== "ldp-planner-parameters") refuse("this is not a parameter file");
-  if (document.version !== 1 && document.version !== 2) refuse("the version is not known");
+  if (![1, 2, 3].includes(document.version)) refuse("the version is not known");
   let written = 0;
   for (const [, colon] of given.matchAll(TEXT)) written += colon === undefined ? 0 : 1;
   if (written !== keys(document)) refuse("a key appears twice");
   const hash = contentHash(document);
-  if (document.version === 2 && document.hash !== hash) refuse("the file was altered or damaged");
+  if (document.version > 1 && document.hash !== hash) refuse("the file was altered or damaged");
   return { document, hash };
 }
 

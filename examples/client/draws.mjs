@@ -19,6 +19,18 @@ export function choose(source, size) {
   }
 }
 
+/** One choice after the other, as choose makes them, from as few calls as may be. */
+export function chooseAll(source, sizes) {
+  const chosen = [];
+  while (chosen.length < sizes.length) {
+    for (const word of words(source, sizes.length - chosen.length)) {
+      const size = sizes[chosen.length];
+      if (word < GRID - (GRID % size)) chosen.push(word % size);
+    }
+  }
+  return chosen;
+}
+
 export function respond(value, truth, values, source) {
   return words(source, 1)[0] < truth ? value : choose(source, values);
 }

@@ -7,7 +7,7 @@ const UNIT = 1n << 320n;
 const MAX_LISTED_LEVELS = 200;
 
 /** A double as an exact fraction of BigInts. */
-function fraction(x) {
+export function fraction(x) {
   let scale = 0n;
   while (!Number.isInteger(x)) {
     x *= 2; // exact
@@ -140,14 +140,16 @@ export function alikePairs(top, bottom, domain) {
   return listed(ones, domain.levels.map(() => 0n), domain);
 }
 
+/** The pair's budget under the rule, null if none is demanded. */
+export function demandedBudget({ levels, rule }, i, j) {
+  const [x, y] = [levels[i].epsilon, levels[j].epsilon];
+  if (rule === "min") return Math.min(x, y);
+  return rule === "avg" ? (x + y) / 2 : rule[i][j];
+}
+
 /** All pairs of levels; of over 200 levels, the tightest of each. */
 function listed(ones, zeros, domain) {
-  const { levels, rule } = domain;
-  const demanded = (i, j) => {
-    const [x, y] = [levels[i].epsilon, levels[j].epsilon];
-    if (rule === "min") return Math.min(x, y);
-    return rule === "avg" ? (x + y) / 2 : rule[i][j];
-  };
+  const { levels } = domain;
   const places = levels.map((_, i) => i);
   const chosen =
     levels.length <= MAX_LISTED_LEVELS
@@ -156,7 +158,7 @@ function listed(ones, zeros, domain) {
   return chosen.map(([i, j]) => {
     const [forth, back] = [ones[i] + zeros[j], ones[j] + zeros[i]];
     const realised = above(forth > back ? forth : back);
-    return { first: i, second: j, realised, demanded: demanded(i, j) };
+    return { first: i, second: j, realised, demanded: demandedBudget(domain, i, j) };
   });
 }
 

@@ -3,6 +3,7 @@
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
 // client's planner/deployment/client/mechanisms documents.
 
+import { design } from "./design.mjs";
 import { refuse } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
 import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
@@ -224,12 +225,16 @@ function responseRatio(truth, values) {
   return [BigInt(truth) * BigInt(values) + kept, kept];
 }
 
+/** The first version of the file that has the questions' mechanisms. */
+export const versionFor = (questions) => (questions.some((one) => one.mechanism === "subset-design") ? 3 : 2);
+
 export const MECHANISMS = {
   idue: unary,
   "idue-ps": unary,
   grr: response,
   olh: hashing,
   "subset-selection": subset,
+  "subset-design": design,
   "bisample-md": sign,
   "sampling-privacy": sampling,
 };

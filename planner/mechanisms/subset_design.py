@@ -143,6 +143,11 @@ class SubsetDesignMechanism:
         return self.level_of.size
 
     @property
+    def order(self) -> NDArray[np.int64]:
+        """The item that each bit stands for, level by level, shape ``(items,)``."""
+        return self._order
+
+    @property
     def largest_set(self) -> int:
         """Items per user: one."""
         return 1

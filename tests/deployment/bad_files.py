@@ -47,7 +47,7 @@ def _documents(document):
     many = changed(document, "olh", ("levels", 0, "items"), [])
     for count in (2**24, 2**32):  # a collector counts each item
         yield f"{count} items", changed(many, "olh", ("levels", 0, "item_count"), count)
-    for change in ({"version": 3}, {"version": True}, {"extra": 1}, {"questions": []}):
+    for change in ({"version": 4}, {"version": True}, {"extra": 1}, {"questions": []}):
         yield str(change), sealed(document | change)
     for change in ({"users": 0}, {"users": 1.5}, {"survey": ""}, {"created": "today"}):
         yield str(change), sealed(document | change)

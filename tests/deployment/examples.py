@@ -3,8 +3,9 @@
 import math
 from pathlib import Path
 
-from planner import Level, Question, Survey, solve
+from planner import Level, Question, Survey, best_design, solve
 from planner.deployment.client.canonical import content_hash
+from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
@@ -40,14 +41,17 @@ SMALL = Survey(
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
     "sets": "flu;x", "grr": "x", "olh": "cold", "subset": "flu",
+    "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "sampled": "v",
 }  # fmt: skip
 
 
 def every_mechanism():
     """A survey, and a mechanism for each of its questions; as many as there are kinds."""
-    rules = {"idue": "min", "avg": "avg", "matrix": MATRIX}
-    names = [*rules, "rappor", "oue", "sets", "grr", "olh", "subset"]
+    rules = {"idue": "min", "avg": "avg", "matrix": MATRIX, "design by avg": "avg"}
+    rules["design by matrix"] = MATRIX
+    names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
+    names += ["design", "design by avg", "design by matrix"]
     questions = [Question(name, LEVELS, rules.get(name, "min")) for name in names]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
@@ -72,6 +76,7 @@ def every_mechanism():
         "grr": GeneralizedRandomizedResponse(1.0, 5),
         "olh": OptimizedLocalHashing(1.0, 5),
         "subset": SubsetSelection(1.0, 5),
+        **{question.name: best_design(question.policy) for question in questions[9:12]},
         "age": BiSampleMD(2.0, ages),
         "yes": BiSampleMD(1.0, yes),
         "sampled": plan_sampling_survey(survey)["sampled"],
@@ -89,9 +94,14 @@ def index(document, name):
     return [question["name"] for question in document["questions"]].index(name)
 
 
+def only(document, questions):
+    """The document with these questions alone, in the version that they need."""
+    return sealed(document | {"questions": questions, "version": version_for(questions)})
+
+
 def singles(document):
     """The document's questions, one file for each."""
-    return [sealed(document | {"questions": [one]}) for one in document["questions"]]
+    return [only(document, [one]) for one in document["questions"]]
 
 
 def with_tables(survey):

@@ -87,6 +87,8 @@ def breach(question):
     if isinstance(rule, list):
         rule = [[math.inf if entry is None else entry for entry in row] for row in rule]
     budgets = [[demanded_budget(epsilons, rule, i, j) for j in range(size)] for i in range(size)]
+    if mechanism == "subset-design":
+        return worst_of_design(question, budgets)
     if mechanism in ("idue", "idue-ps"):
         ones = [math.log(level["a"] / level["b"]) for level in levels]
         zeros = [math.log((GRID - level["b"]) / (GRID - level["a"])) for level in levels]
@@ -99,3 +101,29 @@ def breach(question):
         truth, values = question["truth"] / GRID, question.get("values", items)
         loss = math.log(truth * values / (1 - truth) + 1)
     return loss - min(map(min, budgets))
+
+
+def worst_of_design(question, budgets):
+    """By how much two sides that can stand in one report exceed their budget."""
+    levels, worst = question["levels"], -math.inf
+    own = [level["group"] for level in levels]
+    counts = [level["item_count"] for level in levels]
+    totals = [
+        sum(m for m, group in zip(counts, own, strict=True) if group == g)
+        for g in range(len(question["groups"]))
+    ]
+    for o, highs in enumerate(question["types"]):
+        sides = [
+            (i, side, question["groups"][g][o][side] * totals[g] / n)
+            for i, g in enumerate(own)
+            for side, n in ((0, totals[g] - highs[g]), (1, highs[g]))
+            if n > 0
+        ]
+        for i, one, above in sides:
+            for j, two, below in sides:
+                same_side_of_group = own[i] == own[j] and one == two
+                lone = i == j and counts[i] == 1
+                if above and not same_side_of_group and not lone and budgets[i][j] < math.inf:
+                    loss = math.log(above / below) if below else math.inf
+                    worst = max(worst, loss - budgets[i][j])
+    return worst

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 FORMAT = "ldp-planner-parameters"
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 MAX_FILE_BYTES = 64 * 2**20
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
@@ -95,7 +95,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", _AGAIN)
     version = document.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version not in VERSIONS:
-        known = " and ".join(map(str, VERSIONS))
+        known = ", ".join(map(str, VERSIONS[:-1])) + f" and {VERSIONS[-1]}"
         raise FileError(source, f"version: {version!r} is not known; {known} are", _AGAIN)
     try:
         actual = content_hash(document)

@@ -8,7 +8,7 @@ Format, version, content hash and the rules of JSON were checked when the docume
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,14 @@ from planner.deployment.client.schema import TEXT, check, choice, list_of, recor
 from planner.deployment.client.shape import file_shape, question_shape, version_1_question_shape
 from planner.errors import FileError, InputError, VerificationError
 
-__all__ = ["DeployedQuestion", "derived", "law_of", "read_law", "read_questions"]
+__all__ = [
+    "DeployedQuestion",
+    "derived",
+    "law_of",
+    "read_law",
+    "read_questions",
+    "version_for",
+]
 
 _AGAIN = "Export the parameters again."
 
@@ -36,7 +43,7 @@ class DeployedQuestion:
     law:
         Its mechanism's output law.
     document:
-        Its JSON, as version 2 has it.
+        Its JSON, as the versions from 2 on have it.
     """
 
     name: str
@@ -90,7 +97,15 @@ def read_questions(document: Mapping[str, Any], source: str | Path) -> list[Depl
     names = [question.name for question in read]
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", _AGAIN)
+    if version > 1 and version != version_for(document["questions"]):
+        reason = f"version: {version} is not the first one that has these mechanisms"
+        raise FileError(source, reason, _AGAIN)
     return read
+
+
+def version_for(questions: Iterable[Mapping[str, Any]]) -> int:
+    """The version of a file with these questions: the first that has all their mechanisms."""
+    return max(LAWS[question["mechanism"]].since for question in questions)
 
 
 def read_law(question: Mapping[str, Any]) -> Law:

@@ -62,15 +62,16 @@ def version_1_question_shape() -> dict[str, Any]:
 
 
 def file_shape(version: int = VERSIONS[-1]) -> dict[str, Any]:
-    """The shape of a file: a JSON Schema of draft 2020-12.
+    """The shape of a file: a JSON Schema of draft 2020-12; versions 2 and 3 have one.
 
     Examples
     --------
     >>> file_shape(1)["required"]
     ['format', 'version', 'survey', 'users', 'questions']
     """
-    start = {"format": choice(FORMAT), "version": choice(version)}
+    start = {"format": choice(FORMAT), "version": choice(*VERSIONS[1:])}
     if version == 1:
+        start["version"] = choice(1)
         return record(start | _WHO | {"questions": list_of(version_1_question_shape())})
     moment = {"type": "string", "pattern": "^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z$"}
     written = {

@@ -7,6 +7,7 @@ from typing import Any
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.mechanisms.deployed import Deployed
+from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.mechanisms.hashing import DeployedHashing
 from planner.deployment.mechanisms.item_sets import DeployedSets
 from planner.deployment.mechanisms.response import DeployedResponse
@@ -52,6 +53,7 @@ for _half in (
     DeployedResponse,
     DeployedHashing,
     DeployedSubset,
+    DeployedDesign,
     DeployedSign,
     DeployedSampling,
 ):

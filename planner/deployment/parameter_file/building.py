@@ -9,7 +9,7 @@ from typing import Any
 from planner import __version__
 from planner.deployment.client.canonical import FORMAT, content_hash
 from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.questions import derived, law_of
+from planner.deployment.client.questions import derived, law_of, version_for
 from planner.deployment.mechanisms.registry import half_for
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
@@ -53,7 +53,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     questions = [question_document(q, mechanisms[q.name]) for q in survey.questions]
     document = {
         "format": FORMAT,
-        "version": 2,
+        "version": version_for(questions),
         "planner_version": __version__,
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "survey": survey.name,

@@ -119,7 +119,7 @@ class Parameters:
 
 
 def read_parameters(path: str | Path) -> Parameters:
-    """Read and verify a parameter file of at most 64 MiB, of version 1 or 2.
+    """Read and verify a parameter file of at most 64 MiB, of any known version.
 
     Raises
     ------
@@ -149,8 +149,8 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     VerificationError
         The probabilities do not keep the promised budgets.
     """
-    if parameters.document["version"] != VERSIONS[-1]:
-        raise InputError("version", parameters.document["version"], "the present one")
+    if parameters.document["version"] == VERSIONS[0]:
+        raise InputError("version", parameters.document["version"], f"at least {VERSIONS[1]}")
     if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()

@@ -67,7 +67,7 @@ def test_deep_nesting_is_named():
         (b"1" * 5000, "Invalid JSON"),
         (b'{"format": "other"}', "not a parameter file"),
         (b"[]", "not a parameter file"),
-        (b'{"format": "ldp-planner-parameters", "version": 3}', "version: 3"),
+        (b'{"format": "ldp-planner-parameters", "version": 4}', "version: 4"),
         (b'{"format": "ldp-planner-parameters", "version": true}', "version: True"),
         (b'{"format": "ldp-planner-parameters", "version": 2}', "hash"),
         (b'{"format": "ldp-planner-parameters", "version": 1, "version": 1}', "twice"),

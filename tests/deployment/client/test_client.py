@@ -18,7 +18,7 @@ from planner.deployment.client.mechanisms.sign import SignLaw
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import FileError, InputError
 from tests.deployment.client.drawing.played import bits_of
-from tests.deployment.examples import sealed
+from tests.deployment.examples import only, sealed
 
 GRID = 2**32
 FALSE_ALARM = 1e-6
@@ -169,7 +169,7 @@ def test_all_reports_of_a_question_have_one_size(client):
 
 
 def test_a_client_that_cannot_prove_its_parameters_does_not_start(document):
-    for change in ({"questions": []}, {"questions": None}, {"questions": [1]}, {"version": 3}):
+    for change in ({"questions": []}, {"questions": None}, {"questions": [1]}, {"version": 4}):
         with pytest.raises(FileError):
             Client(sealed(document | change))
     with pytest.raises(FileError):
@@ -181,7 +181,7 @@ def test_too_many_items_for_a_report(document):
     question["levels"] = [dict(level) for level in question["levels"]]
     question["levels"][0] |= {"items": [], "item_count": MAX_CELLS}
     with pytest.raises(FileError, match=str(MAX_CELLS)):
-        Client(sealed(document | {"questions": [question]}))
+        Client(only(document, [question]))
 
 
 def test_items_without_names_are_given_by_number(one_question):

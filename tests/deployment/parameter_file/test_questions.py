@@ -24,7 +24,7 @@ def test_schema_describes_the_files(document):
     validator = jsonschema.Draft202012Validator(schema)
     validator.validate(document)
     validator.validate(json.loads((FILES / "version2.json").read_text()))
-    for change in ({"version": 3}, {"extra": 1}, {"questions": []}, {"users": 0}):
+    for change in ({"version": 4}, {"extra": 1}, {"questions": []}, {"users": 0}):
         assert not validator.is_valid(document | change)
 
 
@@ -111,6 +111,6 @@ def test_what_does_not_verify_is_refused(document, name, path, value, reason):
 
 
 def test_unknown_version_and_keys_at_the_top(document):
-    for change in ({"version": 3}, {"extra": 1}, {"users": True}, {"created": "today"}):
+    for change in ({"version": 4}, {"extra": 1}, {"users": True}, {"created": "today"}):
         with pytest.raises(FileError):
             parse_parameters(json.dumps(sealed(document | change)))

@@ -39,7 +39,7 @@ def test_version_1_holds_what_version_2_holds(old, small_parameters):
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("version", 3, "version: 3 is not known"),
+        ("version", 4, "version: 4 is not known"),
         ("version", True, "version: True is not known"),
         ("version", "1", "version: '1' is not known"),
         ("format", "x", "is not a parameter file"),

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import secrets
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from planner.errors import VerificationError
 
-__all__ = ["Source", "choose", "coin", "system", "words"]
+__all__ = ["Source", "choose", "choose_all", "coin", "system", "words"]
 
 Source = Callable[[int], bytes]
 _GRID = 2**32
@@ -67,3 +67,20 @@ def choose(source: Source, size: int) -> int:
         word = words(source, 1)[0]
         if word < accepted:
             return word % size
+
+
+def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
+    """One choice after the other, as :func:`choose` makes them, from as few calls as may be.
+
+    Examples
+    --------
+    >>> choose_all(lambda count: bytes([7, 0, 0, 0] * (count // 4)), [3, 5])
+    [1, 2]
+    """
+    chosen: list[int] = []
+    while len(chosen) < len(sizes):
+        for word in words(source, len(sizes) - len(chosen)):
+            size = sizes[len(chosen)]
+            if word < _GRID - _GRID % size:
+                chosen.append(word % size)
+    return chosen

@@ -87,6 +87,8 @@ class Law(Protocol):
     """The keys of a question but for those that all have, see :mod:`.shape`."""
     estimates: ClassVar[Schema]
     """The shape of :meth:`estimator`."""
+    since: ClassVar[int] = 2
+    """The first version of the file that has it."""
     rounds: ClassVar[tuple[int | None, ...]]
     """The rounds in which reports are made; ``None`` if the question has no rounds."""
 

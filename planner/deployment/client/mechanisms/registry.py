@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.law import Law
@@ -19,6 +20,7 @@ _ALL: tuple[type[Law], ...] = (
     ResponseLaw,
     HashingLaw,
     SubsetLaw,
+    DesignLaw,
     SignLaw,
     SamplingLaw,
 )

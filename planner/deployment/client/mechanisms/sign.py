@@ -43,6 +43,7 @@ class SignLaw:
         "rate (f1 + f0 - 2 noise) / theta, mean (f1 - f0) / (f1 + f0 - 2 noise) on [-1, 1].",
     )
 
+    since: ClassVar[int] = 2
     rounds: ClassVar[tuple[int | None, ...]] = (None,)
 
     epsilon: float

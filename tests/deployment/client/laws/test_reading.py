@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.registry import LAWS
@@ -35,7 +36,19 @@ STATED = Guarantee("round-two", 0.75, 1e-6, 0.5, None, False, (4, 5), 6)
 DIE = {"sampling": 3, "zero": 5, "decoys": [7, 8, 9, 10]}
 RANGE = {"epsilon": 1.5, "low": 17, "lower": -1, "upper": 2.5, "yes_no": False}
 HASHED = {"truth": 11, "values": 6, "hash_function": "xxh32"}
+WITH_TYPES = {
+    "rule": "min",
+    "levels": [LEVEL | {"group": 0}],
+    "types": [[1], [0]],
+    "groups": [[[14, 15], [D - 29, 0]]],
+    "estimator": {"values": [[[0.25, 0.5]], [[0.0, 0.75]]]},
+}
+VALUES = (((0.25, 0.5),), ((0.0, 0.75),))
 QUESTIONS = {
+    "subset-design": (
+        WITH_TYPES,
+        DesignLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES),
+    ),
     "idue": (WITH_BITS, UnaryLaw(OWN, (5,), (3,))),
     "idue-ps": (WITH_BITS | {"padding_length": 2}, SetLaw(OWN, (5,), (3,), 2)),
     "grr": (WITH_ITEMS | {"truth": 11}, ResponseLaw(OWN, 11)),
@@ -58,6 +71,7 @@ MORE = {
     "grr": {"predicted": NOTHING},
     "olh": {"predicted": NOTHING},
     "subset-selection": {"predicted": NOTHING},
+    "subset-design": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
     "bisample-md": {"estimator": {"noise": 0.25, "theta": 0.5}},
     "sampling-privacy": {"estimator": {"sampling": 0.25}},
 }

@@ -1,0 +1,136 @@
+"""Subset designs in the file, counted type by type, and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.deployment.client.laws.exact import DENOMINATOR
+from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.mechanisms.answers import AnswerRows, item_rows
+from planner.deployment.mechanisms.counting import Counter, Tally
+from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
+from planner.deployment.mechanisms.items import described_levels, described_rule
+from planner.designs.subset_design import SubsetDesign, pooled
+from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.typed_counts import TypedCounter
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.survey import Question
+
+__all__ = ["DeployedDesign"]
+
+Array = NDArray[np.float64]
+
+
+class DeployedDesign(Deployed[DesignLaw]):
+    """For every type its reports, and how many of them have each item on the high side."""
+
+    law_type = DesignLaw
+    sources = (SubsetDesign,)
+
+    @classmethod
+    def describe(cls, source: SubsetDesign, question: Question) -> dict[str, Any]:
+        if source.policy != question.policy:
+            raise InputError(f"design of question {question.name!r}", "another policy", "its own")
+        mechanism = SubsetDesignMechanism.of(source)
+        error, proven = mechanism.worst_case_mse, source.certificate
+        bound = proven.lower_bound if proven and source.objective == Objective() else None
+        gap = None if bound is None else max(0.0, (error - bound) / bound)
+        levels = described_levels(question)
+        for level, group in zip(levels, source.groups.tolist(), strict=True):
+            level["group"] = group
+        return {
+            "rule": described_rule(question),
+            "levels": levels,
+            "types": mechanism.high_counts.tolist(),
+            "groups": mechanism.integers.tolist(),
+            "predicted": {"worst_case_mse": error, "lower_bound": bound, "relative_gap": gap},
+            "estimator": {"values": mechanism.estimator.tolist()},
+        }
+
+    def counter(self) -> Counter:
+        return _TypedTally(self.law)
+
+    def cells(self, round_number: int | None) -> Cells:
+        """Bounds for every type's reports, and for those with an item on the high side."""
+        del round_number
+        law, counts = self.law, np.array(self.law.items)
+        high = np.array(law.types)
+        integers = np.array(law.groups) / DENOMINATOR
+        sent = integers.sum(axis=2)
+        # Another group's item is high with its share; one's own level leaves one place less.
+        share = (high / counts).T
+        chances = sent[None, :, :] * share[:, None, :]
+        low_left = np.minimum(high / np.maximum(counts - 1, 1), 1).T
+        high_left = np.maximum((high - 1) / np.maximum(counts - 1, 1), 0).T
+        same = integers[:, :, 0] * low_left + integers[:, :, 1] * high_left
+        alone = counts == 1
+        same[alone] = integers[alone, :, 1]
+        chances[np.arange(counts.size), np.arange(counts.size)] = same
+        least = np.minimum(chances.min(axis=1), integers[:, :, 1])
+        most = np.maximum(chances.max(axis=1), integers[:, :, 1])
+        group = self._groups_of_bits
+        low = np.column_stack([sent.min(axis=0), least.T[:, group]])
+        top = np.column_stack([sent.max(axis=0), most.T[:, group]])
+        return Cells(_CellNames(law, self._mechanism), low.ravel(), top.ravel())
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        counts = rounds[0].counts.reshape(len(self.law.types), -1)
+        estimates = self._mechanism.estimate(Aggregate(rounds[0].users, counts))
+        return item_rows(self.law.levels, estimates, estimates.on_simplex(), confidence)
+
+    @cached_property
+    def _mechanism(self) -> SubsetDesignMechanism:
+        """The mechanism with exactly these integers and this estimator."""
+        law, levels = self.law, self.law.levels
+        groups = np.array(law.level_groups)
+        policy = pooled(PrivacyPolicy(levels.epsilons, levels.item_counts, levels.rule), groups)
+        level_of = np.repeat(groups, levels.item_counts)
+        parts = np.array(law.types), np.array(law.groups), np.array(law.values)
+        return SubsetDesignMechanism(policy, *parts, level_of)
+
+    @property
+    def _groups_of_bits(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.law.items)), self.law.items)
+
+
+class _TypedTally:
+    """Counts by type, in one column: for each type its reports, then each item's."""
+
+    def __init__(self, law: DesignLaw) -> None:
+        self._counter = TypedCounter(np.array(law.items), np.array(law.types))
+        self._users = 0
+
+    def add(self, rows: Rows) -> None:
+        """Count some reports."""
+        self._counter.add(rows.view("<u8"))
+        self._users += len(rows)
+
+    def tally(self) -> Tally:
+        """What was counted."""
+        counts = Aggregate(self._users, self._counter.counts().ravel())
+        return Tally(counts, np.zeros(0, dtype=np.int64))
+
+
+class _CellNames(Sequence[str]):
+    """Made when asked for: there are as many as types times items."""
+
+    def __init__(self, law: DesignLaw, mechanism: SubsetDesignMechanism) -> None:
+        self._names, self._order = law.levels.item_names(), mechanism.order
+        self._types = len(law.types)
+
+    def __len__(self) -> int:
+        return self._types * (1 + len(self._names))
+
+    def __getitem__(self, cell: Any) -> str:
+        kind, item = divmod(int(cell), 1 + len(self._names))
+        if not item:
+            return f"type {kind}"
+        return f"{self._names[self._order[item - 1]]} in type {kind}"
