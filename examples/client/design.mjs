@@ -9,7 +9,7 @@ import { itemNumber, readLevels } from "./levels.mjs";
 const D = BigInt(GRID);
 const SCALE = 1n << 80n;
 const BIAS = 1000000000n; // a person may shift an estimate by one part in so many of a person
-const [MAX_BITS, MAX_GROUPS, MAX_TYPES, MAX_LISTED_LEVELS] = [2 ** 24, 64, 4096, 200];
+const [MAX_CELLS, MAX_GROUPS, MAX_TYPES, MAX_LISTED_LEVELS] = [2 ** 24, 64, 4096, 200];
 const TYPE_BYTES = 8;
 
 const range = (count) => Array.from({ length: count }, (_, k) => k);
@@ -42,7 +42,7 @@ function read({ levels, rule, types, groups, estimator: { values } }) {
   const items = Array(size).fill(0);
   levels.forEach((level, i) => (items[own[i]] += level.item_count));
   if (types.some((row) => row.some((high, g) => high > items[g]))) refuse("more items are high than there are");
-  if (domain.total > MAX_BITS) refuse("there are too many items");
+  if (kinds * (1 + domain.total) > MAX_CELLS) refuse("there are too many items");
   return { ...domain, own, types, groups, items };
 }
 

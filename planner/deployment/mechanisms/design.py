@@ -37,7 +37,7 @@ class DeployedDesign(Deployed[DesignLaw]):
 
     @classmethod
     def describe(cls, source: SubsetDesign, question: Question) -> dict[str, Any]:
-        if source.policy != question.policy:
+        if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
             raise InputError(f"design of question {question.name!r}", "another policy", "its own")
         mechanism = SubsetDesignMechanism.of(source)
         error, proven = mechanism.worst_case_mse, source.certificate
@@ -47,7 +47,7 @@ class DeployedDesign(Deployed[DesignLaw]):
         for level, group in zip(levels, source.groups.tolist(), strict=True):
             level["group"] = group
         return {
-            "rule": described_rule(question),
+            "rule": described_rule(question.policy.rule.plain),
             "levels": levels,
             "types": mechanism.high_counts.tolist(),
             "groups": mechanism.integers.tolist(),

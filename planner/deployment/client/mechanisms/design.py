@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 from planner.deployment.client.drawing.entropy import Source, choose_all, words
 from planner.deployment.client.laws.bounds import exp_lower_bound, log_upper_bound
 from planner.deployment.client.laws.exact import DENOMINATOR as D
-from planner.deployment.client.laws.levels import LEVEL, MAX_ITEMS, RULE, Levels
+from planner.deployment.client.laws.levels import LEVEL, RULE, Levels
 from planner.deployment.client.laws.pairs import MAX_LISTED_LEVELS, PairBudget, demanded_budget
 from planner.deployment.client.mechanisms.law import (
     PREDICTED,
@@ -22,10 +22,12 @@ from planner.deployment.client.mechanisms.law import (
     Estimator,
     ItemEncoder,
     ItemLaw,
+    at_most,
     octets,
 )
 from planner.deployment.client.schema import Schema, list_of, record, whole
 from planner.errors import InputError, VerificationError
+from planner.limits import MAX_COUNT
 
 __all__ = ["MAX_GROUPS", "MAX_TYPES", "DesignEncoder", "DesignLaw"]
 
@@ -57,7 +59,7 @@ class DesignLaw(ItemLaw):
                 "A level, and the group of levels whose likelihoods it shares.",
             )
         ),
-        "types": list_of(list_of(whole(0, MAX_ITEMS)))
+        "types": list_of(list_of(whole(0, MAX_COUNT)))
         | {"description": "For every type, how many items of each group are on the high side."},
         "groups": list_of(list_of(list_of(_SHARE)))
         | {
@@ -112,6 +114,7 @@ class DesignLaw(ItemLaw):
 
     @property
     def size(self) -> int:
+        at_most(len(self.types) * (1 + self.levels.total))  # a collector counts them type by type
         return _TYPE_BYTES + octets(self.levels.total)
 
     def verify(self) -> None:
