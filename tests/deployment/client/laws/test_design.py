@@ -244,7 +244,7 @@ def test_wrong_files_are_refused_in_words(change, reason):
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("types", [[9], [0]], r"types\[0\]\[0\]"),
+        ("types", [[9, 9], [0, 0]], r"types\[0\]\[0\]"),
         ("groups", [[[1, 2]]], "groups"),
         ("estimator", {"values": [[[1.0]]]}, "estimator.values"),
     ],
