@@ -126,7 +126,8 @@ _CHANGES = [
     ("sampled", ("rule",), "avg"), ("subset", ("size",), 5), ("age", ("lower",), 90.0),
     ("idue", ("rule",), [[0.01, 0.01], [0.01, 0.01]]), ("sets", ("padding_length",), 2**25),
     # budgets
-    ("idue", ("levels", 1, "a"), 3 * 10**9), ("avg", ("levels", 0, "epsilon"), 0.5),
+    ("idue", ("levels", 1, "a"), 3 * 10**9), ("avg", ("levels", 1, "a"), 4 * 10**9),
+    ("rappor", ("levels", 0, "epsilon"), 0.5),
     ("grr", ("truth",), 3 * 10**9), ("olh", ("values",), 30), ("subset", ("held",), _GRID - 1),
     ("subset", ("held",), 1), ("age", ("low",), 100), ("age", ("epsilon",), 1.99),
     ("sampled", ("decoys", 0), 1), ("sampled", ("none_epsilon",), 0.5),
