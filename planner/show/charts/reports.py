@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.show.charts.style import CYCLE, GREY, ORANGE, RED, SKY, curves, figure
+from planner.show.charts.style import CYCLE, GREY, ORANGE, RED, SKY, as_they_are, curves, figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -51,7 +51,7 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
             x=4.5 + 12 * part,
             y=10.6,
             showarrow=False,
-            text=f"100 who {whose}: about {round(100 * share)}",
+            text=as_they_are(f"100 who {whose}: about {round(100 * share)}"),
         )
     hidden = {"visible": False, "fixedrange": True}
     return made.update_layout(

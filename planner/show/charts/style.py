@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ __all__ = [
     "PURPLE",
     "RED",
     "SKY",
+    "as_they_are",
     "curves",
     "figure",
 ]
@@ -31,11 +34,17 @@ CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
 
 
+_TAG = re.compile(r"<(?!br>|extra>|/extra>)")
+
+
 def figure(*traces: object, **layout: Any) -> Figure:
-    """A figure of these traces, its legend above; ``layout`` adds to the common layout."""
+    """A figure of these traces, its legend above; ``layout`` adds to the common layout.
+
+    Names are shown as they are: plotly would make links of what looks like one.
+    """
     from plotly.graph_objects import Figure
 
-    made = Figure(list(traces))
+    made = Figure([as_they_are(trace.to_plotly_json()) for trace in Figure(list(traces)).data])
     made.update_layout(
         height=370,
         margin={"l": 8, "r": 8, "t": 56, "b": 40},
@@ -43,7 +52,7 @@ def figure(*traces: object, **layout: Any) -> Figure:
     )
     made.update_xaxes(automargin=True)
     made.update_yaxes(automargin=True)
-    return made.update_layout(**layout)
+    return made.update_layout(**as_they_are(layout))
 
 
 def curves(x: ArrayLike, lines: Iterable[tuple[str, ArrayLike, str, str]]) -> list[object]:
@@ -54,3 +63,16 @@ def curves(x: ArrayLike, lines: Iterable[tuple[str, ArrayLike, str, str]]) -> li
         Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "dash": dash})
         for name, y, colour, dash in lines
     ]
+
+
+def as_they_are(part: Any) -> Any:
+    """The same with every "<" spelt out but those of our own: line breaks and hover boxes."""
+    if isinstance(part, str):
+        return _TAG.sub("&lt;", part)
+    if isinstance(part, dict):
+        return {key: as_they_are(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [as_they_are(value) for value in part]
+    if isinstance(part, np.ndarray) and part.dtype.kind in "OU":
+        return [as_they_are(value) for value in part.tolist()]
+    return part

@@ -81,7 +81,7 @@ def _choose(survey: Survey) -> Survey:
             continue
         draft.mechanism = kept_choice(
             st.selectbox,
-            f"Mechanism for {question.name!r}",
+            show.plain(f"Mechanism for {question.name!r}"),
             f"mechanism-{place}",
             question.mechanism if question.mechanism in options else options[0],
             {name: CATALOGUE[name].label for name in options},
@@ -111,7 +111,8 @@ def _verified(files: dict[str, Parameters]) -> None:
             f"file, without rounding. Content hash {parameters.hash[:16]}..."
         )
         for question in parameters.questions:
-            with st.expander(f"{question.name}: every pair, {len(question.pairs):,} in all"):
+            heading = f"{question.name}: every pair, {len(question.pairs):,} in all"
+            with st.expander(show.plain(heading)):
                 _pairs(question)
 
 

@@ -105,7 +105,9 @@ def _add() -> None:
     for column, (kind, label) in zip(columns, _KINDS.items(), strict=False):
         column.button(f"Add {label}", on_click=_add_question, args=(kind,), width="stretch")
     if session().undo:
-        columns[3].button(f"Undo: {session().undo[-1][0]}", on_click=undo, width="stretch")
+        columns[3].button(
+            show.plain(f"Undo: {session().undo[-1][0]}"), on_click=undo, width="stretch"
+        )
 
 
 def _add_question(kind: type[QuestionDraft]) -> None:

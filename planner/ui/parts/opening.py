@@ -11,7 +11,7 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.survey import SurveyDraft
-from planner.ui.parts import uploads
+from planner.ui.parts import show, uploads
 from planner.ui.parts.questions import chosen_question, place_of
 from planner.ui.state import EXAMPLES, example_survey, replace_draft, session, undo
 
@@ -39,7 +39,7 @@ def show_opening() -> None:
             "item,level,epsilon), or an exported parameter file (JSON). It stays on this machine.",
         )
         if here.undo:
-            st.button(f"Undo: {here.undo[-1][0]}", on_click=undo)
+            st.button(show.plain(f"Undo: {here.undo[-1][0]}"), on_click=undo)
 
 
 def _take_example() -> None:

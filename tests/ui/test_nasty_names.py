@@ -1,0 +1,75 @@
+"""Names that are Markdown, HTML or links: on every page they are text, and nothing is fetched."""
+
+import re
+
+import pytest
+
+from tests.ui.pages import PAGES, open_page
+
+NAME = "![x](http://out.example/p) <img src=http://out.example> <a href=http://out.example>y</a>"
+SURVEY = f"""[survey]
+name = "s {NAME}"
+users = 1000
+[[question]]
+name = "q {NAME}"
+[[question.level]]
+name = "a {NAME}"
+epsilon = 1.0
+items = ["i {NAME}", "j"]
+[[question.level]]
+name = "b {NAME}"
+epsilon = 2.0
+items = ["k {NAME}"]
+[[question]]
+name = "p {NAME}"
+kind = "item-set"
+padding_length = 2
+[[question.level]]
+name = "c {NAME}"
+epsilon = 1.0
+items = ["m {NAME}", "n"]
+"""
+PICTURE = re.compile(r"(?<!\\)!\[x\]")
+TAG = re.compile(r"<(img|a)\b")
+NO_MARKDOWN = {"TextInput", "TextArea", "Code"}  # show what was typed
+HTML = {"Html"}
+
+
+def texts(app):
+    """Every string of every element, with the element's kind and the field's name."""
+    waiting = [*app._tree.children.values()]
+    while waiting:
+        element = waiting.pop()
+        waiting += getattr(element, "children", {}).values()
+        message = getattr(element, "proto", None)
+        if hasattr(message, "ListFields"):
+            yield from strings(type(element).__name__, message)
+
+
+def strings(kind, message):
+    for field, value in message.ListFields():
+        for one in value if hasattr(value, "extend") else [value]:
+            if isinstance(one, str):
+                yield kind, field.name, one
+            elif hasattr(one, "ListFields"):
+                yield from strings(kind, one)
+
+
+@pytest.fixture(scope="module")
+def opened():
+    app = open_page("budgets")
+    app.file_uploader[0].set_value((f"{NAME}.toml", SURVEY.encode(), "text/plain")).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_names_are_text_on_every_page(opened, name):
+    app = opened if name == "budgets" else open_page(name, opened)
+    found = list(texts(app))
+    assert found
+    for kind, field, text in found:
+        if kind in HTML or field == "spec":
+            assert not TAG.search(text.replace("\\u003c", "<")), (kind, field, text[:300])
+        elif kind not in NO_MARKDOWN and field not in {"options", "raw_value", "alt", "id"}:
+            assert not PICTURE.search(text), (kind, field, text[:300])
