@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.limits import MAX_COUNT
 
 __all__ = ["finite", "number_column", "positive", "positive_numbers", "whole_number"]
-
-_MOST_PEOPLE = 10**12
 
 
 def finite(argument: str, value: object) -> float:
@@ -43,7 +42,7 @@ def positive(argument: str, value: object) -> float:
 
 
 def whole_number(
-    argument: str, value: object, least: int = 1, most: int = _MOST_PEOPLE, remedy: str = ""
+    argument: str, value: object, least: int = 1, most: int = MAX_COUNT, remedy: str = ""
 ) -> int:
     """Return a whole number, of people if nothing else is said: ``least`` to ``most``.
 

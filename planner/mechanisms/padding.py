@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
+from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.grid import GRID
@@ -78,8 +79,10 @@ class PaddedUnaryMechanism:
         inputs.item_count(self.unary.items, least=1)
         length = self.padding_length
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
-        if not whole or not 1 <= length <= 2**20:
-            raise InputError("padding_length", length, f"a whole number from 1 to {2**20}")
+        if not whole or not 1 <= length <= MAX_PADDING_LENGTH:
+            raise InputError(
+                "padding_length", length, f"a whole number from 1 to {MAX_PADDING_LENGTH}"
+            )
 
     @property
     def items(self) -> int:

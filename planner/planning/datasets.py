@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.files import read_csv, read_text
+from planner.limits import MAX_COUNT
 from planner.mechanisms.itemsets import ItemSets
 
 __all__ = ["Answers", "read_answers", "read_column", "read_counts", "read_transactions"]
-
-_MAX_COUNT = 10**12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +154,8 @@ def read_counts(path: str | Path) -> Answers:
         item, text = (*row, "", "")[:2]
         if not item or item in counts:
             raise FileError(path, f"line {number}: item {item!r} is empty or repeated", "")
-        if not (text.isascii() and text.isdecimal() and int(text) <= _MAX_COUNT):
-            reason = f"line {number}: count {text!r} is not a whole number from 0 to {_MAX_COUNT}"
+        if not (text.isascii() and text.isdecimal() and int(text) <= MAX_COUNT):
+            reason = f"line {number}: count {text!r} is not a whole number from 0 to {MAX_COUNT}"
             raise FileError(path, reason, "Count users; do not give shares.")
         counts[item] = int(text)
     if not any(counts.values()):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from planner.designs.table import Certificate, UnaryTable
 from planner.errors import ConvergenceError, InputError
+from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -30,7 +31,6 @@ _TIGHT = 1e-10  # a gap worth another Newton step
 _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
 _DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
-_LEAST_EPSILON = 1e-9  # below it no two integers over 2^32 lie between a and b
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
 
 
@@ -227,8 +227,8 @@ def _pick(policy: PrivacyPolicy) -> tuple[str, ...]:
 
 def _smallest_budget(policy: PrivacyPolicy) -> float:
     smallest = float(policy.room(np.zeros(policy.size)).min())
-    if smallest < _LEAST_EPSILON:
-        allowed = f"at least {_LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
+    if smallest < LEAST_EPSILON:
+        allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
         raise InputError("smallest pair budget", smallest, allowed, "Raise the smallest budgets.")
     return smallest
 

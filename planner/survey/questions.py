@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
+from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
@@ -23,8 +24,6 @@ __all__ = ["DESIGNS", "Question", "Rule", "Survey"]
 DESIGNS = ("split", "one-each")
 OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
-_MAX_USERS = 10**12
-_MAX_PADDING = 2**20
 _MOST_LISTED_LEVELS = 200
 Rule = str | tuple[tuple[float, ...], ...]
 
@@ -142,8 +141,10 @@ class Question:
             return
         if self.kind != "item-set":
             raise InputError("padding_length", length, f"left out for {self.kind!r}")
-        if type(length) is not int or not 1 <= length <= _MAX_PADDING:
-            raise InputError("padding_length", length, f"a whole number from 1 to {_MAX_PADDING}")
+        if type(length) is not int or not 1 <= length <= MAX_PADDING_LENGTH:
+            raise InputError(
+                "padding_length", length, f"a whole number from 1 to {MAX_PADDING_LENGTH}"
+            )
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"
@@ -229,8 +230,8 @@ class Survey:
 
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
-        if type(self.users) is not int or not 1 <= self.users <= _MAX_USERS:
-            raise InputError("users", self.users, f"a whole number from 1 to {_MAX_USERS}")
+        if type(self.users) is not int or not 1 <= self.users <= MAX_COUNT:
+            raise InputError("users", self.users, f"a whole number from 1 to {MAX_COUNT}")
         if not self.questions:
             raise InputError("questions", self.questions, "one or more questions")
         seen: set[str] = set()

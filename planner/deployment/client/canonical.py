@@ -21,6 +21,7 @@ from typing import Any
 
 from planner.errors import FileError, InputError
 from planner.files import unreadable
+from planner.limits import MAX_FILE_BYTES
 
 __all__ = [
     "FORMAT",
@@ -35,7 +36,6 @@ __all__ = [
 
 FORMAT = "ldp-planner-parameters"
 VERSIONS = (1, 2, 3)
-MAX_FILE_BYTES = 64 * 2**20
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _MAX_INTEGER = 2**53 - 1

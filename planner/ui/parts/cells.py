@@ -11,6 +11,7 @@ import math
 import re
 
 from planner.errors import InputError
+from planner.limits import MAX_COUNT
 from planner.policy.budget_text import parse_epsilon
 
 __all__ = [
@@ -26,7 +27,6 @@ __all__ = [
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_LARGEST = 10**12
 _MOST_LOGARITHM = 100_000
 
 
@@ -81,7 +81,7 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
-def whole_number(text: str, argument: str, least: int = 1, largest: int = _LARGEST) -> int:
+def whole_number(text: str, argument: str, least: int = 1, largest: int = MAX_COUNT) -> int:
     """A whole number, thousands marked or not: ``100000``, ``100,000``, ``100 000``.
 
     Raises

@@ -13,11 +13,11 @@ import struct
 from collections.abc import Callable, Sequence
 
 from planner.errors import VerificationError
+from planner.limits import DENOMINATOR
 
 __all__ = ["Source", "choose", "choose_all", "coin", "system", "words"]
 
 Source = Callable[[int], bytes]
-_GRID = 2**32
 
 
 def system(count: int) -> bytes:
@@ -62,7 +62,7 @@ def choose(source: Source, size: int) -> int:
     >>> choose(lambda count: next(data), 3)
     2
     """
-    accepted = _GRID - _GRID % size
+    accepted = DENOMINATOR - DENOMINATOR % size
     while True:
         word = words(source, 1)[0]
         if word < accepted:
@@ -81,6 +81,6 @@ def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
     while len(chosen) < len(sizes):
         for word in words(source, len(sizes) - len(chosen)):
             size = sizes[len(chosen)]
-            if word < _GRID - _GRID % size:
+            if word < DENOMINATOR - DENOMINATOR % size:
                 chosen.append(word % size)
     return chosen

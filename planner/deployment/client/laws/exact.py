@@ -20,6 +20,7 @@ from operator import index
 from planner.deployment.client.laws.bounds import exp_lower_bound, log_above, log_upper_bound
 from planner.deployment.client.laws.pairs import MAX_BUDGET, Rule
 from planner.errors import InputError, VerificationError
+from planner.limits import DENOMINATOR
 
 __all__ = [
     "DENOMINATOR",
@@ -30,7 +31,6 @@ __all__ = [
     "round_inward",
 ]
 
-DENOMINATOR = 2**32
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
 
