@@ -244,7 +244,7 @@ def test_wrong_files_are_refused_in_words(change, reason):
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("types", [[9, 9], [0, 0]], r"types\[0\]\[0\]"),
+        ("types", [[9]], "types of question"),
         ("groups", [[[1, 2]]], "groups"),
         ("estimator", {"values": [[[1.0]]]}, "estimator.values"),
     ],
@@ -252,6 +252,15 @@ def test_wrong_files_are_refused_in_words(change, reason):
 def test_parts_that_do_not_fit_are_refused(key, value, reason):
     question = json.loads(small().to_json())["questions"][0] | {key: value}
     with pytest.raises(InputError, match=reason):
+        read_law(question)
+
+
+def test_more_items_on_a_side_than_there_are_are_refused():
+    question = json.loads(small().to_json())["questions"][0]
+    question["types"][0][1] = 4
+    with pytest.raises(
+        InputError, match=r"types\[0\]\[1\] of question 'q' is 4 but must be at most"
+    ):
         read_law(question)
 
 
