@@ -272,19 +272,24 @@ def choose(
     ('grr', -0.333)
     """
     own = next(error for name, error, _ in errors if name == planned)
-    ranked = sorted(
-        (
-            Candidate(name, error, error / own - 1, note, _efficiency(error, least_error))
-            for name, error, note in errors
-        ),
-        key=lambda one: one.error,
-    )
+    every = [
+        Candidate(name, error, _over(error, own), note, _efficiency(error, least_error))
+        for name, error, note in errors
+    ]
+    # Errors that differ by rounding alone are equal: the planned one then comes first.
+    ranked = sorted(every, key=lambda one: (float(f"{one.error:.9g}"), one.name != planned))
     reason = _reason_of_mean(ranked) if policy is None else _reason(ranked, policy)
     return MechanismChoice(tuple(ranked), planned, unit, measure, reason, least_error)
 
 
 def _efficiency(error: float, least_error: float | None) -> float | None:
     return None if least_error is None else min(1.0, (least_error / error) ** 2)
+
+
+def _over(error: float, own: float) -> float:
+    """``error / own - 1``, and 0 where they differ by rounding alone."""
+    ratio = error / own
+    return ratio - 1 if abs(ratio - 1) > 1e-9 else 0.0
 
 
 def _constant(rate: float) -> HistogramPreferences:
