@@ -54,7 +54,7 @@ def test_a_choice_takes_the_words_below_the_largest_multiple_and_no_other(size):
 @pytest.mark.parametrize("size", range(1, 17))
 def test_choices_are_uniform_on_a_grid_of_sixteen_words(monkeypatch, size):
     """All words of a smaller grid, counted: each choice has as many."""
-    monkeypatch.setattr("planner.deployment.client.drawing.entropy._GRID", 16)
+    monkeypatch.setattr("planner.deployment.client.drawing.entropy.DENOMINATOR", 16)
     drawn, rejected = Counter(), 0
     for word in range(16):
         source = Played(word, 0)
