@@ -2,6 +2,7 @@
 // exact draws, the same conformance vectors as the Python client.
 //
 //   node examples/client.mjs params.json QUESTION ANSWER     prints one report (a line of JSON)
+//   node examples/client.mjs params.json QUESTION --lines    a report for each line of input
 //   node examples/client.mjs params.json --vectors FILE      checks the conformance vectors
 //
 // ANSWER is JSON, or plain text: an item's name; its number where items have no names;
@@ -9,9 +10,11 @@
 // Options: --memory DIRECTORY --user NAME remember the report for good; --round 1|2.
 
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { closeSync, fsyncSync, linkSync, mkdirSync, openSync } from "node:fs";
 import { readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
@@ -179,11 +182,16 @@ export function replay(client, vector) {
 
 function main() {
   const text = { type: "string" };
-  const options = { vectors: text, memory: text, user: text, round: text };
+  const lines = { type: "boolean" };
+  const options = { vectors: text, memory: text, user: text, round: text, lines };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [file, question, given] = positionals;
   const memory = values.memory === undefined ? null : new Memory(values.memory);
   const client = new Client(readFileSync(file), memory);
+  if (values.lines) {
+    answerLines(client, question);
+    return;
+  }
   if (values.vectors === undefined) {
     const round = values.round === undefined ? undefined : Number(values.round);
     console.log(client.report(question, parsed(given), { user: values.user, round }));
@@ -196,6 +204,14 @@ function main() {
     if (replay(client, vector) !== vector.report) refuse(`vector ${i} differs`);
   }
   console.log(`${vectors.length} vectors pass`);
+}
+
+/** One answer a line in, one report a line out, until the input ends. */
+async function answerLines(client, question) {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const report = client.report(question, parsed(line));
+    if (!process.stdout.write(`${report}\n`)) await once(process.stdout, "drain");
+  }
 }
 
 /** Plain text is an item's name. */

@@ -10,6 +10,7 @@ import typer
 
 from planner.cli.answer_rate import answer_rate
 from planner.cli.app import app as open_app
+from planner.cli.audit import audit
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
 from planner.cli.output import visible
 from planner.cli.planning import compare, plan
@@ -37,6 +38,7 @@ app.command()(vectors)
 app.command()(verify)
 app.command()(perturb)
 app.command()(aggregate)
+app.command()(audit)
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
 

@@ -1,5 +1,12 @@
 """What an outsider learns: shuffled reports, guesses, poisoning, and anybody's client audited."""
 
+from planner.outsiders.auditing.audit import (
+    FoundPair,
+    Promise,
+    ReportAudit,
+    audit_reports,
+)
+from planner.outsiders.auditing.boxes import CommandBox, FunctionBox
 from planner.outsiders.guessing.laws import (
     Guess,
     HashGuessing,
@@ -40,6 +47,9 @@ __all__ = [
     "AskedQuestion",
     "Blanket",
     "Bracket",
+    "CommandBox",
+    "FoundPair",
+    "FunctionBox",
     "Guess",
     "HashGuessing",
     "HashedReports",
@@ -47,6 +57,8 @@ __all__ = [
     "MatrixGuessing",
     "MatrixReports",
     "Poisoning",
+    "Promise",
+    "ReportAudit",
     "ShuffledGuarantee",
     "SimulatedSuccess",
     "SubsetGuessing",
@@ -54,6 +66,7 @@ __all__ = [
     "UnaryGuessing",
     "UnaryReports",
     "any_mechanism_success",
+    "audit_reports",
     "best_guess",
     "central_delta",
     "central_epsilon",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms import inputs
-from planner.outsiders.statistics import log_ratio_limit
+from planner.outsiders.statistics import log_ratio_limit, telling_event
 
 __all__ = ["EmpiricalAudit", "audit_samples"]
 
@@ -81,7 +81,7 @@ def audit_samples(
     prove = _histograms([draw(which, samples - half, rng) for which in (0, 1)], choose.shape[1])
     best = 0.0
     for one, other in ((0, 1), (1, 0)):
-        event = _best_event(choose[one], choose[other], half)
+        event = telling_event(choose[one], choose[other], half)
         hits = [int(prove[which, event].sum()) for which in (one, other)]
         best = max(best, log_ratio_limit(hits[0], hits[1], samples - half, (1 - confidence) / 2))
     return EmpiricalAudit(best, confidence, samples)
@@ -97,12 +97,3 @@ def _histograms(reports: Sequence[NDArray[Any]], least: int = 1) -> NDArray[np.i
         remedy = "Sum reports up more coarsely."
         raise InputError("largest report", size - 1, f"below {_MAX_REPORT}", remedy)
     return np.array([np.bincount(one.astype(np.int64), minlength=size) for one in checked])
-
-
-def _best_event(one: NDArray[np.int64], other: NDArray[np.int64], draws: int) -> NDArray[np.int64]:
-    """Outcomes, from the most telling on, as many as make the provable bound largest."""
-    order = np.argsort(-(one + 0.5) / (other + 0.5), kind="stable")
-    ones, others = np.cumsum(one[order]), np.cumsum(other[order])
-    steps = np.unique(np.linspace(1, order.size, min(order.size, 200)).astype(int))
-    bounds = [log_ratio_limit(int(ones[k - 1]), int(others[k - 1]), draws, 1e-3) for k in steps]
-    return order[: steps[int(np.argmax(bounds))]]

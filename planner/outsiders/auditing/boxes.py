@@ -1,0 +1,155 @@
+"""Black boxes: something that turns answers into reports, a function or a command."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from planner.arguments import positive
+from planner.errors import InputError
+
+__all__ = ["BlackBox", "CommandBox", "FunctionBox"]
+
+_CHUNK = 2**16
+_PATIENCE = 2.0  # seconds from "please end" to "end"
+
+
+class BlackBox(Protocol):
+    """Started anew by each call."""
+
+    def ask(self, answers: Sequence[Any]) -> list[bytes]:
+        """One report per answer, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionBox:
+    """A Python callable: ``report(answer)``, as text or bytes.
+
+    Parameters
+    ----------
+    report:
+        Makes one report of an answer.
+    """
+
+    report: Callable[[Any], str | bytes]
+
+    def ask(self, answers: Sequence[Any]) -> list[bytes]:
+        """One report per answer, in order."""
+        made = (self.report(answer) for answer in answers)
+        return [one.encode() if isinstance(one, str) else bytes(one) for one in made]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandBox:
+    """A command that reads one answer a line, as JSON, and writes one report a line.
+
+    It is started anew for each call, in one process; its standard input is closed after the
+    last answer. It must write as many lines as it reads, in order, and may write them late. It is
+    ended by its own process id when all reports are there, when it fails, or when time is up.
+
+    Parameters
+    ----------
+    command:
+        Program and arguments; no shell is involved.
+    seconds:
+        Time limit of one call.
+
+    Examples
+    --------
+    >>> CommandBox(["cat"]).ask(["flu", 3])
+    [b'"flu"', b'3']
+    """
+
+    command: Sequence[str]
+    seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        positive("seconds", self.seconds)
+        if not self.command:
+            raise InputError("command", self.command, "a program and its arguments")
+
+    def ask(self, answers: Sequence[Any]) -> list[bytes]:
+        """One report per answer, in order.
+
+        Raises
+        ------
+        InputError
+            It cannot be started, ends early, writes too few or too many lines, or takes too long.
+        """
+        text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+        try:
+            process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
+                list(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        except OSError as error:
+            reason = f"one that can be started: {error.strerror or error}"
+            raise InputError("command", " ".join(self.command), reason) from error
+        writer = threading.Thread(target=_write, args=(process, text.encode()), daemon=True)
+        writer.start()
+        try:
+            return self._lines(process, len(answers))
+        finally:
+            _end(process)
+            writer.join(_PATIENCE)
+
+    def _lines(self, process: subprocess.Popen[bytes], wanted: int) -> list[bytes]:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        deadline = time.monotonic() + self.seconds
+        parts: list[bytes] = []
+        seen = 0
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            while True:
+                if seen >= wanted:  # a moment for what should not come, until it ends by itself
+                    deadline = min(deadline, time.monotonic() + _PATIENCE)
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    if seen >= wanted:
+                        break
+                    raise self._wrong(seen, wanted, f"within {self.seconds:g} seconds")
+                part = os.read(process.stdout.fileno(), _CHUNK)
+                if not part:
+                    break
+                parts.append(part)
+                seen += part.count(b"\n")
+        lines = b"".join(parts).split(b"\n")
+        if lines[-1] == b"":
+            del lines[-1]
+        if len(lines) != wanted:
+            raise self._wrong(len(lines), wanted, "and no more")
+        return lines
+
+    def _wrong(self, seen: int, wanted: int, when: str) -> InputError:
+        remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
+        return InputError("reports", seen, f"{wanted}, one line per answer, {when}", remedy)
+
+
+def _write(process: subprocess.Popen[bytes], text: bytes) -> None:
+    """Feed the command; if it stops reading, the reader sees that reports are missing."""
+    assert process.stdin is not None  # noqa: S101 - it was asked for
+    try:
+        process.stdin.write(text)
+        process.stdin.close()
+    except (OSError, ValueError):
+        pass
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        try:
+            if stream is not None:
+                stream.close()
+        except OSError:  # what was not read in time
+            pass

@@ -1,0 +1,67 @@
+"""The command: ours pass, in Python and JavaScript; a tampered one does not."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from planner import Level, Question, Survey
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.parameters import write_parameters
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from tests.cli.running import run
+from tests.deployment.conftest import node  # noqa: F401
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+LIAR = """
+import json, sys
+for number, line in enumerate(sys.stdin):
+    answer = json.loads(line)
+    print(json.dumps({"id": "%016x" % number, "report": "AAAA" if answer == "flu" else "AAAB"}))
+"""
+
+
+@pytest.fixture(scope="module")
+def grr_file(tmp_path_factory):
+    question = Question("q", (Level("all", 1.0, ("flu", "cold", "é")),))
+    survey = Survey("s", 1000, (question,))
+    parameters = parameters_from_mechanisms(
+        survey, {"q": GeneralizedRandomizedResponse(1.0, items=3)}
+    )
+    path = tmp_path_factory.mktemp("audit") / "params.json"
+    write_parameters(path, parameters)
+    return str(path)
+
+
+def test_the_python_client_passes(grr_file):
+    command = [sys.executable, str(EXAMPLES / "answer_lines.py"), grr_file, "q"]
+    done = run("audit", grr_file, "--reports", "2000", "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert "No violation found" in done.stdout
+    assert "findable from" in done.stdout
+
+
+def test_the_javascript_client_passes(grr_file, node):  # noqa: F811
+    command = [node, str(EXAMPLES / "client.mjs"), grr_file, "q", "--lines"]
+    done = run("audit", grr_file, "--reports", "20000", "--json", "--", *command)
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["passed"]
+    assert 0.7 < document["pairs"][0]["proven_loss"] <= 1.0
+
+
+def test_a_tampered_client_is_caught(grr_file):
+    options = ("--reports", "500", "--answer", "flu", "--answer", '"cold"', "--json")
+    done = run("audit", grr_file, *options, "--", sys.executable, "-c", LIAR)
+    assert done.returncode == 4
+    document = json.loads(done.stdout)
+    assert not document["passed"]
+    assert document["pairs"][0]["proven_loss"] > 2
+    assert document["faults"]
+
+
+def test_a_command_that_fails_is_no_verdict(grr_file):
+    done = run("audit", grr_file, "--reports", "200", "--", sys.executable, "-c", "pass")
+    assert done.returncode == 1
+    assert "reports is 0" in done.stderr

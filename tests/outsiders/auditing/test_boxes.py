@@ -1,0 +1,77 @@
+"""A command is asked line by line, in bounded time, and ended by its own id."""
+
+import sys
+import time
+
+import pytest
+
+from planner.errors import InputError
+from planner.outsiders import CommandBox, FunctionBox
+
+
+def python(text, **options):
+    return CommandBox([sys.executable, "-c", text], **options)
+
+
+def test_a_function():
+    box = FunctionBox(lambda answer: f"got {answer}" if answer else b"\xff")
+    assert box.ask(["é", ""]) == ["got é".encode(), b"\xff"]
+
+
+def test_a_command_gets_json_and_may_answer_late():
+    answers = ["flu", "é\n", 3, None, ["a", "b"]]
+    box = CommandBox(["cat"])
+    assert box.ask(answers) == [
+        b'"flu"',
+        '"é\\n"'.encode(),
+        b"3",
+        b"null",
+        b'["a", "b"]',
+    ]
+    late = python(
+        "import sys; lines = sys.stdin.readlines(); print(*[len(x) for x in lines], sep='\\n')"
+    )
+    assert late.ask(["a", "bc"]) == [b"4", b"5"]
+
+
+def test_many_lines_do_not_block():
+    """More than pipes hold, both ways."""
+    answers = ["x" * 100] * 20_000
+    assert CommandBox(["cat"]).ask(answers) == [b'"' + b"x" * 100 + b'"'] * 20_000
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("pass", "reports is 0"),
+        ("input(); print(1)", "reports is 1"),
+        ("import sys; [print(i) for i in range(9)]; sys.stdin.read()", "reports is 9"),
+    ],
+)
+def test_too_few_or_too_many(text, says):
+    with pytest.raises(InputError, match=says):
+        python(text).ask(["a", "b", "c"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import time; time.sleep(60)",
+        "import signal, time; "
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)",
+    ],
+)
+def test_time_is_bounded(text):
+    start = time.monotonic()
+    with pytest.raises(InputError, match="within 1 seconds"):
+        python(text, seconds=1).ask(["a", "b"])
+    assert time.monotonic() - start < 20
+
+
+def test_what_cannot_be_started():
+    with pytest.raises(InputError, match="command is '/nothing/here'"):
+        CommandBox(["/nothing/here"]).ask(["a"])
+    with pytest.raises(InputError, match="program"):
+        CommandBox([])
+    with pytest.raises(InputError, match="seconds"):
+        CommandBox(["cat"], seconds=0)
