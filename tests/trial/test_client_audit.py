@@ -193,9 +193,9 @@ def test_numbers_and_sets_are_audited_by_their_pairs():
     parameters = parameters_for(BiSampleMD(2.0, NumericDomain(17, 90)), question)
     law = parameters.questions[0].law
     rng = np.random.default_rng(3)
-    assert audit_client(parameters, Drawn(law), rng, reports=30_000).passed
+    assert audit_client(parameters, Drawn(law), rng, reports=10_000).passed
     louder = replace(law, low=round(0.6 * law.low))
-    found = audit_client(parameters, Drawn(louder), rng, reports=30_000)
+    found = audit_client(parameters, Drawn(louder), rng, reports=10_000)
     assert not found.passed
     assert found.shares == ()
 

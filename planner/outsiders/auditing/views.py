@@ -50,20 +50,20 @@ View = Callable[[Sequence[Reports], int], list[Symbols]]
 each may be used to find out what is worth looking at."""
 
 
-def contents(pair: Sequence[Reports], half: int) -> list[Symbols]:
+def _contents(pair: Sequence[Reports], half: int) -> list[Symbols]:
     """Each different content a symbol."""
     del half
     return _numbered([one.content for one in pair])
 
 
-def shapes(pair: Sequence[Reports], half: int) -> list[Symbols]:
+def _shapes(pair: Sequence[Reports], half: int) -> list[Symbols]:
     """Each different shape a symbol."""
     del half
     known: dict[bytes, int] = {}
     return [np.array([known.setdefault(shape, len(known)) for shape in one.shapes]) for one in pair]
 
 
-def bits(pair: Sequence[Reports], half: int) -> list[Symbols]:
+def _bits(pair: Sequence[Reports], half: int) -> list[Symbols]:
     """The few bits of content and label that differ most in the first half, together."""
     rows = [np.hstack(columns) for columns in zip(*(_even(pair)), strict=True)]
     shares = [_bit_shares(one[:half]) for one in rows]
@@ -76,7 +76,7 @@ def bits(pair: Sequence[Reports], half: int) -> list[Symbols]:
     return [_joined(one, chosen) for one in rows]
 
 
-VIEWS: dict[str, View] = {"content": contents, "bits": bits, "length and order": shapes}
+VIEWS: dict[str, View] = {"content": _contents, "bits": _bits, "length and order": _shapes}
 """What every audit looks at, by name."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.mechanisms.registry import deployed
@@ -113,7 +114,7 @@ def plan_audit(
     if not promises:
         raise InputError("answers", asked, "two or more that a budget protects from each other")
     expected = _expected(law, asked)
-    views = {"hashed": _hashed(law)} if law.mechanism == "olh" else {}
+    views = {"hashed": _hashed(law)} if isinstance(law, HashingLaw) else {}
     tests = 2 * len(promises) * (len(VIEWS) + len(views)) + 1
     tests += len(expected.names) * len(asked) if expected else 0
     error, draws = (1 - confidence) / tests, reports - reports // 2
@@ -211,7 +212,7 @@ def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
     return Expected(counted, lowest, highest, cells.names)
 
 
-def _hashed(law: Law) -> Callable[[Promise], View]:
+def _hashed(law: HashingLaw) -> Callable[[Promise], View]:
     """Which of the two answers hash to the reported value: all that such a report says."""
     encoder = law.encoder()
 
