@@ -39,7 +39,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
     json_output: Json = False,
 ) -> None:
-    """Ask a client for many reports, and prove what they give away at least.
+    """Prove what a client gives away, from its reports.
 
     COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
     to its standard output; it is started twice. Exit code 0: no violation found; 4: a fault.

@@ -145,6 +145,9 @@ def simulate_reidentification(
     Somebody knows everybody's true answers and finds one person's reports to all questions, under
     one pseudonym. Ties are broken at random.
 
+    Source: Arcolezi, Gambs, Couchot and Palamidessi, "On the Risks of Collecting Multidimensional
+    Data Under Local Differential Privacy" (VLDB 2023).
+
     Parameters
     ----------
     questions:
@@ -155,9 +158,6 @@ def simulate_reidentification(
         For picks, reports and ties.
     among:
         Success is to be among so many of the likeliest.
-
-    Source: Arcolezi, Gambs, Couchot and Palamidessi, "On the Risks of Collecting Multidimensional
-    Data Under Local Differential Privacy" (VLDB 2023).
     """
     people = _people(questions)
     whole_number("trials", trials)
