@@ -7,6 +7,7 @@ import errno
 import io
 import math
 import os
+import sqlite3
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +15,24 @@ from pathlib import Path
 
 from planner.errors import FileError
 
-__all__ = ["create_once", "read_csv", "read_text", "replace_file", "room_remedy", "unreadable"]
+__all__ = [
+    "create_once",
+    "database_error",
+    "read_csv",
+    "read_text",
+    "replace_file",
+    "room_remedy",
+    "unreadable",
+]
+
+_IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_OF_THE_SYSTEM = {
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_READONLY: errno.EACCES,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+}
 
 
 def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -> str:
@@ -78,7 +96,25 @@ def room_remedy(error: OSError) -> str:
     """What to do about a file that cannot be written."""
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return "Make room on the disk, and try again."
+    if error.errno in {errno.EFBIG, errno.EIO}:
+        return "Check the disk, and the limit on the size of files, and try again."
     return "Check that the directory exists and may be written to."
+
+
+def database_error(path: str | Path, error: Exception) -> FileError | None:
+    """The error to raise for a database that is in use, or that the system fails to write.
+
+    ``None`` for any other failure: then what the file holds is not right. Only damage may cost
+    a file; what a full disk or another process stopped is whole, and of use again.
+    """
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF  # the primary code
+    if code in _IN_USE:
+        remedy = "Wait for it to end, and try again."
+        return FileError(path, "is in use by another process", remedy)
+    if code not in _OF_THE_SYSTEM:
+        return None
+    remedy = f"What was saved is kept. {room_remedy(OSError(_OF_THE_SYSTEM[code], ''))}"
+    return FileError(path, f"cannot be written: {error}", remedy)
 
 
 def replace_file(path: str | Path, content: str | bytes) -> None:

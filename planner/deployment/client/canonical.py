@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from json.encoder import encode_basestring
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -38,6 +38,7 @@ FORMAT = "ldp-planner-parameters"
 VERSIONS = (1, 2, 3)
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
+_NESTING = (dict, list, tuple)
 _MAX_INTEGER = 2**53 - 1
 _AGAIN = "Export the parameters again."
 
@@ -146,7 +147,10 @@ def content_hash(document: Mapping[str, Any]) -> str:
     True
     """
     content = {key: value for key, value in document.items() if key != "hash"}
-    return hashlib.sha256(canonical(content)).hexdigest()
+    checksum = hashlib.sha256()
+    for part in _encoded(content):  # at once it would take the memory of a large file again
+        checksum.update(part)
+    return checksum.hexdigest()
 
 
 def canonical(value: Any) -> bytes:
@@ -163,16 +167,24 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": [1e21, 0.000001, -0.0], "a": "é"}).decode()
     '{"a":"é","b":[1e+21,0.000001,0]}'
     """
+    return b"".join(_encoded(value))
+
+
+def _encoded(value: Any) -> Iterator[bytes]:
     parts: list[str] = []
+    _append(value, parts, _MAX_DEPTH)
     try:
-        _append(value, parts, _MAX_DEPTH)
-        return "".join(parts).encode("utf-8")
+        for part in parts:
+            yield part.encode()
     except UnicodeEncodeError:
         raise InputError("text", "a lone surrogate", "valid Unicode") from None
 
 
 def _append(value: Any, parts: list[str], depth: int) -> None:
-    if isinstance(value, dict | list | tuple) and depth == 0:
+    if not isinstance(value, _NESTING):
+        parts.append(_scalar(value))
+        return
+    if depth == 0:
         raise InputError("document", "nested deeply", f"nested at most {_MAX_DEPTH} deep")
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
@@ -182,13 +194,11 @@ def _append(value: Any, parts: list[str], depth: int) -> None:
             parts += (",{"[i == 0], encode_basestring(key), ":")
             _append(value[key], parts, depth - 1)
         parts.append("}" if keys else "{}")
-    elif isinstance(value, list | tuple):
+    else:
         for i, item in enumerate(value):
             parts.append(",["[i == 0])
             _append(item, parts, depth - 1)
         parts.append("]" if value else "[]")
-    else:
-        parts.append(_scalar(value))
 
 
 def _scalar(value: Any) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from planner.errors import FileError
-from planner.files import create_once, room_remedy
+from planner.files import create_once, database_error, room_remedy
 
 __all__ = ["Memory"]
 
@@ -57,7 +57,8 @@ class Memory:
     def __init__(self, path: str | Path) -> None:
         self._path = Path(path)
         try:
-            create_once(self._path, _write_empty)
+            with self._named():
+                create_once(self._path, _write_empty)
         except OSError as error:
             reason = f"is not a usable memory of reports: {error.strerror or error}"
             raise FileError(path, reason, room_remedy(error)) from error
@@ -157,13 +158,10 @@ class Memory:
         try:
             yield
         except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
-            if "locked" in str(error) or "full" in str(error):
-                reason = f"cannot be written: {error}"
-                raise FileError(self._path, reason, "Try again when it can.") from error
             if "no such table: root" in str(error):
                 reason = "is no memory of reports, or is one of an earlier version"
                 raise FileError(self._path, reason, _EARLIER) from error
-            raise self._damaged(str(error)) from error
+            raise database_error(self._path, error) or self._damaged(str(error)) from error
 
     def _damaged(self, what: str) -> FileError:
         return FileError(self._path, f"is a damaged memory of reports: {what}", _DAMAGED)
@@ -175,8 +173,6 @@ def _write_empty(path: Path) -> None:
     try:
         database.executescript(_TABLES)
         database.execute("INSERT INTO root VALUES (?)", (root + _digest(root),))
-    except sqlite3.Error as error:
-        raise OSError(str(error)) from error
     finally:
         database.close()
 

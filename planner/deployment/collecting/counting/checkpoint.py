@@ -20,7 +20,7 @@ import numpy as np
 
 from planner.deployment.collecting.reports.batch import Key
 from planner.errors import FileError
-from planner.files import create_once, room_remedy
+from planner.files import create_once, database_error, room_remedy
 from planner.mechanisms.aggregate import Aggregate
 
 __all__ = ["Checkpoint", "CountedFile", "Saved"]
@@ -94,7 +94,8 @@ class Checkpoint:
         self._path = Path(path)
         self._parameters = parameters
         try:
-            create_once(self._path, lambda new: _write_empty(new, parameters))
+            with self._named():
+                create_once(self._path, lambda new: _write_empty(new, parameters))
             with self._path.open("rb") as file:
                 begins = file.read(len(_DATABASE))
         except OSError as error:
@@ -171,7 +172,7 @@ class Checkpoint:
         if about["version"] != _VERSION:
             raise self._damaged(f"its version {about['version']}")
         if about["parameters"] != self._parameters:
-            raise FileError(self._path, "is the checkpoint of other parameters", _REMEDY)
+            raise FileError(self._path, "is the checkpoint of other parameters", _ELSEWHERE)
         files, total = {}, 0
         for row in self._rows("ORDER BY path"):
             one = _saved(row).file
@@ -201,13 +202,10 @@ class Checkpoint:
         try:
             yield
         except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
-            if "locked" in str(error):
-                remedy = "Wait for it to end."
-                raise FileError(self._path, "is in use by another process", remedy) from error
-            if "full" in str(error):
-                remedy = "Make room on the disk, and run again: what was saved is kept."
-                raise FileError(self._path, f"cannot be written: {error}", remedy) from error
-            raise self._damaged(str(error)) from error
+            if "no such table: collection" in str(error):
+                reason = "is the database of something else, or of an earlier version"
+                raise FileError(self._path, reason, _ELSEWHERE) from error
+            raise database_error(self._path, error) or self._damaged(str(error)) from error
 
     def _damaged(self, what: str) -> FileError:
         return FileError(self._path, f"is damaged or of an earlier version: {what}", _REMEDY)
@@ -221,8 +219,6 @@ def _write_empty(path: Path, parameters: str) -> None:
     try:
         database.executescript(_TABLES)
         database.execute("INSERT INTO collection VALUES (?, ?)", _about(parameters, 0, 0))
-    except sqlite3.Error as error:
-        raise OSError(str(error)) from error
     finally:
         database.close()
 

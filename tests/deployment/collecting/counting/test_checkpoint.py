@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from planner.deployment.client.memory import Memory
 from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
@@ -73,7 +74,7 @@ def test_one_process_and_one_collection(path):
     with pytest.raises(FileError, match=r"in use by another process. Wait for it"):
         Checkpoint(path, HASH)
     held.close()
-    with pytest.raises(FileError, match=r"of other parameters. Delete it to count everything"):
+    with pytest.raises(FileError, match=r"of other parameters. Give another path"):
         Checkpoint(path, "1" * 64)
     Checkpoint(path, HASH).close()
 
@@ -85,6 +86,9 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path):
         with pytest.raises(FileError, match=r"not a checkpoint, or is damaged. Give another path"):
             Checkpoint(tmp_path / name, HASH)
         assert (tmp_path / name).read_bytes() == content
+    Memory(tmp_path / "memory")
+    with pytest.raises(FileError, match=r"database of something else.*Give another path"):
+        Checkpoint(tmp_path / "memory", HASH)
     with pytest.raises(FileError, match=r"cannot be made.*Check that the directory exists"):
         Checkpoint(tmp_path / "no" / "progress", HASH)
 
@@ -102,7 +106,7 @@ def test_a_checkpoint_of_an_earlier_version_is_refused(tmp_path):
 def test_a_full_disk_is_told_from_damage(path):
     saved = Checkpoint(path, HASH)
     saved._database.execute("PRAGMA max_page_count = 1")
-    with pytest.raises(FileError, match=r"is full. Make room on the disk, and run again"):
+    with pytest.raises(FileError, match=r"is full. What was saved is kept. Make room on the disk"):
         saved.save([Saved(counted("b", {}).file, {}, b"x" * 100_000)])
     saved.close()
     assert len(contents(path)) == 1

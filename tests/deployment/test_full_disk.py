@@ -1,0 +1,140 @@
+"""A disk without room: one sentence, nothing lost, and never the advice to delete something."""
+
+import resource
+import shutil
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from planner.deployment.client.memory import Memory
+from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile, Saved
+from planner.errors import FileError
+from planner.files import replace_file
+from planner.mechanisms.aggregate import Aggregate
+from tests.cli.running import invoke
+from tests.deployment.report_files import KEY, draw, write
+
+HASH = "0" * 64
+ROOM = 2**16
+
+
+@contextmanager
+def small_files(folder):
+    """The system writes no file beyond 64 KiB (EFBIG)."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (ROOM, before[1]))
+    try:
+        yield folder
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextmanager
+def small_disk(folder):
+    """A disk of 64 KiB (ENOSPC)."""
+    mount, umount = shutil.which("mount"), shutil.which("umount")
+    disk = folder / "disk"
+    disk.mkdir()
+    call = [mount or "mount", "-t", "tmpfs", "-o", f"size={ROOM}", "tmpfs", str(disk)]
+    if mount is None or subprocess.run(call, check=False, capture_output=True).returncode:  # noqa: S603
+        pytest.skip("no disk may be mounted")
+    try:
+        yield disk
+    finally:
+        subprocess.run([umount or "umount", "-l", str(disk)], check=True)  # noqa: S603
+
+
+@pytest.fixture(params=[small_files, small_disk])
+def full(request):
+    return request.param
+
+
+def refused(error):
+    """The sentence of an error that gives a way out, and that costs nothing."""
+    text = str(error.value)
+    assert "cannot be written" in text
+    assert "room" in text or "limit on the size of files" in text
+    for word in ("delete", "remove", "damaged", "corrupt", "everything again"):
+        assert word not in text.lower()
+    return text
+
+
+def saved(name, size):
+    file = CountedFile(Path(name), (1, 2), name, 3, ())
+    return Saved(file, {KEY: Aggregate(3, np.zeros(2, dtype=np.int64))}, bytes(size))
+
+
+def test_a_checkpoint_keeps_what_it_has(full, tmp_path):
+    with full(tmp_path) as folder:
+        progress = Checkpoint(folder / "progress", HASH)
+        progress.save([saved("a", 10)])
+        with pytest.raises(FileError) as error:
+            progress.save([saved("b", 4 * ROOM)])
+        refused(error)
+        progress.save([saved("c", 10)])
+        progress.close()
+        progress = Checkpoint(folder / "progress", HASH)
+        assert [one.path.name for one in progress.files()] == ["a", "c"]
+        progress.close()
+
+
+def test_a_memory_gives_the_report_that_it_has_and_releases_no_other(full, tmp_path):
+    with full(tmp_path) as folder:
+        memory = Memory(folder / "memory")
+        assert memory.change((HASH, "u", "q"), lambda _: b"first") == b"first"
+        with pytest.raises(FileError) as error:
+            memory.change((HASH, "v", "q"), lambda _: bytes(4 * ROOM))
+        refused(error)
+        again = Memory(folder / "memory")
+        assert again.change((HASH, "u", "q"), lambda kept: kept) == b"first"
+        assert again.change((HASH, "v", "q"), lambda kept: kept or b"new") == b"new"
+
+
+@pytest.mark.parametrize("make", [Memory, lambda path: Checkpoint(path, HASH)])
+def test_one_that_cannot_be_made_leaves_nothing(full, make, tmp_path):
+    with full(tmp_path) as folder:
+        taken = folder / "taken"
+        if full is small_disk:
+            taken.write_bytes(bytes(ROOM - 2**12))
+        else:
+            most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+            resource.setrlimit(resource.RLIMIT_FSIZE, (2**10, most))
+        with pytest.raises(FileError) as error:
+            make(folder / "new")
+        refused(error)
+        assert [path for path in folder.iterdir() if path != taken] == []
+
+
+def test_files_that_are_replaced_stay_as_they_were(full, tmp_path):
+    with full(tmp_path) as folder:
+        (folder / "plan.json").write_text("old")
+        with pytest.raises(FileError) as error:
+            replace_file(folder / "plan.json", bytes(4 * ROOM))
+        refused(error)
+        assert (folder / "plan.json").read_text() == "old"
+        assert len(list(folder.iterdir())) == 1
+
+
+def test_reports_are_whole_or_not_there(full, one_question, tmp_path, rng):
+    rows = draw(one_question, rng, ROOM)
+    with full(tmp_path) as folder:
+        with pytest.raises(FileError) as error:
+            write(folder / "a.parquet", one_question, rows)
+        refused(error)
+        assert list(folder.iterdir()) == []
+
+
+def test_reports_given_as_the_checkpoint_are_left_alone(
+    parameter_file, one_question, tmp_path, rng
+):
+    reports = tmp_path / "r.parquet"
+    write(reports, one_question, draw(one_question, rng, 9))
+    before = reports.read_bytes()
+    done = invoke("aggregate", parameter_file, tmp_path, "--checkpoint", reports)
+    assert isinstance(done.exception, FileError)
+    assert "Give another path for the checkpoint" in str(done.exception)
+    assert "delete" not in str(done.exception).lower()
+    assert reports.read_bytes() == before
