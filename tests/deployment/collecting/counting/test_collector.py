@@ -62,6 +62,43 @@ collect(parameters, [folder / "reports"], checkpoint=folder / "progress", save_s
 """
 
 
+ENDED = """
+import os, signal, sys
+from planner.cli import main
+from planner.deployment.collecting.counting import collector
+
+save = collector.Checkpoint.save
+
+def save_until_ended(self, files):
+    if len(self.files()) == 4:
+        os.kill(os.getpid(), signal.SIGTERM)
+    save(self, files)
+
+collector.collect.__kwdefaults__["save_seconds"] = 0.0
+collector.Checkpoint.save = save_until_ended
+main()
+"""
+
+
+@pytest.mark.parametrize("engine", ["local", "isolated"])
+def test_ended_by_another_program_it_keeps_what_was_saved(
+    engine, one_question, collection, tmp_path
+):
+    folder, counts, users = collection
+    params, progress = tmp_path / "params.json", tmp_path / "progress"
+    write_parameters(params, one_question)
+    words = ["aggregate", params, folder, "--checkpoint", progress, "--engine", engine]
+    call = [sys.executable, "-c", ENDED, *map(str, words)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+    saved = Checkpoint(progress, one_question.hash)
+    assert len(saved.files()) == 4
+    saved.close()
+    rest = collect(one_question, [folder], checkpoint=progress)
+    assert rest.resumed == 4
+    assert (rest.sums[KEY].users, rest.sums[KEY].counts.tolist()) == (users, counts.tolist())
+
+
 def test_killed_again_and_again_it_ends_with_the_counts_of_an_unbroken_run(
     one_question, tmp_path, rng
 ):
