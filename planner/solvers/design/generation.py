@@ -22,6 +22,7 @@ _MOST_NEW = 10  # types a round: more slow the cone solver more than they help
 _ALL_CORNERS = 5  # levels up to which all combinations are tried first
 _CLIMBERS = 4
 _NODES = 200_000
+_LIFTS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)  # shares of all lam
 _PATIENCE = 15  # rounds without a better bound: the cone solver's digits are used up
 
 
@@ -41,28 +42,28 @@ def generate(
 
     ``near`` are high counts, shape ``(n, t)``, of a design for a similar policy: tried first.
 
+    If the rounds or the work run out first, or the cone solver's digits, the best design so
+    far is returned, with a bound that is proven all the same.
+
     Raises
     ------
     ConvergenceError
-        The cone solver failed.
+        The cone solver failed at once.
     """
     rng = np.random.default_rng(0)  # starts of a search; what it finds is proven apart
     columns = _first_columns(problem, rng, near)
     fine = max(tolerance / 4, 1e-12)
     best: Generated | None = None
     centre: _Point | None = None
-    apart, stuck = np.inf, 0
+    apart, stuck, work = np.inf, 0, 0.0
     for last in reversed(range(_ROUNDS)):
-        multipliers, weights = solve_restricted(problem, columns)
+        answer = _solved(problem, columns, first=last == _ROUNDS - 1)
+        if answer is None:
+            break
+        solved, multipliers, weights = columns, *answer
         active = columns.chosen(weights > 1e-9 * weights.max())
         climbers = Pricer(problem, multipliers).starts(rng, _CLIMBERS).joined(active)
-        points = [_price(problem, multipliers, climbers, fine)]
-        if centre is not None:  # between the best point known and the newest: fewer rounds
-            middle = _between(centre.multipliers, multipliers)
-            points.append(_price(problem, middle, climbers, fine))
-            # The best point may owe its place to types that had not been found then.
-            again = _price(problem, centre.multipliers, columns, fine)
-            points.append(again._replace(excess=np.inf))
+        points = _prices(problem, multipliers, centre, columns, climbers, fine)
         new = columns.chosen(np.zeros(columns.window.size, dtype=bool))
         for point in points:
             new = new.joined(point.new)
@@ -70,6 +71,8 @@ def generate(
         centre = max(points, key=lambda point: point.likely)
         if not np.isfinite(centre.likely):  # some type has no ratio yet
             columns, centre = columns.joined(new), None
+            if columns.window.size == solved.window.size:  # the types are known: digits run out
+                break
             continue
         reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
         closer = reached - centre.likely < 0.9 * apart
@@ -77,21 +80,34 @@ def generate(
         apart = reached - centre.likely if closer else apart
         if min(excess, centre.excess) <= fine or stuck >= _PATIENCE or last == 0:
             proof = Pricer(problem, centre.multipliers).largest_ratio(1.0, fine / 100, _NODES)
+            work += proof.work
             bound = _bound(problem, centre.multipliers, proof.ratio)
             if best is None or bound > best.lower_bound:
                 best = Generated(columns, weights, multipliers.prior, bound)
-            if stuck >= _PATIENCE or reached - bound <= tolerance * abs(bound) / 2:
-                best = best._replace(columns=columns, weights=weights, prior=multipliers.prior)
+            near_enough = reached - bound <= tolerance * abs(bound) / 2
+            if stuck >= _PATIENCE or work > _NODES or near_enough:
                 break
             apart = np.inf
             new = new.joined(proof.types)
             centre = None if proof.seen > 1 + fine else centre
         kept = Pricer(problem, multipliers).ratios(columns) > 1 - max(excess, fine)
         columns = columns.chosen(kept | (weights > 1e-8 * weights.max())).joined(new)
-    if best is None:
-        reason = f"No bound was proven in {_ROUNDS} rounds"
-        raise ConvergenceError(reason, "Bring the budgets closer together.")
-    return best
+    if best is not None:
+        return best._replace(columns=solved, weights=weights, prior=multipliers.prior)
+    last_point = multipliers if centre is None else centre.multipliers
+    return Generated(solved, weights, multipliers.prior, _lifted_bound(problem, last_point))
+
+
+def _solved(
+    problem: DesignProblem, columns: Columns, first: bool
+) -> tuple[Multipliers, Array] | None:
+    """None if the cone solver fails after a round that worked: what is known must do."""
+    try:
+        return solve_restricted(problem, columns)
+    except ConvergenceError:
+        if first:
+            raise
+        return None
 
 
 class _Point(NamedTuple):
@@ -101,6 +117,25 @@ class _Point(NamedTuple):
     new: Columns
     excess: float
     likely: float
+
+
+def _prices(
+    problem: DesignProblem,
+    multipliers: Multipliers,
+    centre: _Point | None,
+    columns: Columns,
+    climbers: Columns,
+    fine: float,
+) -> list[_Point]:
+    """The newest point, the best one known, and one between the two: fewer rounds."""
+    points = [_price(problem, multipliers, climbers, fine)]
+    if centre is not None:
+        middle = _between(centre.multipliers, multipliers)
+        points.append(_price(problem, middle, climbers, fine))
+        # The best point may owe its place to types that had not been found then.
+        again = _price(problem, centre.multipliers, columns, fine)
+        points.append(again._replace(excess=np.inf))
+    return points
 
 
 def _price(
@@ -123,6 +158,21 @@ def _scaled(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> M
     c, S, lam, prior = multipliers
     size = _trace(problem, multipliers) / (ratio * lam.sum())
     return Multipliers(c * size, S * size, lam * size**2 * ratio, prior)
+
+
+def _lifted_bound(problem: DesignProblem, multipliers: Multipliers) -> float:
+    """A bound from any multipliers: ``lam`` is raised until every type has a ratio.
+
+    Where ``lam.mean`` of some type is not above 0, adding a share of ``sum lam`` to the mean
+    over all items makes it so, at a small price.
+    """
+    total, bounds = np.abs(multipliers.slack).sum(), []
+    for share in _LIFTS:
+        slack = multipliers.slack + share * total * problem.shares
+        lifted = multipliers._replace(slack=slack)
+        ratio = Pricer(problem, lifted).largest_ratio(1.0, 1e-9, _NODES // 20).ratio
+        bounds.append(_bound(problem, lifted, ratio))
+    return max(bounds)
 
 
 def _between(first: Multipliers, second: Multipliers) -> Multipliers:

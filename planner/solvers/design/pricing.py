@@ -26,17 +26,22 @@ Counts = NDArray[np.int64]
 
 _ROUNDING = 2.0**-44  # of the sum of all terms' sizes: a thousand roundings
 _FEW = 512  # splits that are tried one by one rather than divided further
+_POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
 _SWEEPS = 12
 _CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class RatioBound:
-    """``ratio``: no type's ratio is larger. ``seen``: the largest found. ``types``: where."""
+    """``ratio``: no type's ratio is larger. ``seen``: the largest found. ``types``: where.
+
+    ``work``: what it took, in boxes divided.
+    """
 
     ratio: float
     seen: float
     types: Columns
+    work: float
 
 
 class Pricer:
@@ -148,25 +153,27 @@ class Pricer:
         """Bound ``num / den`` over all types by branch and bound.
 
         Boxes of counts are divided until each is known to hold no ratio above
-        ``(1 + slack)`` times the largest seen, or ``most_nodes`` were looked at; the open
-        boxes are then charged to the bound, which is true in any case.
+        ``(1 + slack)`` times the largest seen, or the work exceeds that of ``most_nodes``
+        boxes; the open boxes are then charged to the bound, which is true in any case.
         """
         windows = np.arange(self.low.shape[0])
         free = self.gap > 0
         low = np.zeros((windows.size, self.m.size), dtype=np.int64)
         high = np.where(free, self.m, 0)
-        window, looked, ceiling = windows, 0, 0.0
+        window, work, ceiling = windows, 0.0, 0.0
         best: list[Columns] = []
-        while window.size:
-            seen, found = self._try_few(window, low, high, seen)
-            if found is not None:
-                best.append(found)
-            few = _points(low, high) <= _FEW
-            window, low, high = window[~few], low[~few], high[~few]
+        while window.size and np.isfinite(seen):
+            points = _points(low, high)
+            few = points <= _FEW
+            work += window[~few].size + points[few].sum() / _POINTS_OF_A_BOX
+            done = work > most_nodes
+            if not done:
+                seen, found = self._try_few(window, low, high, seen)
+                best += found
+                window, low, high = window[~few], low[~few], high[~few]
             if window.size == 0:
                 break
-            rho = seen * (1 + slack)
-            rest, done = [], looked > most_nodes
+            rho, rest = seen * (1 + slack), []
             for part in np.array_split(np.arange(window.size), -(-window.size // _CHUNK)):
                 open_, top, y, side = self._bound(window[part], low[part], high[part], rho)
                 here = Columns(
@@ -189,18 +196,13 @@ class Pricer:
                         side[open_],
                     )
                 )
-            looked += window.size
             if done or not rest:
                 break
             window, low, high = (np.concatenate(column) for column in zip(*rest, strict=True))
-        types = (
-            best[0]
-            if best
-            else Columns(np.zeros(0, np.int64), np.zeros((0, self.m.size), np.int64))
-        )
-        for more in best[1:]:
+        types = Columns(np.zeros(0, np.int64), np.zeros((0, self.m.size), np.int64))
+        for more in best:
             types = types.joined(more)
-        return RatioBound(max(ceiling, seen * (1 + slack)), seen, types)
+        return RatioBound(max(ceiling, seen * (1 + slack)), seen, types, work)
 
     def _bound(
         self, window: NDArray[np.int64], low: Counts, high: Counts, rho: float
@@ -254,11 +256,11 @@ class Pricer:
 
     def _try_few(
         self, window: NDArray[np.int64], low: Counts, high: Counts, seen: float
-    ) -> tuple[float, Columns | None]:
+    ) -> tuple[float, list[Columns]]:
         """The largest ratio in the boxes of few splits, each tried."""
         sizes = _points(low, high)
         few = np.flatnonzero(sizes <= _FEW)
-        found = None
+        found: list[Columns] = []
         for part in np.array_split(few, max(1, few.size * _FEW // 200_000)):
             if part.size == 0:
                 continue
@@ -272,7 +274,7 @@ class Pricer:
             types = Columns(window[owner], k)
             ratios = self.ratios(types)
             if ratios.max() > seen:
-                seen, found = float(ratios.max()), types.chosen(np.array([int(ratios.argmax())]))
+                seen, found = float(ratios.max()), [types.chosen(np.array([int(ratios.argmax())]))]
         return seen, found
 
 
