@@ -23,7 +23,9 @@ def finite(argument: str, value: object) -> float:
     """
     number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
     if not number or not isfinite(value):  # type: ignore[arg-type]
-        raise InputError(argument, value, "a finite number")
+        raise InputError(
+            argument, value, "a finite number", "Write it in digits, without quotes, such as 1.5."
+        )
     return float(value)  # type: ignore[arg-type]
 
 
@@ -37,12 +39,18 @@ def positive(argument: str, value: object) -> float:
     """
     number = finite(argument, value)
     if number <= 0:
-        raise InputError(argument, value, "above 0")
+        raise InputError(
+            argument, value, "above 0", "Zero and less have no meaning here: give a larger number."
+        )
     return number
 
 
 def whole_number(
-    argument: str, value: object, least: int = 1, most: int = MAX_COUNT, remedy: str = ""
+    argument: str,
+    value: object,
+    least: int = 1,
+    most: int = MAX_COUNT,
+    remedy: str = "Write it in digits, without quotes or a decimal point.",
 ) -> int:
     """Return a whole number, of people if nothing else is said: ``least`` to ``most``.
 
@@ -71,16 +79,18 @@ def number_column(argument: str, values: ArrayLike) -> NDArray[np.float64]:
     >>> number_column("edges", [0, float("nan")])
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: edges[1] is nan but must be a finite number.
+    planner.errors.InputError: edges[1] is nan but must be a finite number. ...
     """
     try:
         column = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(argument, values, "a list of numbers") from None
+        remedy = "Write numbers in brackets, with commas between: [1, 2.5]."
+        raise InputError(argument, values, "a list of numbers", remedy) from None
     if column.ndim != 1 or column.size == 0:
         raise InputError(argument, values, "a list of one or more numbers", "Add some.")
     for i in np.flatnonzero(~np.isfinite(column))[:1]:
-        raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number")
+        remedy = "Put in the number that is missing, or leave this entry out."
+        raise InputError(f"{argument}[{i}]", float(column[i]), "a finite number", remedy)
     column.setflags(write=False)
     return column
 
@@ -98,9 +108,11 @@ def positive_numbers(argument: str, values: ArrayLike, most: float) -> NDArray[n
     >>> positive_numbers("epsilons", [1, 60], most=50)
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: epsilons[1] is 60.0 but must be above 0 and at most 50.
+    planner.errors.InputError: epsilons[1] is 60.0 but must be above 0 and at most 50. ...
     """
     column = number_column(argument, np.atleast_1d(np.asarray(values)))
     for i in np.flatnonzero((column <= 0) | (column > most))[:1]:
-        raise InputError(f"{argument}[{i}]", float(column[i]), f"above 0 and at most {most:.6g}")
+        allowed = f"above 0 and at most {most:.6g}"
+        remedy = "Change this entry; a number of the list may stand alone, without brackets."
+        raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
     return column

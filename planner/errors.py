@@ -54,6 +54,8 @@ class InputError(PlannerError, ValueError):
     remedy:
         What to do about it, as a sentence. Optional.
 
+    The attribute ``reason`` is what is wrong, without the remedy.
+
     Examples
     --------
     >>> raise InputError("users", 0, "a whole number of at least 1")
@@ -67,8 +69,8 @@ class InputError(PlannerError, ValueError):
         self.value = value
         self.allowed = allowed
         self.remedy = remedy
-        reason = f"{argument} is {_stated(value)} but must be {allowed}"
-        super().__init__(_sentence(reason, remedy))
+        self.reason = f"{argument} is {_stated(value)} but must be {allowed}"
+        super().__init__(_sentence(self.reason, remedy))
 
     @classmethod
     def because(cls, argument: str, reason: str, remedy: str) -> InputError:
@@ -82,8 +84,22 @@ class InputError(PlannerError, ValueError):
         planner.errors.InputError: the file has changed since sealing. Get it again.
         """
         error = InputError(argument, None, "as it was", remedy)
+        error.reason = reason
         error.args = (_sentence(reason, remedy),)
         return error
+
+    def within(self, path: str | Path) -> FileError:
+        """The same mistake, told of the file, or part of one, that it was read from.
+
+        Examples
+        --------
+        >>> raise InputError("users", 0, "at least 1", "Count them.").within("survey.toml")
+        Traceback (most recent call last):
+        ...
+        planner.errors.FileError: survey.toml: users is 0 but must be at least 1. Count them.
+        """
+        place = f"{self.value}: " if isinstance(self, FileError) else ""
+        return FileError(path, place + self.reason, self.remedy)
 
 
 class FileError(InputError):

@@ -35,7 +35,9 @@ _OF_THE_SYSTEM = {
 }
 
 
-def read_text(path: str | Path, mebibytes: float = math.inf, remedy: str = "") -> str:
+def read_text(
+    path: str | Path, mebibytes: float = math.inf, remedy: str = "Is it the right file?"
+) -> str:
     """Read a text file in UTF-8; a byte order mark is left out.
 
     Parameters

@@ -158,11 +158,15 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.parameter_file.parameters import read_parameters
 
     if not 0 < confidence < 1:
-        raise InputError("confidence", confidence, "above 0 and below 1")
+        remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
+        raise InputError("confidence", confidence, "above 0 and below 1", remedy)
     if out is not None and out.suffix not in TABLE_SUFFIXES:
-        raise InputError("out", str(out), f"a path that ends in {', '.join(TABLE_SUFFIXES)}")
+        allowed = f"a path that ends in {', '.join(TABLE_SUFFIXES)}"
+        remedy = f"Name it for example {out.stem}.csv."
+        raise InputError("out", str(out), allowed, remedy)
     if missing not in MISSING:
-        raise InputError("missing", missing, f"one of {', '.join(MISSING)}")
+        remedy = "Leave --missing out to stop at such files."
+        raise InputError("missing", missing, f"one of {', '.join(MISSING)}", remedy)
     chosen, parameters = _engine(engine, scheduler), read_parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
@@ -180,7 +184,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         )
     if not collection.sums:
         show_files(terminal(stderr=True), collection)
-        raise InputError("reports", "none", "in at least one file that can be counted")
+        remedy = "Correct the files for the reasons above, or name others."
+        raise InputError.because("reports", "none of the files can be counted", remedy)
     estimates = estimates_table(parameters, collection.sums, confidence)
     if out is not None:
         write_table(out, estimates)
@@ -213,7 +218,8 @@ def _engine(name: str, scheduler: str) -> Engine:
 
         return isolated_engine
     if name != "dask":
-        raise InputError("engine", name, "local, isolated or dask")
+        remedy = "Leave --engine out to count on this machine."
+        raise InputError("engine", name, "local, isolated or dask", remedy)
     if not scheduler:
         raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
     from planner.deployment.collecting.counting.cluster import dask_engine

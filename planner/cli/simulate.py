@@ -61,7 +61,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Measured errors stand beside predicted ones.
     """
     if seed < 0:
-        raise InputError("seed", seed, "a whole number of at least 0")
+        remedy = "Leave --seed out, or write one such as 1."
+        raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = _pick(load_survey(survey), question)
     answers = read_answers(data, asked.name)
     if first_item:

@@ -62,11 +62,15 @@ class Scenario:
         total = float(shares.sum()) if shares.ndim == 1 else np.nan
         if not (abs(total - 1) <= 1e-9 and shares.min() >= 0):
             allowed = "a column of shares, none negative, that sum to 1"
-            raise InputError("population", self.population, allowed)
+            remedy = "Divide the numbers of people by their total."
+            raise InputError("population", self.population, allowed, remedy)
         if directions.ndim != 2 or not np.isfinite(directions).all():
-            raise InputError("directions", self.directions, "a matrix, one row a combination")
+            allowed = "a matrix, one row a combination"
+            remedy = "Give a list of rows, each with one finite weight per wanted number."
+            raise InputError("directions", self.directions, allowed, remedy)
         if self.cap is not None and not 0 < self.cap < np.inf:
-            raise InputError("cap", self.cap, "above 0, or None")
+            remedy = "None means that this population's error has no limit."
+            raise InputError("cap", self.cap, "above 0, or None", remedy)
         object.__setattr__(self, "population", shares)
         object.__setattr__(self, "directions", directions)
 
@@ -127,13 +131,17 @@ class Channel(Framed):
             ("estimator", (p, outputs)),
         ):
             if getattr(self, name).shape != shape:
-                raise InputError(name, getattr(self, name).shape, f"of shape {shape}")
+                remedy = "Rows and columns may be swapped: transpose it."
+                raise InputError(name, getattr(self, name).shape, f"of shape {shape}", remedy)
         sums = self.matrix.sum(axis=1)
         if not (self.matrix.min() >= 0 and np.abs(sums - 1).max() <= 1e-12):
             allowed = "probabilities whose rows sum to 1"
-            raise InputError("matrix", float(np.abs(sums - 1).max()), allowed)
+            remedy = "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
+            raise InputError("matrix", float(np.abs(sums - 1).max()), allowed, remedy)
         if self.bias > _UNBIASED * max(1.0, float(np.abs(self.wanted).max())):
-            raise InputError("estimator", self.bias, "unbiased: matrix @ estimator.T == wanted.T")
+            allowed = "unbiased: matrix @ estimator.T == wanted.T"
+            remedy = "Recompute the estimator from this matrix."
+            raise InputError("estimator", self.bias, allowed, remedy)
 
     @property
     def symbols(self) -> tuple[str, ...]:

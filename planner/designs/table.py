@@ -87,7 +87,8 @@ class UnaryTable(Framed):
                 object.__setattr__(self, name, _column(name, value, self.policy.size))
         for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1))):
             pair = (float(self.a[i]), float(self.b[i]))
-            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1")
+            remedy = "Is b, the chance of a false 1, swapped with a?"
+            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
 
     @property
     def noise(self) -> NDArray[np.float64]:
@@ -138,9 +139,12 @@ class UnaryTable(Framed):
             Share of users who have the item, 0 to 1.
         """
         if users < 1:
-            raise InputError("users", users, "at least 1")
+            raise InputError(
+                "users", users, "at least 1", "Give the number of people who will report."
+            )
         if not 0 <= frequency <= 1:
-            raise InputError("frequency", frequency, "a share from 0 to 1")
+            remedy = "Divide the number of people who have the item by all."
+            raise InputError("frequency", frequency, "a share from 0 to 1", remedy)
         return np.sqrt(users * (self.noise + frequency * self.signal))
 
     @property
@@ -187,6 +191,7 @@ class UnaryTable(Framed):
 def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:
     column = np.array(value, dtype=np.float64)
     if column.shape != (size,):
-        raise InputError(name, column.shape, f"one number per level, shape ({size},)")
+        remedy = "Give them in the order of the policy's levels."
+        raise InputError(name, column.shape, f"one number per level, shape ({size},)", remedy)
     column.setflags(write=False)
     return column

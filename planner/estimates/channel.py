@@ -53,7 +53,8 @@ def estimate_wanted(channel: Channel, counts: ArrayLike) -> ChannelEstimates:
     column = np.asarray(counts)
     if column.shape != (channel.outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
         allowed = f"{channel.outputs} whole numbers of at least 0, one a report"
-        raise InputError("counts", counts, allowed)
+        remedy = "Count the reports by numpy.bincount(reports, minlength=channel.outputs)."
+        raise InputError("counts", counts, allowed, remedy)
     users = int(column.sum())
     if users < 2:
         raise InputError("counts", users, "of at least two people", "Collect reports first.")
@@ -96,7 +97,8 @@ def estimate_mean(channel: Channel, counts: ArrayLike, confidence: float = 0.95)
     (True, True)
     """
     if len(channel.wanted) != 2 or not np.isin(channel.wanted[1], (0.0, 1.0)).all():
-        raise InputError("channel", channel.wanted_names, "for the sum and number of answers")
+        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for a mean"
+        raise InputError.because("channel", reason, "Take one from best_channel.")
     values, covariance, _ = estimate_wanted(channel, counts)
     answers = channel.wanted[0][channel.wanted[1] == 1]
     total, number = values.tolist()
@@ -125,7 +127,7 @@ def estimate_ordered(
     """
     size = channel.policy.size
     if not np.array_equal(channel.wanted, np.tril(np.ones((size, size)))[:-1]):
-        allowed = "for all cumulative shares but the last"
-        raise InputError("channel", channel.wanted_names, allowed)
+        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for ordered answers"
+        raise InputError.because("channel", reason, "Take one from best_ordered_channel.")
     values, covariance, users = estimate_wanted(channel, counts)
     return OrderedEstimates(channel.symbols, values, covariance, users, confidence)

@@ -61,9 +61,12 @@ class Estimates(Framed):
         for name in ("values", "standard_errors", "null_standard_errors"):
             column = np.array(getattr(self, name), dtype=np.float64)
             if column.ndim != 1 or column.shape != np.shape(self.values) or column.size == 0:
-                raise InputError(name, column.shape, "a column, one number per estimate")
+                remedy = "Give as many values as standard errors, one or more."
+                raise InputError(name, column.shape, "a column, one number per estimate", remedy)
             if not np.isfinite(column).all() or (name != "values" and column.min() < 0):
-                raise InputError(name, column, "finite; and, for standard errors, not negative")
+                allowed = "finite; and, for standard errors, not negative"
+                remedy = "A value that is not known has no estimate: leave it out everywhere."
+                raise InputError(name, column, allowed, remedy)
             column.setflags(write=False)
             object.__setattr__(self, name, column)
 
@@ -107,7 +110,8 @@ class Estimates(Framed):
     def top(self, k: int) -> NDArray[np.int64]:
         """Positions of the ``k`` largest estimates, largest first, earlier first in a tie."""
         if not 1 <= k <= self.values.size:
-            raise InputError("top", k, f"from 1 to the number of items, {self.values.size}")
+            remedy = "Ask for as many items as there are, or fewer."
+            raise InputError("top", k, f"from 1 to the number of items, {self.values.size}", remedy)
         return np.argsort(-self.values, kind="stable")[:k].astype(np.int64)
 
     # -- post-processing: costs no privacy, and unbiasedness is lost ----------
@@ -191,7 +195,8 @@ def precision_at(chosen: ArrayLike, true_counts: ArrayLike) -> float:
     """
     picked, counts = np.asarray(chosen), np.asarray(true_counts)
     if not 1 <= picked.size <= counts.size:
-        raise InputError("chosen", picked.size, f"from 1 to {counts.size} items")
+        remedy = "Choose each item once, and one at least."
+        raise InputError("chosen", picked.size, f"from 1 to {counts.size} items", remedy)
     least = np.sort(counts)[-picked.size]
     return float(np.mean(counts[picked] >= least))
 

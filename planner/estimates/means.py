@@ -188,5 +188,7 @@ def unlimited(
 
 def _two_sided_quantile(confidence: float) -> float:
     if not (isinstance(confidence, int | float) and 0 < confidence < 1):
-        raise InputError("confidence", confidence, "a share strictly between 0 and 1, such as 0.95")
+        allowed = "a share strictly between 0 and 1, such as 0.95"
+        remedy = "Write 95 % as 0.95."
+        raise InputError("confidence", confidence, allowed, remedy)
     return -normal_quantile((1 - confidence) / 2)

@@ -85,14 +85,17 @@ class OrderedEstimates(Framed):
         for name, shape in (("values", (size,)), ("covariance", (size, size))):
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != shape or size < 1 or not np.isfinite(array).all():
-                raise InputError(name, array.shape, f"finite numbers of shape {shape}")
+                remedy = "There is one cumulative share for each answer but the last."
+                raise InputError(name, array.shape, f"finite numbers of shape {shape}", remedy)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         object.__setattr__(self, "answers", tuple(self.answers))
         if np.diag(self.covariance).min() < 0:
-            raise InputError("covariance", self.covariance, "with no negative variance")
+            remedy = "Take values and covariance from the same estimate."
+            raise InputError("covariance", self.covariance, "with no negative variance", remedy)
         if not (isinstance(self.users, int | np.integer) and self.users >= 1):
-            raise InputError("users", self.users, "a whole number, at least 1")
+            remedy = "Give the number of people who reported."
+            raise InputError("users", self.users, "a whole number, at least 1", remedy)
         tail_share(self.confidence, size)
 
     @property
@@ -136,7 +139,7 @@ class OrderedEstimates(Framed):
             The share is out of range.
         """
         if not 0 < share < 1:
-            raise InputError("share", share, "strictly between 0 and 1")
+            raise InputError("share", share, "strictly between 0 and 1", "Use 0.5 for the median.")
         lower, upper = self.band
         first = [int(np.argmax(column >= share)) for column in (self.consistent, upper, lower)]
         return QuantileEstimate(share, *(self.answers[i] for i in first))

@@ -40,18 +40,25 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         if self.users < 0:
-            raise InputError("users", self.users, "at least 0")
+            raise InputError(
+                "users", self.users, "at least 0", "Give the number of reports that were counted."
+            )
         counts = np.array(self.counts)
         if counts.dtype.kind not in "iu":
-            raise InputError("counts", counts.dtype, "whole numbers")
+            remedy = "Convert them by counts.astype(numpy.int64) if nothing is lost."
+            raise InputError("counts", counts.dtype, "whole numbers", remedy)
         if counts.size and not (counts.min() >= 0 and counts.max() <= self.users):
             worst = int(counts.max() if counts.max() > self.users else counts.min())
-            raise InputError("counts", worst, f"from 0 to the number of users, {self.users}")
+            allowed = f"from 0 to the number of users, {self.users}"
+            remedy = "A user adds at most 1 to a count: count each report once."
+            raise InputError("counts", worst, allowed, remedy)
         counts = counts.astype(np.int64)
         counts.setflags(write=False)
         object.__setattr__(self, "counts", counts)
 
     def __add__(self, other: Aggregate) -> Aggregate:
         if self.counts.shape != other.counts.shape:
-            raise InputError("counts", other.counts.shape, f"of the shape {self.counts.shape}")
+            allowed = f"of the shape {self.counts.shape}"
+            remedy = "Add counts of the same question only."
+            raise InputError("counts", other.counts.shape, allowed, remedy)
         return Aggregate(self.users + other.users, self.counts + other.counts)

@@ -54,7 +54,9 @@ class BernoulliRows:
         values = np.asarray(thresholds)
         whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
         if not whole or values.min() < 0 or values.max() >= GRID:
-            raise InputError("thresholds", thresholds, f"a list of integers from 0 to {GRID - 1}")
+            allowed = f"a list of integers from 0 to {GRID - 1}"
+            remedy = "Multiply probabilities below 1 by 2^32 and round them down."
+            raise InputError("thresholds", thresholds, allowed, remedy)
         self._words = words_for(values.size)
         lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
         lanes[: values.size] = values
@@ -80,7 +82,8 @@ class BernoulliRows:
         if isinstance(rng.bit_generator, np.random.MT19937):
             raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
         if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
-            raise InputError("out", out.shape, f"contiguous, at most {self._size} words")
+            remedy = "Make it by numpy.empty, with fewer rows."
+            raise InputError("out", out.shape, f"contiguous, at most {self._size} words", remedy)
         flat = out.reshape(-1)
         try:
             scratch = self._scratch.pop()

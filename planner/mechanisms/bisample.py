@@ -137,7 +137,12 @@ class BiSampleMD(NumericMechanism):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, NumericDomain):
-            raise InputError("domain", self.domain, "a NumericDomain(lower, upper)")
+            raise InputError(
+                "domain",
+                self.domain,
+                "a NumericDomain(lower, upper)",
+                "Write NumericDomain(0, 100) for answers from 0 to 100.",
+            )
         object.__setattr__(self, "_coin", SignCoin(self.epsilon))
 
     @property
@@ -316,7 +321,8 @@ def _tolerated(preferences: ArrayLike, users: int) -> NDArray[Any]:
     column = np.asarray(preferences)
     if column.dtype.kind not in "iuf" or column.shape != (users,):
         allowed = f"a column of {users} numbers, one per user"
-        raise InputError("preferences", preferences, allowed)
+        remedy = "Give a preference for each of the values, in their order."
+        raise InputError("preferences", preferences, allowed, remedy)
     for i in np.flatnonzero(np.isnan(column))[:1]:
         remedy = "Use 0 for a person who never answers, inf for one who always does."
         raise InputError(f"preferences[{i}]", float("nan"), "a number", remedy)

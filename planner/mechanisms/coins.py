@@ -69,10 +69,14 @@ class TwoCoinResponse(FrequencyMechanism):
             value = getattr(self, name)
             number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
             if not number or not (0 < value < 1 or (value == 1 and name == "sampling")):
-                raise InputError(name, value, f"a probability above 0 and {most}")
+                raise InputError(
+                    name, value, f"a probability above 0 and {most}", "Write 75 % as 0.75."
+                )
             drawn = round(float(value) * _GRID) / _GRID
             if drawn == 0:
-                raise InputError(name, value, "at least 2^-53, the finest coin that is drawn")
+                allowed = "at least 2^-53, the finest coin that is drawn"
+                remedy = "Raise it: a coin this rare would never fall."
+                raise InputError(name, value, allowed, remedy)
             object.__setattr__(self, name, drawn)  # what the loss is stated for is what is drawn
 
     @property

@@ -182,6 +182,9 @@ def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fractio
                 continue
             least = min(ends.get(j, [Fraction(0)]))
             if least == 0:
-                raise VerificationError(f"Level {j} never sends what level {i} does")
+                raise VerificationError(
+                    f"Level {j} never sends what level {i} does",
+                    "Do not deploy these parameters: plan again with budgets that differ less.",
+                )
             worst = max(worst, max(values) / least / bound - 1)
     return worst

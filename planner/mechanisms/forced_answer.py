@@ -54,9 +54,15 @@ class ForcedAnswerMechanism(NumericMechanism):
     def __post_init__(self) -> None:
         inputs.budget(self.epsilon)
         if not isinstance(self.domain, NumericDomain):
-            raise InputError("domain", self.domain, "a NumericDomain(lower, upper)")
+            raise InputError(
+                "domain",
+                self.domain,
+                "a NumericDomain(lower, upper)",
+                "Write NumericDomain(0, 100) for answers from 0 to 100.",
+            )
         if self.fake_answer not in FAKE_ANSWERS:
-            raise InputError("fake_answer", self.fake_answer, '"random" or "top"')
+            remedy = "Leave it out: people with no answer then send a random one."
+            raise InputError("fake_answer", self.fake_answer, '"random" or "top"', remedy)
         self._prepare()
 
     # -- what a subclass states ----------------------------------------------

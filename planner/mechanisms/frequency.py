@@ -156,7 +156,9 @@ def linear_estimates(
     if n < 1:
         raise InputError("users", n, "at least 1", "Collect reports first.")
     if aggregate.counts.shape != a.shape:
-        raise InputError("counts", aggregate.counts.shape, f"one count per item, shape {a.shape}")
+        allowed = f"one count per item, shape {a.shape}"
+        remedy = "Count the reports with the mechanism that made them."
+        raise InputError("counts", aggregate.counts.shape, allowed, remedy)
     noise = logodds.noise_from_probabilities(a, b)
     signal = logodds.signal_from_probabilities(a, b)
     values = (aggregate.counts - n * b) / (a - b)

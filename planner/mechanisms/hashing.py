@@ -119,7 +119,8 @@ class OptimizedLocalHashing(FrequencyMechanism):
         pairs = inputs.report_rows(reports, np.uint32, columns=2)  # seed and value
         for u in np.flatnonzero(pairs[:, 1] >= self.values)[:1]:
             allowed = f"a hash value from 0 to {self.values - 1}"
-            raise InputError(f"reports[{u}][1]", int(pairs[u, 1]), allowed)
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"reports[{u}][1]", int(pairs[u, 1]), allowed, remedy)
         return pairs
 
 

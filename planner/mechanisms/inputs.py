@@ -47,7 +47,8 @@ def budget(epsilon: float, argument: str = "epsilon") -> float:
     """
     number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
     if not number or not 0 < epsilon <= MAX_EPSILON:
-        raise InputError(argument, epsilon, f"a number above 0 and at most {MAX_EPSILON:g}")
+        remedy = "Take a smaller one to protect more, such as 1."
+        raise InputError(argument, epsilon, f"a number above 0 and at most {MAX_EPSILON:g}", remedy)
     return float(epsilon)
 
 
@@ -61,7 +62,8 @@ def item_count(items: int, least: int = 2) -> int:
     """
     whole = isinstance(items, int | np.integer) and not isinstance(items, bool)
     if not whole or not least <= items <= MAX_ITEMS:
-        raise InputError("items", items, f"a whole number from {least} to {MAX_ITEMS}")
+        remedy = "Count the possible answers."
+        raise InputError("items", items, f"a whole number from {least} to {MAX_ITEMS}", remedy)
     return int(items)
 
 
@@ -78,15 +80,18 @@ def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDA
     >>> item_numbers([0, 3], items=3)
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: values[1] is 3 but must be an item number from 0 to 2.
+    planner.errors.InputError: values[1] is 3 but must be an item number from 0 to 2. ...
     """
     array = _whole_numbers(argument, values)
     if array.ndim != 1 or array.size == 0:
-        raise InputError(argument, array.shape, "a list with one item number per user, not empty")
+        allowed = "a list with one item number per user, not empty"
+        remedy = "Put the answers of all users in one flat list."
+        raise InputError(argument, array.shape, allowed, remedy)
     allowed = f"an item number from 0 to {items - 1}"
     if array.min() < 0 or array.max() >= items:
         first = int(np.flatnonzero((array < 0) | (array >= items))[0])
-        raise InputError(f"{argument}[{first}]", int(array[first]), allowed)
+        remedy = "Items are numbered from 0: the last is one less than their number."
+        raise InputError(f"{argument}[{first}]", int(array[first]), allowed, remedy)
     return array.astype(np.int64, copy=False)
 
 
@@ -100,11 +105,16 @@ def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
     """
     array = _whole_numbers("true_counts", counts)
     if array.shape != (items,):
-        raise InputError("true_counts", array.shape, f"one count per item, shape ({items},)")
+        allowed = f"one count per item, shape ({items},)"
+        remedy = "Give 0 for items that nobody has."
+        raise InputError("true_counts", array.shape, allowed, remedy)
     for k in np.flatnonzero(array < 0)[:1]:
-        raise InputError(f"true_counts[{k}]", int(array[k]), "at least 0")
+        raise InputError(
+            f"true_counts[{k}]", int(array[k]), "at least 0", "Give 0 for an item that nobody has."
+        )
     if not array.any():
-        raise InputError("true_counts", "0 everywhere", "above 0 for at least one item")
+        remedy = "Count at least one user."
+        raise InputError("true_counts", "0 everywhere", "above 0 for at least one item", remedy)
     return array.astype(np.int64, copy=False)
 
 
@@ -119,10 +129,13 @@ def report_rows(reports: object, dtype: type[np.generic], columns: int) -> NDArr
     name = np.dtype(dtype).name
     if not isinstance(reports, np.ndarray) or reports.dtype != dtype:
         kind = f"of dtype {reports.dtype}" if isinstance(reports, np.ndarray) else reports
-        raise InputError("reports", kind, f"a NumPy array of {name}")
+        raise InputError(
+            "reports", kind, f"a NumPy array of {name}", "Pass on what perturb returned, unchanged."
+        )
     if reports.ndim != 2 or reports.shape[1] != columns or len(reports) == 0:
         allowed = f"at least one row of {columns} {name}"
-        raise InputError("reports", f"of shape {reports.shape}", allowed)
+        remedy = "Pass on what perturb of this mechanism returned, not an empty part of it."
+        raise InputError("reports", f"of shape {reports.shape}", allowed, remedy)
     return reports
 
 
@@ -130,12 +143,14 @@ def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError):
-        raise InputError(argument, values, "a list of whole numbers") from None
+        remedy = "Give one item number per user, all in one flat list."
+        raise InputError(argument, values, "a list of whole numbers", remedy) from None
     if array.dtype.kind in "iu" or array.size == 0:
         return array
     if array.dtype.kind == "f":
         for position in np.flatnonzero(array.ravel() != np.floor(array.ravel()))[:1]:
             value = float(array.ravel()[position])  # NaN too: it equals nothing
-            raise InputError(f"{argument}[{position}]", value, "a whole number")
+            remedy = "Items go by whole numbers: replace what is missing or broken."
+            raise InputError(f"{argument}[{position}]", value, "a whole number", remedy)
     remedy = "Convert with numpy.asarray(values, dtype=int) once you know that they are whole."
     raise InputError(argument, f"of dtype {array.dtype}", "of an integer dtype", remedy)

@@ -58,7 +58,9 @@ class ItemSets:
         members = members.astype(np.int64)  # a copy: the caller's array stays the caller's
         if starts[0] != 0 or starts[-1] != members.size or np.any(np.diff(starts) < 0):
             allowed = f"rising from 0 to the number of members, {members.size}"
-            raise InputError("starts", starts.tolist(), allowed)
+            raise InputError(
+                "starts", starts.tolist(), allowed, "Use ItemSets.of, which works them out."
+            )
         starts = starts.astype(np.int64)
         _no_repeats(members, starts, self.items)
         for name, array in (("members", members), ("starts", starts)):
@@ -80,7 +82,8 @@ class ItemSets:
             lists = [list(one) for one in sets]
             members = np.asarray(list(chain.from_iterable(lists)))
         except (TypeError, ValueError):
-            raise InputError("sets", sets, "one list of item numbers per user") from None
+            remedy = "Write [[0, 2], [], [1]] for three users."
+            raise InputError("sets", sets, "one list of item numbers per user", remedy) from None
         return cls(items, members, np.cumsum([0, *map(len, lists)]))
 
     @property
@@ -133,5 +136,7 @@ def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) ->
     if not isinstance(sets, ItemSets):
         return ItemSets.of(sets, items)  # type: ignore[arg-type]
     if sets.items != items:
-        raise InputError("items of the sets", sets.items, f"the mechanism's domain, {items}")
+        allowed = f"the mechanism's domain, {items}"
+        remedy = "Make the sets for as many items as the mechanism has."
+        raise InputError("items of the sets", sets.items, allowed, remedy)
     return sets

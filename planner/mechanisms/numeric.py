@@ -143,11 +143,14 @@ class NumericMechanism(ABC):
         numbers = np.asarray(reports)
         if numbers.dtype.kind not in "iu" or numbers.ndim != 1 or numbers.size == 0:
             allowed = "a column of whole numbers, one report per user, not empty"
-            raise InputError("reports", reports, allowed)
+            raise InputError(
+                "reports", reports, allowed, "Pass on what perturb returned, unchanged."
+            )
         if numbers.min() < 0 or numbers.max() >= self.outputs:
             first = int(np.flatnonzero((numbers < 0) | (numbers >= self.outputs))[0])
             allowed = f"from 0 to {self.outputs - 1}"
-            raise InputError(f"reports[{first}]", int(numbers[first]), allowed)
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"reports[{first}]", int(numbers[first]), allowed, remedy)
         counts = np.zeros(self.outputs, dtype=np.int64)
         for part in chunks(numbers.size):
             counts += np.bincount(numbers[part], minlength=self.outputs)
@@ -184,7 +187,9 @@ class NumericMechanism(ABC):
         counts = aggregate.counts
         if counts.shape != (self.outputs,) or counts.sum() != aggregate.users:
             allowed = f"a histogram of {self.outputs} cells that sums to the number of users"
-            raise InputError("counts", counts, allowed)
+            raise InputError(
+                "counts", counts, allowed, "Count the reports by aggregate of this mechanism."
+            )
         return counts
 
 

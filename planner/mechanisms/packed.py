@@ -61,7 +61,8 @@ def check_reports(reports: NDArray[Any], items: int) -> Words:
         beyond = rows[:, -1] >> np.uint64(items % 64)
         for u in np.flatnonzero(beyond)[:1]:
             allowed = f"0 in all bits from {items} on, as there are {items}"
-            raise InputError(f"reports[{u}]", hex(int(rows[u, -1])), allowed)
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"reports[{u}]", hex(int(rows[u, -1])), allowed, remedy)
     return np.ascontiguousarray(rows)
 
 

@@ -80,9 +80,9 @@ class PaddedUnaryMechanism:
         length = self.padding_length
         whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
         if not whole or not 1 <= length <= MAX_PADDING_LENGTH:
-            raise InputError(
-                "padding_length", length, f"a whole number from 1 to {MAX_PADDING_LENGTH}"
-            )
+            allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
+            remedy = "Take about the number of items that a user has."
+            raise InputError("padding_length", length, allowed, remedy)
 
     @property
     def items(self) -> int:

@@ -78,10 +78,16 @@ class PrivKVM(NumericMechanism):
 
     def __post_init__(self) -> None:
         if not isinstance(self.domain, NumericDomain):
-            raise InputError("domain", self.domain, "a NumericDomain(lower, upper)")
+            raise InputError(
+                "domain",
+                self.domain,
+                "a NumericDomain(lower, upper)",
+                "Write NumericDomain(0, 100) for answers from 0 to 100.",
+            )
         rounds = self.virtual_iterations
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
-            raise InputError("virtual_iterations", rounds, "a whole number of at least 0")
+            remedy = "Leave it out for 5, the default."
+            raise InputError("virtual_iterations", rounds, "a whole number of at least 0", remedy)
         object.__setattr__(self, "_coin", SignCoin(inputs.budget(self.epsilon) / 2))
 
     @property

@@ -63,7 +63,8 @@ class SampledAttributes:
         chosen = tuple(mechanisms)
         if not chosen or not all(isinstance(one, NumericMechanism) for one in chosen):
             allowed = "one numeric mechanism per attribute, at least one"
-            raise InputError("mechanisms", mechanisms, allowed)
+            remedy = "Write SampledAttributes([Piecewise(1.0), Hybrid(1.0)])."
+            raise InputError("mechanisms", mechanisms, allowed, remedy)
         object.__setattr__(self, "mechanisms", chosen)
 
     @property
@@ -87,7 +88,9 @@ class SampledAttributes:
         table = np.asarray(values)
         if table.ndim != 2 or table.shape[1] != self.attributes:
             allowed = f"a table with one row per user and {self.attributes} columns"
-            raise InputError("values", table.shape, allowed)
+            raise InputError(
+                "values", table.shape, allowed, "Give a column per mechanism, in their order."
+            )
         columns = [
             one.domain.answers(table[:, j], f"values[:, {j}]")
             for j, one in enumerate(self.mechanisms)
@@ -121,7 +124,8 @@ class SampledAttributes:
         """
         if aggregate.counts.shape != (self.outputs,):
             allowed = f"a histogram of {self.outputs} cells"
-            raise InputError("counts", aggregate.counts.shape, allowed)
+            remedy = "Count the reports by aggregate of these mechanisms."
+            raise InputError("counts", aggregate.counts.shape, allowed, remedy)
         parts = np.split(aggregate.counts, self._offsets[1:-1])
         return [
             mechanism.estimate(Aggregate(int(part.sum()), part), confidence)
@@ -170,9 +174,12 @@ class SampledAttributes:
             Out of range, or a mechanism whose mean is a ratio (BiSample-MD, PrivKVM).
         """
         if users < 1:
-            raise InputError("users", users, "at least 1")
+            raise InputError(
+                "users", users, "at least 1", "Give the number of people who will report."
+            )
         if not 0 < beta < 1:
-            raise InputError("beta", beta, "a probability strictly between 0 and 1")
+            remedy = "Write 0.05 for a bound that holds in 95 of 100 cases."
+            raise InputError("beta", beta, "a probability strictly between 0 and 1", remedy)
         return np.array([self._bound(one, users, beta) for one in self.mechanisms])
 
     def _bound(self, mechanism: NumericMechanism, n: int, beta: float) -> float:

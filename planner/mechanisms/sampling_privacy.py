@@ -83,7 +83,8 @@ class SamplingPrivacy:
         sampling = _probability("sampling", self.sampling)
         zero = _probability("zero", self.zero)
         if not isinstance(self.decoys, Sequence | np.ndarray) or not len(self.decoys):
-            raise InputError("decoys", self.decoys, "a list with one probability per value")
+            remedy = "Write [0.1, 0.2] for two values."
+            raise InputError("decoys", self.decoys, "a list with one probability per value", remedy)
         decoys = [_probability(f"decoys[{j}]", decoy) for j, decoy in enumerate(self.decoys)]
         total = sampling + zero + sum(decoys)
         if abs(total - 1) > 1e-9:
@@ -118,7 +119,8 @@ class SamplingPrivacy:
         answers = inputs.item_numbers(values, self.items)
         if self.everyone_has_value and answers.min() == 0:
             first = int(answers.argmin())
-            raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}")
+            remedy = "Set everyone_has_value to False, or leave out who has no value."
+            raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}", remedy)
         cells = np.array([self.zero, *self.decoys]) * GRID  # whole numbers: exact
         edges = np.cumsum(cells).astype(np.uint64)
         die = inputs.generator(rng).integers(GRID, size=answers.size, dtype=np.uint64)
@@ -187,7 +189,7 @@ class SamplingPrivacy:
         (0, 5)
         """
         if not 0 < confidence < 1:
-            raise InputError("confidence", confidence, "above 0 and below 1")
+            raise InputError("confidence", confidence, "above 0 and below 1", "Write 95 % as 0.95.")
         moved, n = self._moved(aggregate), aggregate.users
         lower, upper = binomial_size_limits(
             np.append(moved, moved.sum()), self.sampling, n, (1 - confidence) / 2
@@ -212,7 +214,8 @@ class SamplingPrivacy:
         eq. 21, 25 and 29, the largest of :attr:`output_losses`.
         """
         if view not in VIEWS:
-            raise InputError("view", view, f"one of {', '.join(VIEWS)}")
+            remedy = "Take linkable if both rounds of a person can be seen together."
+            raise InputError("view", view, f"one of {', '.join(VIEWS)}", remedy)
         return inf if view == "linkable" else float(self.output_losses.max())
 
     @property
@@ -253,7 +256,8 @@ class SamplingPrivacy:
     def _rounds(self, reports: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         pairs = np.asarray(reports)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
-            raise InputError("reports", pairs.shape, "of shape (n, 2), a column per round")
+            remedy = "Put both rounds of a person in one row."
+            raise InputError("reports", pairs.shape, "of shape (n, 2), a column per round", remedy)
         first = inputs.item_numbers(pairs[:, 0], self.items, "round one")
         second = inputs.item_numbers(pairs[:, 1], self.items, "round two")
         for i in np.flatnonzero((first != 0) & (first != second))[:1]:
@@ -267,7 +271,9 @@ class SamplingPrivacy:
             raise InputError("users", aggregate.users, "at least 1", "Collect reports first.")
         if aggregate.counts.shape != (2, self.items):
             shape = aggregate.counts.shape
-            raise InputError("counts", shape, f"totals of two rounds, shape (2, {self.items})")
+            allowed = f"totals of two rounds, shape (2, {self.items})"
+            remedy = "Count the reports by aggregate of this mechanism."
+            raise InputError("counts", shape, allowed, remedy)
         for name, row in zip(("round one", "round two"), aggregate.counts, strict=True):
             if int(row.sum()) != aggregate.users:
                 remedy = "Everyone must answer in both rounds; drop the others from both."
@@ -281,7 +287,9 @@ class SamplingPrivacy:
     def _true_counts(self, true_counts: ArrayLike) -> NDArray[np.int64]:
         counts = inputs.true_counts(true_counts, self.items)
         if self.everyone_has_value and counts[0]:
-            raise InputError("true_counts[0]", int(counts[0]), "0 when everyone has a value")
+            allowed = "0 when everyone has a value"
+            remedy = "Set everyone_has_value to False, or count them by their values."
+            raise InputError("true_counts[0]", int(counts[0]), allowed, remedy)
         return counts
 
     def _variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -294,4 +302,6 @@ def _probability(argument: str, value: object) -> float:
         number = float(value)
         if 0 <= number < 1:
             return number
-    raise InputError(argument, value, "a probability, at least 0 and below 1")
+    raise InputError(
+        argument, value, "a probability, at least 0 and below 1", "Write 25 % as 0.25."
+    )

@@ -133,7 +133,8 @@ class SubsetSelection(FrequencyMechanism):
         checked = check_reports(reports, self.items)
         sizes = np.bitwise_count(checked).sum(axis=1)
         for u in np.flatnonzero(sizes != self.size)[:1]:
-            raise InputError(f"size of reports[{u}]", int(sizes[u]), f"{self.size} items")
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"size of reports[{u}]", int(sizes[u]), f"{self.size} items", remedy)
         return Aggregate(len(checked), bit_counts(checked, self.items))
 
     def privacy_loss(self) -> float:
@@ -159,7 +160,9 @@ class SubsetSelection(FrequencyMechanism):
 
     def _sets(self) -> list[tuple[int, ...]]:
         if self.items > 64 or comb(self.items, self.size) > _MAX_LAW_OUTPUTS:
-            raise InputError("items", self.items, "small enough to list all sets (65536 at most)")
+            allowed = "small enough to list all sets (65536 at most)"
+            remedy = "Use privacy_loss, which needs no list."
+            raise InputError("items", self.items, allowed, remedy)
         return list(combinations(range(self.items), self.size))
 
 

@@ -226,7 +226,8 @@ class SubsetDesignMechanism:
         shape = (len(self.high_counts), 1 + self.items)
         if aggregate.counts.shape != shape:
             allowed = f"one row a type: its reports and a count per item, shape {shape}"
-            raise InputError("counts", aggregate.counts.shape, allowed)
+            remedy = "Count the reports by aggregate of this mechanism."
+            raise InputError("counts", aggregate.counts.shape, allowed, remedy)
         level = self.level_of[self._order]
         reports, high = aggregate.counts[:, 0], aggregate.counts[:, 1:]
         slope = self.estimator[:, :, 1] - self.estimator[:, :, 0]

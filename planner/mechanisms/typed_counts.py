@@ -70,7 +70,8 @@ class TypedCounter:
         kinds = rows[:, 0]
         for u in np.flatnonzero(kinds >= self._reports.size)[:1]:
             allowed = f"a type from 0 to {self._reports.size - 1}"
-            raise InputError(f"reports[{first + u}][0]", int(kinds[u]), allowed)
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"reports[{first + u}][0]", int(kinds[u]), allowed, remedy)
         chunk = max(1, _CHUNK_WORDS // self._width)
         for start in range(0, len(rows), chunk):
             self._add(rows[start : start + chunk], kinds[start : start + chunk], first + start)
@@ -119,7 +120,7 @@ def list_reports(
     sizes = [prod(map(comb, counts, row)) for row in rows]
     if ends[-1] > _MAX_LISTED_ITEMS or sum(sizes) > _MAX_LISTED:
         allowed = f"small enough to list all reports ({_MAX_LISTED} at most)"
-        raise InputError("items", ends[-1], allowed)
+        raise InputError("items", ends[-1], allowed, "List the reports of a smaller example.")
     bits = []
     for row in rows:
         levels = zip(ends, counts, row, strict=True)

@@ -207,7 +207,8 @@ def unary_law(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.floa
     [0.1875, 0.5625, 0.0625, 0.1875]
     """
     if a.size > _MAX_LAW_BITS:
-        raise InputError("items", a.size, f"at most {_MAX_LAW_BITS} to list all reports")
+        remedy = "Use privacy_loss, which needs no list."
+        raise InputError("items", a.size, f"at most {_MAX_LAW_BITS} to list all reports", remedy)
     report = np.arange(2**a.size)
     law = np.ones((a.size, report.size))
     for k in range(a.size):
@@ -233,7 +234,8 @@ def levels_of_items(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArra
         levels = inputs.item_numbers(level_of, policy.size, "level_of").copy()
     for i in np.flatnonzero(np.bincount(levels, minlength=policy.size) != policy.item_counts):
         allowed = f"{policy.item_counts[i]}, as the policy says"
-        raise InputError(f"items in level {i}", int(np.sum(levels == i)), allowed)
+        remedy = "Change level_of, or the item_counts of the policy."
+        raise InputError(f"items in level {i}", int(np.sum(levels == i)), allowed, remedy)
     levels.setflags(write=False)
     return levels
 

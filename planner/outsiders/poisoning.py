@@ -95,10 +95,13 @@ def poisoning(
     """
     held, other = number_column("a", a), number_column("b", b)
     if held.shape != other.shape:
-        raise InputError("b", other.shape, f"of the shape {held.shape}")
+        raise InputError(
+            "b", other.shape, f"of the shape {held.shape}", "Take a and b from the same mechanism."
+        )
     for k in np.flatnonzero(~((other >= 0) & (other < held) & (held <= 1)))[:1]:
         pair = (float(held[k]), float(other[k]))
-        raise InputError(f"(a, b) of item {k}", pair, "such that 0 <= b < a <= 1")
+        remedy = "Is b, the chance of a false 1, swapped with a?"
+        raise InputError(f"(a, b) of item {k}", pair, "such that 0 <= b < a <= 1", remedy)
     whole_number("false_reports", false_reports)
     whole_number("at_once", at_once, most=held.size)
     whole_number("set_size", set_size)

@@ -38,13 +38,21 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
     True
     """
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InputError(argument, value, _ALLOWED)
+        raise InputError(
+            argument, value, _ALLOWED, "Write the budget as a number, or as ln of one."
+        )
     try:
         number = _product(value) if isinstance(value, str) else float(value)
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise InputError(argument, value, _ALLOWED) from None
+        raise InputError(
+            argument, value, _ALLOWED, "Write the budget as a number, or as ln of one."
+        ) from None
     if not 0 < number <= MAX_EPSILON:
-        remedy = "" if number <= 0 else "More than that protects nobody: odds above 10^21 to 1."
+        remedy = (
+            "Even the strictest level needs a little: 0.1, for example."
+            if number <= 0
+            else "More than that protects nobody: odds above 10^21 to 1."
+        )
         raise InputError(argument, value, _ALLOWED, remedy)
     return number
 

@@ -69,7 +69,8 @@ class Objective:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise InputError("objective", self.kind, f"one of {', '.join(KINDS)}")
+            remedy = "Take worst-case if you know nothing of the answers' shares."
+            raise InputError("objective", self.kind, f"one of {', '.join(KINDS)}", remedy)
         for name in ("weights", "prior"):
             values = getattr(self, name)
             if values is not None:
@@ -90,7 +91,8 @@ class Objective:
         weights = self._per_level("weights", policy.size, default=1.0)
         none = np.zeros(policy.size)
         if not weights.any():
-            raise InputError("weights", self.weights, "above 0 for at least one level")
+            remedy = "Give a larger weight to the levels that matter."
+            raise InputError("weights", self.weights, "above 0 for at least one level", remedy)
         if self.kind == "worst-case":
             return Coefficients(weights * counts, none, none, weights)
         if self.kind == "minimax":
@@ -98,7 +100,8 @@ class Objective:
         prior = self._per_level("prior", policy.size, default=0.0)
         for i in np.flatnonzero(prior > counts):
             allowed = f"at most the level's number of items, {int(counts[i])}"
-            raise InputError(f"prior[{i}]", float(prior[i]), allowed)
+            remedy = "A prior is the share of people who have an item, summed over the level."
+            raise InputError(f"prior[{i}]", float(prior[i]), allowed, remedy)
         return Coefficients(weights * counts, weights * prior, none, none)
 
     def _per_level(self, name: str, size: int, default: float) -> NDArray[np.float64]:
@@ -106,7 +109,8 @@ class Objective:
         if values is None:
             return np.full(size, default)
         if len(values) != size:
-            raise InputError(name, values, f"a list of {size} numbers, one per level")
+            remedy = "Give them in the order of the levels."
+            raise InputError(name, values, f"a list of {size} numbers, one per level", remedy)
         return np.array(values, dtype=np.float64)
 
 
@@ -116,8 +120,11 @@ def _not_negative(name: str, values: Sequence[float] | str) -> list[float]:
             raise TypeError
         numbers = [float(value) for value in values]
     except (TypeError, ValueError):
-        raise InputError(name, values, "a list of numbers") from None
+        raise InputError(
+            name, values, "a list of numbers", "Write [1, 2] for two levels."
+        ) from None
     for i, number in enumerate(numbers):
         if not 0 <= number < float("inf"):
-            raise InputError(f"{name}[{i}]", number, "a finite number of at least 0")
+            remedy = "Give 0 for a level that does not count."
+            raise InputError(f"{name}[{i}]", number, "a finite number of at least 0", remedy)
     return numbers

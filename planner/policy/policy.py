@@ -233,7 +233,9 @@ def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
 def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
     values = _numbers("item_counts", item_counts)
     if values.shape != (size,):
-        raise InputError("item_counts", item_counts, f"a list of {size} counts, one per level")
+        allowed = f"a list of {size} counts, one per level"
+        remedy = "Say for each level how many answers it has."
+        raise InputError("item_counts", item_counts, allowed, remedy)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
     whole = np.isfinite(values) & (values == np.floor(values))
     for i in np.flatnonzero(~(whole & (values >= 1) & (values <= MAX_COUNT))):
@@ -244,13 +246,15 @@ def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
 def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
     chosen = tuple(names)
     if isinstance(names, str) or len(chosen) != size:
-        raise InputError("names", names, f"a list of {size} names, one per level")
+        remedy = "Name each level, or leave all names out."
+        raise InputError("names", names, f"a list of {size} names, one per level", remedy)
     seen: set[str] = set()
     for name in chosen:
         if not isinstance(name, str) or not name.strip():
-            raise InputError("names", name, "text that is not blank")
+            raise InputError("names", name, "text that is not blank", "Give the level a name.")
         if name in seen:
-            raise InputError("names", name, "different from every other level's name")
+            remedy = "Rename one of the two, or merge them."
+            raise InputError("names", name, "different from every other level's name", remedy)
         seen.add(name)
     return chosen
 
@@ -262,7 +266,8 @@ def _numbers(argument: str, values: ArrayLike) -> NDArray[np.float64]:
             raise TypeError
         return array.astype(np.float64)
     except (TypeError, ValueError):
-        raise InputError(argument, values, "a rectangular list of numbers") from None
+        remedy = "Write [1, 2.5], for example."
+        raise InputError(argument, values, "a rectangular list of numbers", remedy) from None
 
 
 def _frozen(array: A) -> A:

@@ -76,9 +76,10 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
         file = _SurveyFile.model_validate(document)
         return file.to_survey(Path(source).parent)
     except ValidationError as error:
-        raise FileError(source, explain(error, document, _TABLES, _BRANCHES)) from error
+        reason, remedy = explain(error, document, _TABLES, _BRANCHES)
+        raise FileError(source, reason, remedy) from error
     except InputError as error:
-        raise FileError(source, str(error)) from error
+        raise error.within(source) from error
 
 
 class _SurveyTable(Table):
@@ -132,7 +133,7 @@ def _read(question: QuestionTable | NumericTable, folder: Path) -> Question:
     try:
         return question.to_question(folder)
     except InputError as error:
-        raise FileError(f"question {question.name!r}", str(error)) from error
+        raise error.within(f"question {question.name!r}") from error
 
 
 _TABLES: dict[str, type[Table]] = PREFERENCE_TABLES | {

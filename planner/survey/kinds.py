@@ -60,7 +60,8 @@ class Level:
         object.__setattr__(self, "items", tuple(self.items))
         if self.items and self.item_count not in (0, len(self.items)):
             allowed = f"the number of items listed, {len(self.items)}"
-            raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed)
+            remedy = "Leave item_count out: listed items are counted."
+            raise InputError(f"item_count of level {self.name!r}", self.item_count, allowed, remedy)
         if self.items:
             object.__setattr__(self, "item_count", len(self.items))
         elif self.item_count == 0:
@@ -116,9 +117,11 @@ class Numeric:
             self.epsilon is not None
             and not 0 < arguments.finite("epsilon", self.epsilon) <= MAX_EPSILON
         ):
-            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
+            allowed = f"above 0 and at most {MAX_EPSILON:g}"
+            remedy = "Take a smaller one to protect more, such as 1."
+            raise InputError("epsilon", self.epsilon, allowed, remedy)
 
 
 def _refuse_text(argument: str, value: object) -> None:
     if isinstance(value, str):  # a text is a sequence too, of its letters
-        raise InputError(argument, value, "a list of texts")
+        raise InputError(argument, value, "a list of texts", 'Put it in brackets: ["HIV"].')

@@ -16,8 +16,8 @@ from planner.survey.tables import Table
 __all__ = ["explain", "place_of_end"]
 
 _WORDS = {
-    "model_type": "a table of keys and values is needed",
-    "list_type": "a list is needed; write tables of a list in [[double brackets]]",
+    "model_type": ("a table of keys and values is needed", "Write key = value under its [name]."),
+    "list_type": ("a list is needed", "Write tables of a list in [[double brackets]]."),
 }
 
 
@@ -26,8 +26,8 @@ def explain(
     document: dict[str, Any],
     tables: Mapping[str, type[Table]],
     branches: Collection[str],
-) -> str:
-    """The most telling mistake, with its place written as in the file.
+) -> tuple[str, str]:
+    """The most telling mistake, with its place written as in the file, and what to do about it.
 
     Parameters
     ----------
@@ -51,17 +51,17 @@ def explain(
         known = _known_keys(parents, tables)
         near = difflib.get_close_matches(str(key), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-        return f"{place} is not a known key ({hint})"
+        return f"{place} is not a known key ({hint})", "Correct the key, or delete its line."
     if first["type"] == "missing":
-        return f"{place} is missing"
+        return f"{place} is missing", f"Add a line {key} = ... there."
+    cause: object = first.get("ctx", {}).get("error")
     if key == "rule":
-        value = InputError("rule", first["input"], ALLOWED_RULES)
-        return f"{place}: {value}"
-    cause = first.get("ctx", {}).get("error")
+        remedy = 'Write rule = "min" if you are not sure: it is the usual one.'
+        cause = InputError("rule", first["input"], ALLOWED_RULES, remedy)
     if isinstance(cause, InputError):
-        return f"{place}: {cause}"
-    reason = _WORDS.get(first["type"], first["msg"])
-    return f"{place} is {first['input']!r}: {reason}"
+        return f"{place}: {cause.reason}", cause.remedy
+    reason, remedy = _WORDS.get(first["type"], (first["msg"], "Write such a value."))
+    return f"{place} is {first['input']!r}: {reason}", remedy
 
 
 def place_of_end(reason: str, text: str) -> str:

@@ -80,17 +80,15 @@ class NumericDomain:
         # fmin and fmax pass over NaN and see infinities.
         if np.fmin.reduce(column) < self.lower or np.fmax.reduce(column) > self.upper:
             first = int(np.flatnonzero((column < self.lower) | (column > self.upper))[0])
-            raise InputError(
-                f"{argument}[{first}]",
-                float(column[first]),
-                f"from {self.lower:g} to {self.upper:g}, or NaN for no answer",
-                "Clip it, correct it, or widen the domain before anybody is asked.",
-            )
+            allowed = f"from {self.lower:g} to {self.upper:g}, or NaN for no answer"
+            remedy = "Clip it, correct it, or widen the domain before anybody is asked."
+            raise InputError(f"{argument}[{first}]", float(column[first]), allowed, remedy)
         if self.yes_no:
             known = (column == self.lower) | (column == self.upper) | np.isnan(column)
             for i in np.flatnonzero(~known)[:1]:
                 allowed = f"{self.lower:g} (no), {self.upper:g} (yes) or NaN for no answer"
-                raise InputError(f"{argument}[{i}]", float(column[i]), allowed)
+                remedy = "Correct it, or drop yes_no if numbers between are answers."
+                raise InputError(f"{argument}[{i}]", float(column[i]), allowed, remedy)
         return column
 
     def to_unit(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -109,10 +107,11 @@ def _number_column(argument: str, values: ArrayLike) -> NDArray[Any]:
     try:
         column = np.asarray(values)
     except (TypeError, ValueError):
-        raise InputError(argument, values, "a list of numbers") from None
+        raise InputError(argument, values, "a list of numbers", "Use NaN for no answer.") from None
     if column.dtype.kind not in "iuf":
         remedy = "Use NaN for no answer."
         raise InputError(argument, values, "a list of numbers, one per user", remedy)
     if column.ndim != 1 or column.size == 0:
-        raise InputError(argument, column.shape, "one number per user, at least one user")
+        remedy = "Put the answers of all users in one flat list."
+        raise InputError(argument, column.shape, "one number per user, at least one user", remedy)
     return column

@@ -72,7 +72,9 @@ class _Sample(Table):
 
     def read(self, folder: Path) -> Preferences:
         if (self.file is None) == (self.values is None):
-            raise InputError("preferences", "sample", 'given by one of "file" and "values"')
+            reason = 'a sample of preferences needs one of "file" and "values", not both'
+            remedy = "Name a CSV file, or list the numbers in values."
+            raise InputError.because("preferences", reason, remedy)
         if self.file is None:
             return EmpiricalPreferences(self.values or [])
         return read_preferences(folder / self.file, self.column)

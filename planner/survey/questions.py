@@ -98,16 +98,24 @@ class Question:
         _require_text("question name", self.name)
         self._check_kind()
         if not isinstance(self.mechanism, str):
-            raise InputError("mechanism", self.mechanism, "the name of a mechanism")
+            raise InputError(
+                "mechanism",
+                self.mechanism,
+                "the name of a mechanism",
+                "Write its name as text, or leave it out for the usual one.",
+            )
         object.__setattr__(self, "mechanism", self.mechanism or USUAL_MECHANISM[self.kind])
         if arguments.finite("weight", self.weight) < 0:
-            raise InputError("weight", self.weight, "a finite number of at least 0")
+            remedy = "Leave it out for a weight of 1."
+            raise InputError("weight", self.weight, "a finite number of at least 0", remedy)
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
         self._check_padding()
         if self.kind == "numeric":
             if self.levels or self.rule != DEFAULT_RULE:
-                raise InputError("levels", self.levels, "left out, with the rule, for 'numeric'")
+                allowed = "left out, with the rule, for 'numeric'"
+                remedy = "A numeric question has one epsilon for the whole range."
+                raise InputError("levels", self.levels, allowed, remedy)
             return
         home: dict[str, str] = {}
         for level in self.levels:
@@ -115,7 +123,9 @@ class Question:
                 _require_text(f"item of level {level.name!r}", item)
                 if item in home:
                     allowed = f"in one level only; it is in {home[item]!r} already"
-                    raise InputError(f"item of level {level.name!r}", item, allowed)
+                    raise InputError(
+                        f"item of level {level.name!r}", item, allowed, "Delete it here or there."
+                    )
                 home[item] = level.name
         policy = self.policy  # validates names, budgets, counts and rule, once
         _ = self.objective.coefficients(policy)  # and the priors
@@ -126,25 +136,34 @@ class Question:
 
     def _check_kind(self) -> None:
         if self.kind not in KINDS:
-            raise InputError("kind", self.kind, f"one of {', '.join(KINDS)}")
+            raise InputError(
+                "kind",
+                self.kind,
+                f"one of {', '.join(KINDS)}",
+                "Take categorical for one answer each, item-set for several, numeric for a mean.",
+            )
         if self.criterion not in CRITERIA:
-            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}")
+            remedy = "Leave it out to keep the sum of all errors small."
+            raise InputError("criterion", self.criterion, f"one of {', '.join(CRITERIA)}", remedy)
         if (self.kind == "numeric") != (self.numeric is not None):
             allowed = "given" if self.kind == "numeric" else "left out"
-            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}")
+            remedy = "Only a question of kind 'numeric' has a range, and it needs one."
+            raise InputError("numeric", self.numeric, f"{allowed} for {self.kind!r}", remedy)
         if self.sets is not None and self.kind != "item-set":
-            raise InputError("sets", self.sets, f"left out for {self.kind!r}")
+            remedy = "Only people who may give several answers have set sizes."
+            raise InputError("sets", self.sets, f"left out for {self.kind!r}", remedy)
 
     def _check_padding(self) -> None:
         length = self.padding_length
         if length is None:
             return
         if self.kind != "item-set":
-            raise InputError("padding_length", length, f"left out for {self.kind!r}")
+            remedy = "Only the sets of kind 'item-set' are padded."
+            raise InputError("padding_length", length, f"left out for {self.kind!r}", remedy)
         if type(length) is not int or not 1 <= length <= MAX_PADDING_LENGTH:
-            raise InputError(
-                "padding_length", length, f"a whole number from 1 to {MAX_PADDING_LENGTH}"
-            )
+            allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
+            remedy = "Leave it out to have the best one computed."
+            raise InputError("padding_length", length, allowed, remedy)
 
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"
@@ -159,7 +178,8 @@ class Question:
             if len(level.yes_counts) != (level.item_count if sampled else 0):
                 name = f"yes_counts of level {level.name!r}"
                 allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
-                raise InputError(name, level.yes_counts, allowed)
+                remedy = "Sampling Privacy expects, per value, how many people have it."
+                raise InputError(name, level.yes_counts, allowed, remedy)
 
     @property
     def objective(self) -> Objective:
@@ -173,7 +193,9 @@ class Question:
         if not priors:
             return Objective("minimax" if self.criterion == "minimax" else "worst-case", weights)
         if len(priors) < len(self.levels):
-            raise InputError("prior", priors, "given for all levels of the question, or for none")
+            allowed = "given for all levels of the question, or for none"
+            remedy = "Give the missing priors, or delete them all to plan for the worst case."
+            raise InputError("prior", priors, allowed, remedy)
         if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
             remedy = "Everybody has exactly one answer."
             raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
@@ -231,13 +253,18 @@ class Survey:
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
         if type(self.users) is not int or not 1 <= self.users <= MAX_COUNT:
-            raise InputError("users", self.users, f"a whole number from 1 to {MAX_COUNT}")
+            remedy = "Say how many people will be asked."
+            raise InputError("users", self.users, f"a whole number from 1 to {MAX_COUNT}", remedy)
         if not self.questions:
-            raise InputError("questions", self.questions, "one or more questions")
+            raise InputError(
+                "questions", self.questions, "one or more questions", "Add a question."
+            )
         seen: set[str] = set()
         for question in self.questions:
             if question.name in seen:
-                raise InputError("question name", question.name, "different from every other's")
+                allowed = "different from every other's"
+                remedy = "Rename one of the two."
+                raise InputError("question name", question.name, allowed, remedy)
             seen.add(question.name)
         self._check_aims()
 
@@ -247,7 +274,9 @@ class Survey:
             ("objective", self.objective, OBJECTIVES),
         ):
             if value not in known:
-                raise InputError(name, value, f"one of {', '.join(known)}")
+                raise InputError(
+                    name, value, f"one of {', '.join(known)}", "Leave it out for the usual one."
+                )
         weights = [question.weight for question in self.questions]
         if not any(weights):
             remedy = "Say which questions matter, or leave all weights out."
@@ -268,7 +297,7 @@ def _total_target(targets: Sequence[Target]) -> Target | None:
 
 def _require_text(argument: str, value: object) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise InputError(argument, value, "text that is not blank")
+        raise InputError(argument, value, "text that is not blank", "Fill it in.")
 
 
 def _require_no_number_twice(levels: Sequence[Level]) -> None:

@@ -93,7 +93,9 @@ class AssumedSets:
     def __post_init__(self) -> None:
         shares = _masses("set sizes", self.sizes)
         if shares.size - 1 > _MAX_SIZE:
-            raise InputError("set sizes", shares.size - 1, f"at most {_MAX_SIZE} items a set")
+            allowed = f"at most {_MAX_SIZE} items a set"
+            remedy = "Count larger sets as the largest, or drop trailing zeros."
+            raise InputError("set sizes", shares.size - 1, allowed, remedy)
         if not shares[1:].any():
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
             raise InputError(
@@ -102,7 +104,8 @@ class AssumedSets:
         if isinstance(self.popularity, str):
             if self.popularity not in POPULARITIES:
                 allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
-                raise InputError("popularity", self.popularity, allowed)
+                remedy = "zipf has few frequent items and many rare ones; uniform has all alike."
+                raise InputError("popularity", self.popularity, allowed, remedy)
         else:
             weights = _masses("popularity", self.popularity)
             object.__setattr__(self, "popularity", tuple(weights.tolist()))
@@ -146,7 +149,9 @@ class AssumedSets:
         else:
             weight = np.asarray(self.popularity, dtype=np.float64)
             if weight.size != items:
-                raise InputError("popularity", weight.size, f"one weight for each of {items} items")
+                allowed = f"one weight for each of {items} items"
+                remedy = "Give the weights in the order of the items."
+                raise InputError("popularity", weight.size, allowed, remedy)
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
 
@@ -218,7 +223,9 @@ def _masses(name: str, values: ArrayLike) -> Array:
         remedy = "A histogram has no negative mass: correct that entry."
         raise InputError(f"{name}[{i}]", float(masses[i]), "a finite number of at least 0", remedy)
     if not masses.any():
-        raise InputError(name, values, "above 0 somewhere")
+        raise InputError(
+            name, values, "above 0 somewhere", "Give a positive share to what does occur."
+        )
     if not _LEAST_MASS <= masses.max() <= _LARGEST_MASS:
         allowed = f"at most {_LARGEST_MASS:g}, and at least {_LEAST_MASS:g} somewhere"
         raise InputError(name, float(masses.max()), allowed, "Give shares, or numbers of people.")

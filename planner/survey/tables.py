@@ -44,7 +44,8 @@ def _text(value: Any) -> Any:
 def _known_kind(value: Any) -> Any:
     """Checked before the keys: which ones are missing depends on the kind."""
     if value not in KINDS:
-        raise InputError("kind", value, f"one of {', '.join(KINDS)}")
+        remedy = "Take categorical for one answer each, item-set for several, numeric for a mean."
+        raise InputError("kind", value, f"one of {', '.join(KINDS)}", remedy)
     return value
 
 

@@ -47,9 +47,9 @@ class Target:
             given = (self.error, self.detect)
             raise InputError("target (error, detect)", given, "exactly one of the two", _REMEDY)
         if not isinstance(self.value, int | float) or not _LEAST <= self.value < 1:
-            raise InputError(
-                f"target {self.kind}", self.value, f"a share from {_LEAST:g} to below 1"
-            )
+            allowed = f"a share from {_LEAST:g} to below 1"
+            remedy = "Write 1 % of the people as 0.01."
+            raise InputError(f"target {self.kind}", self.value, allowed, remedy)
 
     @property
     def kind(self) -> str:
@@ -93,15 +93,13 @@ def check_targets(targets: Iterable[Target], levels: Iterable[str]) -> None:
     for target in targets:
         if target.level is not None and target.level not in known:
             allowed = f"one of the question's levels, {', '.join(known)}"
-            raise InputError("target level", target.level, allowed)
+            remedy = "Name one of them, or leave the level out for the whole question."
+            raise InputError("target level", target.level, allowed, remedy)
         earlier = seen.setdefault((target.kind, target.level), target.value)
         if earlier != target.value:
-            raise InputError(
-                f"target {target.kind}",
-                target.value,
-                f"the same as the other target for it, {earlier:g}",
-                "These targets contradict each other: keep the one that you need.",
-            )
+            allowed = f"the same as the other target for it, {earlier:g}"
+            remedy = "These targets contradict each other: keep the one that you need."
+            raise InputError(f"target {target.kind}", target.value, allowed, remedy)
 
 
 _LEAST = 1e-12  # one person of the most that a survey has

@@ -186,14 +186,20 @@ def simulate(
         A number outside its range, or a mechanism that does not fit the answers.
     """
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError("repeats", repeats, "a whole number of at least 1")
+        raise InputError(
+            "repeats", repeats, "a whole number of at least 1", "Take 100 for a first look."
+        )
     present = int(np.count_nonzero(answers.counts))
     if not 1 <= top <= present:
-        raise InputError("top", top, f"from 1 to the number of items that anybody has, {present}")
+        allowed = f"from 1 to the number of items that anybody has, {present}"
+        remedy = "Judge fewer items."
+        raise InputError("top", top, allowed, remedy)
     for name, mechanism in mechanisms.items():
         if mechanism.takes_sets != (answers.sets is not None):
             allowed = "for item sets" if answers.sets is not None else "for single items"
-            raise InputError("mechanism", name, allowed)
+            raise InputError(
+                "mechanism", name, allowed, "Simulate it on answers of its kind, or leave it out."
+            )
     children = spawn(inputs.generator(rng), len(mechanisms))
     return [
         _simulate_one(name, mechanism, answers, repeats, child, top, progress)
@@ -238,7 +244,8 @@ def _apportion(total: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
     """``total`` items split in these proportions, at least one each, by largest remainders."""
     if total < shares.size:
         allowed = f"at least the number of levels that take them, {shares.size}"
-        raise InputError("number of unlisted items", total, allowed)
+        remedy = "Merge these levels, or give the rest more items."
+        raise InputError("number of unlisted items", total, allowed, remedy)
     ideal = total * shares / shares.sum()
     numbers = np.floor(ideal).astype(np.int64)
     numbers[np.argsort(numbers - ideal, kind="stable")[: total - int(numbers.sum())]] += 1

@@ -216,7 +216,7 @@ model = "sample"
 
 @pytest.mark.parametrize("lines", ["", 'file = "pilot.csv"\nvalues = [1.0]'])
 def test_a_sample_is_given_in_one_of_two_ways(lines):
-    with pytest.raises(FileError, match=r'preferences is .* one of "file" and "values"'):
+    with pytest.raises(FileError, match=r'needs one of "file" and "values", not both'):
         survey_from_text(NUMBER + lines)
 
 

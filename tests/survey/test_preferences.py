@@ -55,7 +55,7 @@ def test_sample_from_csv(tmp_path):
     ("text", "reason"),
     [
         ("", "is empty"),
-        ("other\n1\n", "no column 'eps' \\(columns: other\\)"),
+        ("other\n1\n", "no column 'eps'. Name one of its columns: other"),
         ("eps\n", "empty"),
         ("eps\n1\n\n2\n", "line 3: '' is not a finite number"),
         ("eps\n1\nx\n", "line 3: 'x' is not a finite number"),

@@ -203,7 +203,7 @@ def value(level="rare", epsilon="2", value="x", expected="3"):
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (value(level="", value=""), "Row 2: value is empty"),
+        (value(level="", value=""), "Row 2: the value has no name"),
         (value(value="y", epsilon="-1"), "Row 2 (rare): epsilon is '-1'"),
         (value(value="y", epsilon="1"), "the level's budget, 2"),
         (value(value="y", expected="many"), "Row 2 (rare): expected people is 'many'"),

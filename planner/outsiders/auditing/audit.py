@@ -210,7 +210,8 @@ def audit_reports(
     inputs.generator(rng)
     whole_number("reports", reports, LEAST_REPORTS, 10**8)
     if not 0.5 <= finite("confidence", confidence) < 1:
-        raise InputError("confidence", confidence, "a probability of at least 0.5, below 1")
+        remedy = "Write 99 % as 0.99."
+        raise InputError("confidence", confidence, "a probability of at least 0.5, below 1", remedy)
     answers = _answers(promises)
     looks = {name: (lambda _, view=view: view) for name, view in VIEWS.items()} | dict(views or {})
     cells = len(expected.names) * len(answers) if expected else 0
@@ -234,13 +235,17 @@ def audit_reports(
 
 def _answers(promises: Sequence[Promise]) -> list[Any]:
     if not promises:
-        raise InputError("promises", promises, "one pair of answers or more")
+        remedy = "Say which answers are protected from each other, as Promise(0, 1, 1.0)."
+        raise InputError("promises", promises, "one pair of answers or more", remedy)
     known: dict[str, Any] = {}
     for i, one in enumerate(promises):
         if _key(one.first) == _key(one.second):
-            raise InputError(f"promises[{i}]", one.first, "of two different answers")
+            remedy = "Leave it out: an answer needs no protection from itself."
+            raise InputError(f"promises[{i}]", one.first, "of two different answers", remedy)
         if not isfinite(one.epsilon) or not 0 <= one.epsilon <= one.demanded:
-            raise InputError(f"promises[{i}].epsilon", one.epsilon, "finite, at most the demanded")
+            allowed = "finite, at most the demanded"
+            remedy = "Leave out pairs that are promised nothing."
+            raise InputError(f"promises[{i}].epsilon", one.epsilon, allowed, remedy)
         known |= {_key(one.first): one.first, _key(one.second): one.second}
     return list(known.values())
 

@@ -73,7 +73,8 @@ class CommandBox:
     def __post_init__(self) -> None:
         positive("seconds", self.seconds)
         if not self.command:
-            raise InputError("command", self.command, "a program and its arguments")
+            remedy = 'Write ["python", "client.py"] to run client.py.'
+            raise InputError("command", self.command, "a program and its arguments", remedy)
 
     def ask(self, answers: Sequence[Any]) -> list[bytes]:
         """One report per answer, in order.
@@ -89,8 +90,9 @@ class CommandBox:
                 list(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         except OSError as error:
-            reason = f"one that can be started: {error.strerror or error}"
-            raise InputError("command", " ".join(self.command), reason) from error
+            reason = f"{' '.join(self.command)!r} cannot be started: {error.strerror or error}"
+            remedy = "Start it once by hand, from the same folder."
+            raise InputError.because("command", reason, remedy) from error
         writer = threading.Thread(target=_write, args=(process, text.encode()), daemon=True)
         writer.start()
         try:

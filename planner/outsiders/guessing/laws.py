@@ -287,9 +287,13 @@ class HashGuessing:
 def _checked(prior: ArrayLike, items: int) -> Array:
     chances = number_column("prior", prior)
     if chances.shape != (items,):
-        raise InputError("prior", chances.shape, f"one probability per answer, shape ({items},)")
+        allowed = f"one probability per answer, shape ({items},)"
+        remedy = "Give 0 for an answer that nobody has."
+        raise InputError("prior", chances.shape, allowed, remedy)
     for x in np.flatnonzero(chances < 0)[:1]:
-        raise InputError(f"prior[{x}]", float(chances[x]), "not negative")
+        remedy = "Give 0 for an answer that nobody has."
+        raise InputError(f"prior[{x}]", float(chances[x]), "not negative", remedy)
     if abs(float(chances.sum()) - 1) > 1e-9:
-        raise InputError("sum of prior", float(chances.sum()), "1")
+        remedy = "Divide the numbers of people by their total."
+        raise InputError("sum of prior", float(chances.sum()), "1", remedy)
     return chances

@@ -219,7 +219,9 @@ def _best(values: Array, rng: np.random.Generator) -> NDArray[np.int64]:
 def _people(questions: Sequence[AskedQuestion]) -> int:
     sizes = {one.answers.size for one in questions}
     if len(sizes) != 1:
-        raise InputError("people per question", sorted(sizes), "the same in one question or more")
+        allowed = "the same in one question or more"
+        remedy = "Give the answers of the same people to each question."
+        raise InputError("people per question", sorted(sizes), allowed, remedy)
     return sizes.pop()
 
 

@@ -57,7 +57,7 @@ class Blanket:
     >>> Blanket([0.5, 0.5], [3.0, 1.0], [1.0, 3.0])
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: masses @ first is 2.0 but must be 1: the law of a report.
+    planner.errors.InputError: masses @ first is 2.0 but must be 1: the law of a report. ...
     """
 
     masses: Array
@@ -68,18 +68,23 @@ class Blanket:
         for name in ("masses", "first", "second"):
             object.__setattr__(self, name, number_column(name, getattr(self, name)))
         if not self.masses.shape == self.first.shape == self.second.shape:
-            raise InputError("first", self.first.shape, f"of the shape {self.masses.shape}")
+            remedy = "Give masses, first and second one entry per report."
+            raise InputError("first", self.first.shape, f"of the shape {self.masses.shape}", remedy)
         for name in ("masses", "first", "second"):
             least = float(getattr(self, name).min())
             if least < 0 or (name == "masses" and least == 0):
-                raise InputError(name, least, "above 0" if name == "masses" else "not negative")
+                remedy = "Leave out reports that nobody's noise sends."
+                raise InputError(
+                    name, least, "above 0" if name == "masses" else "not negative", remedy
+                )
         if self.mass > 1 + 1e-9:
             remedy = "The numbers exclude each other: an upper bound is too small."
             raise InputError("total of masses", self.mass, "at most 1", remedy)
         for name in ("first", "second"):
             total = float(self.masses @ getattr(self, name))
             if abs(total - 1) > 1e-9:
-                raise InputError(f"masses @ {name}", total, "1: the law of a report")
+                remedy = "Divide Pr[report | answer] by the masses, report by report."
+                raise InputError(f"masses @ {name}", total, "1: the law of a report", remedy)
 
     @classmethod
     def from_numbers(cls, ratio: float, variation: float, others_ratio: float) -> Blanket:
@@ -124,9 +129,12 @@ class Blanket:
             raise InputError("ratio", p, "above 1", "Answers that look alike need no hiding.")
         most = (p - 1) / (p + 1)
         if not 0 < beta <= most * (1 + 1e-12):
-            raise InputError("variation", beta, f"above 0 and at most (p-1)/(p+1) = {most:.9g}")
+            allowed = f"above 0 and at most (p-1)/(p+1) = {most:.9g}"
+            remedy = "Compute ratio and variation from the same pair of answers."
+            raise InputError("variation", beta, allowed, remedy)
         if q < p * (1 - 1e-12):
-            raise InputError("others_ratio", q, f"at least the pair's own ratio {p:.9g}")
+            remedy = "The pair counts among the others: take the larger of the two."
+            raise InputError("others_ratio", q, f"at least the pair's own ratio {p:.9g}", remedy)
         alpha = min(beta, most) / (p - 1)
         same = max(0.0, 1 - (p + 1) * alpha)
         masses = np.array([p * alpha, p * alpha, same]) / q
@@ -196,14 +204,16 @@ class Blanket:
             No question, or more than 100,000 outcomes together.
         """
         if not blankets:
-            raise InputError("blankets", blankets, "one or more")
+            remedy = "Give the blanket of each question in the message."
+            raise InputError("blankets", blankets, "one or more", remedy)
         return reduce(_product, blankets)
 
 
 def _product(one: Blanket, two: Blanket) -> Blanket:
     if one.masses.size * two.masses.size > _MOST_OUTCOMES:
         size = one.masses.size * two.masses.size
-        raise InputError("outcomes of all questions", size, f"at most {_MOST_OUTCOMES}")
+        remedy = "Ask fewer questions in one message."
+        raise InputError("outcomes of all questions", size, f"at most {_MOST_OUTCOMES}", remedy)
     columns = [
         np.multiply.outer(getattr(one, name), getattr(two, name)).ravel()
         for name in ("masses", "first", "second")

@@ -55,7 +55,7 @@ def central_delta(
     """
     finite("epsilon", epsilon)
     if epsilon < 0:
-        raise InputError("epsilon", epsilon, "not negative")
+        raise InputError("epsilon", epsilon, "not negative", "Give 0 for the strictest guarantee.")
     whole_number("people", people, most=MOST_PEOPLE)
     both = [_one_way(side, epsilon, people, accuracy) for side in _sides(blanket)]
     return Bracket(max(one.lower for one in both), max(one.upper for one in both))
@@ -144,10 +144,13 @@ def _checked(blanket: Blanket, delta: float, people: int) -> float:
     """The pair's local budget, raised by what its logarithm may err."""
     whole_number("people", people, most=MOST_PEOPLE)
     if not 0 < finite("delta", delta) < 1:
-        raise InputError("delta", delta, "above 0 and below 1")
+        remedy = "Take less than 1 over the number of people, such as 1e-8."
+        raise InputError("delta", delta, "above 0 and below 1", remedy)
     local = blanket.local_epsilon * (1 + 1e-12)
     if not isfinite(local):
-        raise InputError("blanket", "with a report that only one answer can make", "without")
+        reason = "a report that only one answer can make gives it away, however well it is shuffled"
+        remedy = "Take a mechanism with a finite budget for this pair of answers."
+        raise InputError.because("blanket", reason, remedy)
     return local
 
 

@@ -159,7 +159,9 @@ def composed(guarantees: Sequence[ShuffledGuarantee]) -> tuple[float, float]:
     :meth:`~planner.outsiders.shuffling.blanket.Blanket.of_one_message`.
     """
     if not guarantees:
-        raise InputError("guarantees", guarantees, "one or more")
+        raise InputError(
+            "guarantees", guarantees, "one or more", "Give the guarantee of each question."
+        )
     return sum(one.epsilon for one in guarantees), sum(one.delta for one in guarantees)
 
 
@@ -226,6 +228,7 @@ def _pairs(reports: ShuffledReports) -> list[tuple[int, int]]:
     """Pairs of levels with two different answers."""
     size = len(reports.names)
     if size > _MOST_LEVELS:
-        raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs")
+        remedy = "Merge levels with nearly the same budget."
+        raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs", remedy)
     pairs = combinations_with_replacement(range(size), 2)
     return [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]

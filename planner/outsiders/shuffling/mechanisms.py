@@ -131,11 +131,13 @@ class UnaryReports:
         for name in ("a", "b"):
             column = np.array(getattr(self, name), dtype=np.float64)
             if column.shape != (self.policy.size,):
-                raise InputError(name, column.shape, f"of shape ({self.policy.size},)")
+                remedy = "Give them in the order of the policy's levels."
+                raise InputError(name, column.shape, f"of shape ({self.policy.size},)", remedy)
             object.__setattr__(self, name, column)
         for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1)))[:1]:
             pair = (float(self.a[i]), float(self.b[i]))
-            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1")
+            remedy = "Is b, the chance of a false 1, swapped with a?"
+            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -203,13 +205,15 @@ class MatrixReports:
     def __post_init__(self) -> None:
         law = np.array(self.law, dtype=np.float64)
         if law.ndim != 2 or len(law) < 2 or not np.all(law >= 0):
-            raise InputError(
-                "law", law.shape, "probabilities, one row for each of 2 answers or more"
-            )
+            allowed = "probabilities, one row for each of 2 answers or more"
+            remedy = "Write [[0.75, 0.25], [0.25, 0.75]] for two answers and two reports."
+            raise InputError("law", law.shape, allowed, remedy)
         for row in np.flatnonzero(np.abs(law.sum(axis=1) - 1) > 1e-9)[:1]:
-            raise InputError(f"sum of law[{row}]", float(law[row].sum()), "1")
+            remedy = "Give the chances of all reports of this answer."
+            raise InputError(f"sum of law[{row}]", float(law[row].sum()), "1", remedy)
         if self.answers is not None and len(self.answers) != len(law):
-            raise InputError("answers", self.answers, f"{len(law)} names")
+            remedy = "Name the answers in the order of the rows."
+            raise InputError("answers", self.answers, f"{len(law)} names", remedy)
         object.__setattr__(self, "law", law)
 
     @property

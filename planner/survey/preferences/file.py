@@ -31,7 +31,7 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
     name = header[0] if column is None and len(header) == 1 else column
     if name not in header:
         have = ", ".join(header)
-        raise FileError(path, f"there is no column {name!r} (columns: {have})")
+        raise FileError(path, f"there is no column {name!r}", f"Name one of its columns: {have}.")
     if column is None and _number(header[0]) is not None:
         reason = f"the first line, {header[0]!r}, is a number and no header"
         raise FileError(path, reason, "Name the column in a line of its own.")
@@ -45,7 +45,8 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
 def _cell(path: str | Path, line: int, text: str) -> float:
     value = _number(text)
     if value is None:
-        raise FileError(path, f"line {line}: {text!r} is not a finite number")
+        remedy = "Write a number such as 1.5, or delete the line."
+        raise FileError(path, f"line {line}: {text!r} is not a finite number", remedy)
     return value
 
 

@@ -44,11 +44,16 @@ class HistogramPreferences:
         ends = arguments.number_column("edges", edges)
         parts = arguments.number_column("shares", shares)
         if ends.size != parts.size + 1:
-            raise InputError("edges", ends.size, f"one more than the shares: {parts.size + 1}")
+            allowed = f"one more than the shares: {parts.size + 1}"
+            remedy = "Each share has a lower and an upper edge, shared with its neighbours."
+            raise InputError("edges", ends.size, allowed, remedy)
         for i in np.flatnonzero(np.diff(ends) <= 0)[:1]:
-            raise InputError(f"edges[{i + 1}]", float(ends[i + 1]), f"above {float(ends[i])!r}")
+            allowed = f"above {float(ends[i])!r}"
+            remedy = "Sort the edges, and leave out repeated ones."
+            raise InputError(f"edges[{i + 1}]", float(ends[i + 1]), allowed, remedy)
         for i in np.flatnonzero(parts < 0)[:1]:
-            raise InputError(f"shares[{i}]", float(parts[i]), "a share of at least 0")
+            remedy = "Give 0 for an interval without people."
+            raise InputError(f"shares[{i}]", float(parts[i]), "a share of at least 0", remedy)
         total = parts.sum()
         if abs(total - 1) > 1e-9:
             remedy = "Divide the counts by their total."

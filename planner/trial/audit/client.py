@@ -100,9 +100,9 @@ def plan_audit(
     for answer in asked:
         encoder.code(answer)  # refuses what is none
     if len(asked) * (len(asked) - 1) > 2 * _MOST_PAIRS:
-        raise InputError(
-            "answers", len(asked), f"so few that there are {_MOST_PAIRS} pairs at most"
-        )
+        allowed = f"so few that there are {_MOST_PAIRS} pairs at most"
+        remedy = "Choose some of the answers."
+        raise InputError("answers", len(asked), allowed, remedy)
     places = [_place(law, encoder.code(answer)) for answer in asked]
     listed = {(pair.first, pair.second): pair for pair in chosen.pairs}
     promises, chances = [], []
@@ -112,7 +112,9 @@ def plan_audit(
             promises.append(Promise(asked[i], asked[j], pair.realised, pair.demanded))
             chances.append(_chance(law, places[i], places[j]))
     if not promises:
-        raise InputError("answers", asked, "two or more that a budget protects from each other")
+        allowed = "two or more that a budget protects from each other"
+        remedy = "Choose two answers whose pair has a finite budget."
+        raise InputError("answers", asked, allowed, remedy)
     expected = _expected(law, asked)
     views = {"hashed": _hashed(law)} if isinstance(law, HashingLaw) else {}
     tests = 2 * len(promises) * (len(VIEWS) + len(views)) + 1
@@ -146,7 +148,9 @@ def _question(parameters: Parameters, name: str | None) -> DeployedQuestion:
     if name is None and len(questions) == 1:
         return parameters.questions[0]
     if name not in questions:
-        raise InputError("question", name, f"one of {', '.join(questions)}")
+        raise InputError(
+            "question", name, f"one of {', '.join(questions)}", "Name the question to audit."
+        )
     return questions[name]
 
 
@@ -204,7 +208,8 @@ def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
 
     def counted(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         if rows.shape[1] != law.size:
-            raise InputError("size of a report", rows.shape[1], f"{law.size} bytes")
+            remedy = "The client and the parameter file differ: give both the same file."
+            raise InputError("size of a report", rows.shape[1], f"{law.size} bytes", remedy)
         counter = half.counter()
         counter.add(np.ascontiguousarray(rows))
         return counter.tally().aggregate.counts

@@ -73,9 +73,12 @@ def audit_samples(
     """
     inputs.generator(rng)
     if isinstance(samples, bool) or not isinstance(samples, int) or samples < 100:
-        raise InputError("samples", samples, "a whole number of at least 100")
+        raise InputError(
+            "samples", samples, "a whole number of at least 100", "Take 100000 for a telling audit."
+        )
     if not 0.5 <= confidence < 1:
-        raise InputError("confidence", confidence, "a probability of at least 0.5, below 1")
+        remedy = "Write 99 % as 0.99."
+        raise InputError("confidence", confidence, "a probability of at least 0.5, below 1", remedy)
     half = samples // 2
     choose = _histograms([draw(which, half, rng) for which in (0, 1)])
     prove = _histograms([draw(which, samples - half, rng) for which in (0, 1)], choose.shape[1])
@@ -91,7 +94,9 @@ def _histograms(reports: Sequence[NDArray[Any]], least: int = 1) -> NDArray[np.i
     checked = [np.asarray(one) for one in reports]
     for one in checked:
         if one.dtype.kind not in "iu" or one.ndim != 1 or one.size == 0 or one.min() < 0:
-            raise InputError("reports", one.dtype, "one whole number of at least 0 per report")
+            allowed = "one whole number of at least 0 per report"
+            remedy = "Number the possible reports from 0, and draw at least one."
+            raise InputError("reports", one.dtype, allowed, remedy)
     size = max(least, *(int(one.max()) + 1 for one in checked))
     if size > _MAX_REPORT:
         remedy = "Sum reports up more coarsely."

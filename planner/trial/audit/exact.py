@@ -75,9 +75,11 @@ def law_loss(law: NDArray[np.float64]) -> float:
     """
     law = np.asarray(law, dtype=np.float64)
     if law.ndim != 2 or law.size == 0 or not np.all(law >= 0):
-        raise InputError("law", law.shape, "a matrix of probabilities, one row per input")
+        remedy = "Write [[0.75, 0.25], [0.25, 0.75]] for two inputs and two reports."
+        raise InputError("law", law.shape, "a matrix of probabilities, one row per input", remedy)
     for row in np.flatnonzero(np.abs(law.sum(axis=1) - 1) > 1e-9)[:1]:
-        raise InputError(f"sum of law[{row}]", float(law[row].sum()), "1")
+        remedy = "Give the chances of all reports of this input."
+        raise InputError(f"sum of law[{row}]", float(law[row].sum()), "1", remedy)
     high, low = law.max(axis=0), law.min(axis=0)
     possible = high > 0
     if np.any(low[possible] == 0):
@@ -105,7 +107,8 @@ def audit_levels(mechanism: UnaryMechanism) -> list[LevelPair]:
     """
     policy = mechanism.table.policy
     if policy.size > _MAX_LEVELS:
-        raise InputError("levels", policy.size, f"at most {_MAX_LEVELS} to list all pairs")
+        remedy = "Audit a policy with fewer levels."
+        raise InputError("levels", policy.size, f"at most {_MAX_LEVELS} to list all pairs", remedy)
     demanded = policy.bounds()
     members = [np.flatnonzero(mechanism.level_of == i)[:2] for i in range(policy.size)]
     a, b = mechanism.a, mechanism.b
@@ -134,7 +137,9 @@ def audit_sets(mechanism: PaddedUnaryMechanism) -> SetAudit:
     (True, 1.0)
     """
     if mechanism.items > _MAX_SET_ITEMS:
-        raise InputError("items", mechanism.items, f"at most {_MAX_SET_ITEMS} to list all sets")
+        allowed = f"at most {_MAX_SET_ITEMS} to list all sets"
+        remedy = "Audit the same levels with fewer items."
+        raise InputError("items", mechanism.items, allowed, remedy)
     law = np.log(mechanism.output_law())
     realised = np.array([np.max(row - law, axis=1) for row in law])
     codes = range(2**mechanism.items)

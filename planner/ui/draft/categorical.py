@@ -251,7 +251,9 @@ def names_of(rows: Iterable[Row]) -> list[str]:
 def _not_negative(text: str, argument: str) -> float:
     value = cells.number(text, argument)
     if value < 0:
-        raise InputError(argument, text, "a number of at least 0")
+        raise InputError(
+            argument, text, "a number of at least 0", "Write 0 for what does not count."
+        )
     return value
 
 

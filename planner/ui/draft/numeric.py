@@ -73,7 +73,7 @@ class NumericDraft(QuestionDraft):
         """The draft that builds this question."""
         about = question.numeric
         if about is None:
-            raise InputError("kind", question.kind, "numeric")
+            raise InputError("kind", question.kind, "numeric", "Open it with the page of its kind.")
         draft = cls(
             question.name,
             cells.number_text(about.domain.lower),

@@ -55,7 +55,8 @@ class Aim:
         """
         weight = cells.number(self.weight, "weight of the question")
         if weight <= 0:
-            raise InputError("weight of the question", self.weight, "above 0")
+            remedy = "Leave it at 1, or delete a question that does not matter."
+            raise InputError("weight of the question", self.weight, "above 0", remedy)
         if not self.error.strip():
             return weight, self.others
         target = Target(error=cells.probability(self.error, "target error"))

@@ -34,7 +34,9 @@ class SampledDraft(QuestionDraft):
         """The draft that builds this question."""
         about = question.sampling
         if about is None:
-            raise InputError("kind", question.kind, "sampled-choice")
+            raise InputError(
+                "kind", question.kind, "sampled-choice", "Open it with the page of its kind."
+            )
         rows = [
             {
                 "level": level.name,
@@ -100,9 +102,11 @@ class SampledDraft(QuestionDraft):
             name = typed["level"] or typed["value"]
             try:
                 if not name:
-                    raise InputError("value", "", "named")
+                    remedy = "Write what people answer in the column value."
+                    raise InputError.because("value", "the value has no name", remedy)
                 if typed["value"] in values:
-                    raise InputError("value", typed["value"], "in one row only")
+                    remedy = "Delete one of the two rows, or rename its value."
+                    raise InputError("value", typed["value"], "in one row only", remedy)
                 epsilon = cells.budget(typed["epsilon"])
                 count = cells.whole_number(typed["expected"], "expected people", least=0)
                 known = grouped.setdefault(name, (epsilon, [], []))

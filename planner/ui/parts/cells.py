@@ -44,12 +44,12 @@ def budget(text: str) -> float:
     Traceback (most recent call last):
     ...
     planner.errors.InputError: epsilon is 'ln 1' but must be a budget above 0 and at most 50,
-    such as 1.5, "ln 4" or "1.2 * ln 6".
+    such as 1.5, "ln 4" or "1.2 * ln 6". ...
     """
     try:
         return parse_epsilon(text)
     except InputError as error:
-        if "," in text and not error.remedy:
+        if "," in text:
             remedy = "Write the decimal point as a point: 1.5, not 1,5."
             raise InputError(error.argument, text, error.allowed, remedy) from None
         raise
@@ -99,7 +99,8 @@ def whole_number(text: str, argument: str, least: int = 1, largest: int = MAX_CO
         value = int(re.sub(r"\D", "", stripped))
         if least <= value <= largest:
             return value
-    raise InputError(argument, text, f"a whole number from {least} to {largest:,}")
+    remedy = "Write it in digits, with or without commas: 100,000."
+    raise InputError(argument, text, f"a whole number from {least} to {largest:,}", remedy)
 
 
 def number(text: str, argument: str) -> float:
@@ -113,7 +114,8 @@ def number(text: str, argument: str) -> float:
     stripped = text.strip()
     if _FLOAT.fullmatch(stripped) and math.isfinite(float(stripped)):
         return float(stripped)
-    remedy = "Write the decimal point as a point: 1.5, not 1,5." if "," in stripped else ""
+    comma = "," in stripped
+    remedy = "Write the decimal point as a point: 1.5, not 1,5." if comma else "Use digits alone."
     raise InputError(argument, text, "a number such as 2 or 0.5", remedy)
 
 
@@ -132,7 +134,8 @@ def probability(text: str, argument: str) -> float:
     except InputError:
         value = math.nan
     if not 0 <= value <= 1:
-        raise InputError(argument, text, "a share from 0 to 1, or from 0 % to 100 %")
+        remedy = "Write a quarter as 0.25 or 25 %."
+        raise InputError(argument, text, "a share from 0 to 1, or from 0 % to 100 %", remedy)
     return value
 
 

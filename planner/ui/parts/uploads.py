@@ -151,7 +151,7 @@ def _check(
         try:
             cells.budget(cell["epsilon"])
         except InputError as error:
-            raise FileError(name, f"line {number}: {error}") from error
+            raise error.within(f"{name}: line {number}") from error
 
 
 def _refuse_paths(name: str, text: str) -> None:

@@ -69,7 +69,7 @@ def test_time_is_bounded(text):
 
 
 def test_what_cannot_be_started():
-    with pytest.raises(InputError, match="command is '/nothing/here'"):
+    with pytest.raises(InputError, match="'/nothing/here' cannot be started"):
         CommandBox(["/nothing/here"]).ask(["a"])
     with pytest.raises(InputError, match="program"):
         CommandBox([])
