@@ -1,5 +1,6 @@
 import json
 import math
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -240,7 +241,11 @@ def test_success_from_a_process(tmp_path):
     assert "\x1b" not in done.stdout
 
 
-NASTY = "\x1b[2J\x1b]0;title\x07 [link](http://x.example) \u202e"
+NASTY = (
+    "\x1b[2J\x1b]0;title\x07 [link](http://x.example) \u202e ![x](http://x.example) "
+    "<img src=http://x.example> <a href=http://x.example>y</a>"
+)
+TAG = re.compile(r"(?:<|\\u003c)(?:img|a)\b[^>]*x\.example")  # as HTML, or in a chart's JSON
 
 
 def test_names_never_reach_the_screen_as_commands(tmp_path):
@@ -266,7 +271,7 @@ items = ["i {escaped}", "j"]
     (reports / "x\n9 reports in 1 file counted.jsonl").write_text("")
     pages = []
     for words in (
-        ("plan", path, "--out", params),
+        ("plan", path, "--out", params, "--report", tmp_path / "report.html"),
         ("compare", path, path),
         ("verify", params),
         ("perturb", params, "--data", answers, "--out", reports / "a.parquet"),
@@ -280,6 +285,10 @@ items = ["i {escaped}", "j"]
     for page in pages:
         assert not set(page) & set("\x1b\x07\u202e")
     assert not any(line.startswith("9 reports") for line in pages[4].splitlines())
+    report = (tmp_path / "report.html").read_text()
+    assert report.count("x.example") >= 4  # the names are there, as text
+    assert not TAG.search(report)
+    assert TAG.search(f"<p>{NASTY}</p>")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no full device")
