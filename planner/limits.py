@@ -10,6 +10,7 @@ __all__ = [
     "BUDGET_REMEDY",
     "DENOMINATOR",
     "LEAST_EPSILON",
+    "MAX_CELLS",
     "MAX_COUNT",
     "MAX_EPSILON",
     "MAX_FILE_BYTES",
@@ -34,6 +35,9 @@ DENOMINATOR = 2**32
 
 MAX_COUNT = 10**12
 """Of people, and of items: products of two counts and a probability stay exact in use."""
+
+MAX_CELLS = 2**24
+"""Bits of a report, or items that it may name: a collector counts each of them."""
 
 MAX_PADDING_LENGTH = 2**20
 """Size to which sets are padded or cut."""

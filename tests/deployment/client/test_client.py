@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from planner.deployment import Client
-from planner.deployment.client.mechanisms.law import MAX_CELLS
 from planner.deployment.client.mechanisms.sign import SignLaw
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.errors import FileError, InputError
+from planner.limits import MAX_CELLS
 from tests.deployment.client.drawing.played import bits_of
 from tests.deployment.examples import only, sealed
 

@@ -23,10 +23,10 @@ from planner.deployment.client.laws.levels import LEVEL, RULE, Levels
 from planner.deployment.client.laws.pairs import PairBudget, least_budget, listed_pairs
 from planner.deployment.client.schema import Schema, either, list_of, record, whole
 from planner.errors import InputError
+from planner.limits import MAX_CELLS
 
 __all__ = [
     "LINEAR",
-    "MAX_CELLS",
     "PREDICTED",
     "Encoder",
     "Estimator",
@@ -40,8 +40,6 @@ __all__ = [
 ]
 
 Estimator = dict[str, Any]
-MAX_CELLS = 2**24
-"""Bits of a report, or items that it may name: a collector counts each of them."""
 _SHARE: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 LINEAR = record(
     {"factor": whole(1, 2**32), "offsets": list_of(_SHARE), "slopes": list_of(_SHARE)},

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.hashing import HashingEncoder, HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetEncoder, SetLaw
-from planner.deployment.client.mechanisms.law import MAX_CELLS
 from planner.deployment.client.mechanisms.response import ResponseEncoder, ResponseLaw
 from planner.deployment.client.mechanisms.sampling import SamplingEncoder, SamplingLaw
 from planner.deployment.client.mechanisms.sign import SignEncoder, SignLaw
 from planner.deployment.client.mechanisms.subset import SubsetEncoder, SubsetLaw
 from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
 from planner.errors import InputError
+from planner.limits import MAX_CELLS
 from tests.deployment.client.drawing.played import Played, bits_of, number
 from tests.deployment.client.laws.oracle import D, levels
 
