@@ -1,13 +1,12 @@
 """What outsiders learn: speed of the shuffled guarantee, and peers' clients through the audit.
 
-Run: ``python benchmarks/outsiders.py [REPORTS]``; peers come with the extra ``bench``.
+Run: ``python benchmarks/outsiders.py``; peers come with the extra ``bench``.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.metadata import version
@@ -25,8 +24,8 @@ ITEMS, EPSILON, REPORTS = 5, 1.0, 100_000
 SLOWEST = 1.0
 
 
-def figures(reports: int = REPORTS) -> list[Figure]:
-    return [*map(shuffled, (10**3, 10**5, 10**8)), *peers(reports)]
+def figures() -> list[Figure]:
+    return [*map(shuffled, (10**3, 10**5, 10**8)), *peers(REPORTS)]
 
 
 def shuffled(people: int) -> Figure:
@@ -129,4 +128,4 @@ def hashes(pair: Promise, both: Sequence[Reports], half: int) -> list[NDArray[np
 
 
 if __name__ == "__main__":
-    show(figures(*map(int, sys.argv[1:])), "What outsiders learn")
+    show(figures(), "What outsiders learn")

@@ -19,7 +19,7 @@ BASKETS = (EXAMPLES / "baskets.toml").read_text(encoding="utf-8")
         ('design = "split"', 'design = "both"', "design"),
         ('design = "split"', 'objective = "max"', "objective"),
         ('design = "split"', 'objective = "minimax"', "targets of question 'page'"),
-        ("error = 0.01", "error = 1.5", "above 0 and below 1"),
+        ("error = 0.01", "error = 1.5", "a share from 1e-12 to below 1"),
         ("error = 0.01", "error = 0.01\ndetect = 0.1", "exactly one"),
         ("error = 0.01", 'error = 0.01\nlevel = "mild"', "one of the question's levels"),
         ("error = 0.01", "error = 0.01\n[[question.target]]\nerror = 0.02", "contradict"),

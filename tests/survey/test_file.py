@@ -30,7 +30,10 @@ def test_a_matrix_rule_with_unprotected_pairs():
 
 
 def test_items_may_be_whole_numbers():
-    survey = survey_from_text(_with('items = ["HIV"]', "items = [1, 2]"))
+    text = _with('items = ["HIV"]', "items = [1, 2]")
+    with pytest.raises(FileError, match="must be no number, as items of other levels go by theirs"):
+        survey_from_text(text)
+    survey = survey_from_text(text.replace("item_count = 4", "items = [3, 4, 5, 6]"))
     assert survey.questions[0].levels[0].items == ("1", "2")
 
 

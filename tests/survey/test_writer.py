@@ -22,7 +22,7 @@ from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
 from planner.survey.writer import survey_to_text
 
-TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=12)
+TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\r\0"), min_size=1, max_size=12)
 NAMES = TEXT.filter(lambda text: text.strip())
 EPSILONS = st.floats(1e-6, 50)
 

@@ -164,7 +164,7 @@ def test_a_numeric_question_keeps_what_it_promised():
 
 def test_item_sets_are_never_reported_without_padding():
     question = Question("q", LEVELS, kind="item-set")
-    with pytest.raises(InputError, match=r"sets of question 'q' is None .* Add padding_length"):
+    with pytest.raises(InputError, match=r"sets of question 'q' is missing .* Add padding_length"):
         survey_parameters(plan_survey(Survey("s", 10, (question,))))
     padded = Question("q", LEVELS, kind="item-set", padding_length=3)
     (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
