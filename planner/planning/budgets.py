@@ -27,7 +27,8 @@ def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     [1.25, 2.0]
     """
     if not 0 <= level < policy.size:
-        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}")
+        remedy = "Count the levels from 0."
+        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}", remedy)
     here = np.arange(policy.size) == level
     return policy.with_changes(
         policy.epsilons + amount * here, rule=policy.rule.relaxed(level, amount)

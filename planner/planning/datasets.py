@@ -52,7 +52,8 @@ class Answers:
             return self
         firsts = self.sets.firsts()
         if firsts.size == 0:
-            raise InputError("sets", "all empty", "not empty for at least one user")
+            remedy = "Give sets of which at least one holds an item."
+            raise InputError.because("sets", "all sets are empty", remedy)
         return Answers(self.labels, np.bincount(firsts, minlength=len(self.labels)))
 
 

@@ -170,7 +170,8 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
     ([0.2, 0.143], [0.8, 0.857])
     """
     if not 0 < prior < 1:
-        raise InputError("prior", prior, "a probability above 0 and below 1")
+        remedy = "Give the reader's belief before the report, such as 0.5."
+        raise InputError("prior", prior, "a probability above 0 and below 1", remedy)
     with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
         high = prior / (prior + (1 - prior) * np.exp(-leakage))
         low = prior / (prior + (1 - prior) * np.exp(leakage))

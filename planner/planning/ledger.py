@@ -120,7 +120,9 @@ def read_ledger(path: str | Path) -> Ledger:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise FileError(path, f"is not a ledger: {place}: {first['msg']}") from error
+        reason = f"is not a ledger: {place}: {first['msg']}"
+        remedy = "Use the ledger as it was last written, or start a new one."
+        raise FileError(path, reason, remedy) from error
     names = [one.survey for one in ledger.collections]
     for name in names:
         if names.count(name) > 1:

@@ -66,7 +66,8 @@ def excess_loss(table: UnaryTable) -> Array:
     """
     t = table.policy.size
     if t > _MOST_LEVELS:
-        raise InputError("levels", t, f"at most {_MOST_LEVELS} for this view")
+        remedy = "Merge levels that have the same budget."
+        raise InputError("levels", t, f"at most {_MOST_LEVELS} for this view", remedy)
     s, w = logodds.to_log_odds(table.a, table.b)
     loss = np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])  # placed j against l
     promised = table.policy.bounds()
@@ -101,7 +102,8 @@ def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Mispla
     """
     policy = table.policy
     if not 0 <= share <= 1:
-        raise InputError("share", share, "from 0 to 1")
+        remedy = "Give the share of misplaced people, such as 0.05 for 5 %."
+        raise InputError("share", share, "from 0 to 1", remedy)
     if policy.size < 2:
         raise InputError(
             "levels", policy.size, "at least 2", "With one level no item is misplaced."

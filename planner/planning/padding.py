@@ -71,7 +71,8 @@ class PaddingPlan(Framed):
             A length that was not compared.
         """
         if not 1 <= length <= self.lengths.size:
-            raise InputError("padding_length", length, f"from 1 to {self.lengths.size}")
+            remedy = "Ask for a length that was compared."
+            raise InputError("padding_length", length, f"from 1 to {self.lengths.size}", remedy)
         return float(self.mse[length - 1])
 
     @property

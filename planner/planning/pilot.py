@@ -90,12 +90,15 @@ class PilotSets:
 
     def __post_init__(self) -> None:
         if self.sets.users < 2:
-            raise InputError("pilot", self.sets.users, "the sets of at least 2 people")
+            remedy = "Collect a larger pilot."
+            raise InputError("pilot", self.sets.users, "the sets of at least 2 people", remedy)
         if self.sets.members.size == 0:
-            raise InputError("pilot", "only empty sets", "sets with items")
+            remedy = "Collect a pilot in which somebody has an item."
+            raise InputError.because("pilot", "all sets of the pilot are empty", remedy)
         if self.level_of is not None and np.shape(self.level_of) != (self.sets.items,):
             allowed = f"one level number per item, shape ({self.sets.items},)"
-            raise InputError("level_of", np.shape(self.level_of), allowed)
+            remedy = "Give the level of every item, in the order of the items."
+            raise InputError("level_of", np.shape(self.level_of), allowed, remedy)
         object.__setattr__(self, "_sums", _sums(self.sets, self.level_of))
 
     @property

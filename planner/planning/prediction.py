@@ -143,7 +143,9 @@ def predict(
     noise, signal = mechanism.variance_terms()
     home = np.zeros(mechanism.items, dtype=np.int64) if groups is None else np.asarray(groups)
     if home.shape != noise.shape or home.dtype.kind not in "iu" or home.min() < 0:
-        raise InputError("groups", home.shape, f"one group number per item, ({noise.size},)")
+        allowed = f"one group number per item, ({noise.size},)"
+        remedy = "Give each item the number of its group, counted from 0."
+        raise InputError("groups", home.shape, allowed, remedy)
     gain = np.sort(signal)[::-1][: mechanism.largest_set]
     if mechanism.largest_set > 1:
         gain = np.maximum(gain, 0)  # a set may also be smaller
@@ -258,7 +260,8 @@ def verdict(predictions: Iterable[Prediction] | Mapping[str, Prediction]) -> str
     every = predictions.values() if isinstance(predictions, Mapping) else predictions
     ranked = sorted(every, key=lambda one: one.total_mse / one.users)
     if not ranked:
-        raise InputError("predictions", 0, "at least one")
+        remedy = "Predict at least one mechanism first."
+        raise InputError.because("predictions", "there are no predictions to rank", remedy)
     best = ranked[0]
     figure = best.total_mse / best.users
     text = f"{best.name} has the smallest worst-case error, {figure:.4g} per user"
@@ -271,12 +274,15 @@ def verdict(predictions: Iterable[Prediction] | Mapping[str, Prediction]) -> str
 
 def _check(users: int, frequency: float, level: float, power: float) -> None:
     if isinstance(users, bool) or not isinstance(users, int | np.integer) or users < 1:
-        raise InputError("users", users, "a whole number of at least 1")
+        remedy = "Give the number of people who will answer."
+        raise InputError("users", users, "a whole number of at least 1", remedy)
     if not 0 < frequency <= 1:
-        raise InputError("frequency", frequency, "a share above 0 and at most 1")
+        remedy = "Give the share of people with the item, such as 0.05 for 5 %."
+        raise InputError("frequency", frequency, "a share above 0 and at most 1", remedy)
     for argument, value in (("level", level), ("power", power)):
         if not 0.5 <= value < 1:
-            raise InputError(argument, value, "a probability of at least 0.5 and below 1")
+            remedy = "Give a probability such as 0.95."
+            raise InputError(argument, value, "a probability of at least 0.5 and below 1", remedy)
 
 
 def _strictest(policy: PrivacyPolicy) -> tuple[float, int]:

@@ -72,7 +72,8 @@ def relaxations(
     ('A', 0.146)
     """
     if not 0 < amount < MAX_EPSILON:
-        raise InputError("relax_by", amount, f"above 0 and below {MAX_EPSILON:g}")
+        remedy = "Relax by a smaller amount, such as 0.1."
+        raise InputError("relax_by", amount, f"above 0 and below {MAX_EPSILON:g}", remedy)
     policy, prices = table.policy, table.shadow_prices
     if prices is None:
         return ()

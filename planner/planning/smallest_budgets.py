@@ -103,7 +103,8 @@ def smallest_budgets(
     """
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted:
-        raise InputError("targets", targets, "at least one target")
+        remedy = "Add a target, such as an error that one level must reach."
+        raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
     check_targets(wanted, policy.names)
     search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable), solver)
@@ -222,9 +223,11 @@ def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[n
         raise InputError("adjustable", names, "left out", remedy)
     for name in names:
         if name not in policy.names:
-            raise InputError("adjustable", name, f"one of {', '.join(policy.names)}")
+            remedy = "Choose a level of the policy."
+            raise InputError("adjustable", name, f"one of {', '.join(policy.names)}", remedy)
     if not names:
-        raise InputError("adjustable", names, "at least one level")
+        remedy = "Name a level whose budget may change."
+        raise InputError("adjustable", names, "at least one level", remedy)
     return np.isin(policy.names, list(names))
 
 

@@ -45,7 +45,8 @@ def achieved(table: Terms, users: float, target: Target) -> float:
     0.015483
     """
     if not 0 < users < float("inf"):
-        raise InputError("users", users, "above 0 and finite")
+        remedy = "Give the number of people who will answer."
+        raise InputError("users", users, "above 0 and finite", remedy)
     chosen = _chosen(table, target)
     if target.kind == "detect":
         return float(detectable_frequencies(*_terms(table, chosen), users).max())

@@ -73,7 +73,8 @@ def prove(program: Program, v0: Array) -> Proof:
         cost, A_ub=matrix, b_ub=limit, bounds=np.column_stack([low, high]), method="highs"
     )
     if answer.status != 0:
-        raise ConvergenceError(f"The certificate's linear program failed: {answer.message}")
+        remedy = "Try another method, or budgets that differ less."
+        raise ConvergenceError(f"The certificate's linear program failed: {answer.message}", remedy)
 
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
     weights = multipliers[:t] / multipliers[:t].sum()

@@ -230,7 +230,7 @@ def model_named(name: str) -> Model:
         There is no such model.
     """
     if name not in MODELS:
-        raise InputError("model", name, f"one of {', '.join(MODELS)}")
+        raise InputError("model", name, f"one of {', '.join(MODELS)}", "Choose one of them.")
     return MODELS[name]
 
 

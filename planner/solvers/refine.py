@@ -69,4 +69,4 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
         step = np.asarray(answer.x)[: v.size].reshape(v.shape)
         if str(answer.status) in ("Solved", "AlmostSolved") and np.isfinite(step).all():
             return v * (1 + step)
-    raise ConvergenceError(f"The Newton step failed: {answer.status}")
+    raise ConvergenceError(f"The Newton step failed: {answer.status}", "Try another method.")

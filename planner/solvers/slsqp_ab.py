@@ -48,7 +48,8 @@ def solve_slsqp_ab(program: Program, *, box: bool, starts: int) -> Array:
         allowed = "used with the model opt0 and the worst-case objective"
         raise InputError("method", "slsqp-ab", allowed, 'Use method="slsqp".')
     if starts < 1:
-        raise InputError("starts", starts, "at least 1")
+        remedy = "Give the number of starting points, such as 10."
+        raise InputError("starts", starts, "at least 1", remedy)
     rng = np.random.default_rng(_SEED)
     symmetric = np.array(program.model.to_probabilities(program.model.start(program.policy)))
     answers = []

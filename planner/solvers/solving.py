@@ -91,7 +91,7 @@ def solve(
     0.0
     """
     if method not in METHODS:
-        raise InputError("method", method, f"one of {', '.join(METHODS)}")
+        raise InputError("method", method, f"one of {', '.join(METHODS)}", "Choose one of them.")
     if isinstance(objective, str):
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
@@ -166,7 +166,9 @@ def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
     'newton'
     """
     if near.policy.size != policy.size:
-        raise InputError("near", near.policy.size, f"the table of a policy of {policy.size} levels")
+        allowed = f"the table of a policy of {policy.size} levels"
+        remedy = "Give a table of this policy's levels, or leave near out."
+        raise InputError("near", near.policy.size, allowed, remedy)
     program = Program.of(policy, near.objective, model_named(near.model))
     try:
         if policy.reduction is None:
@@ -208,7 +210,7 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     [10.0, 9.889]
     """
     if model not in BASELINES:
-        raise InputError("model", model, f"one of {', '.join(BASELINES)}")
+        raise InputError("model", model, f"one of {', '.join(BASELINES)}", "Choose one of them.")
     inner = model_named("opt1" if model == "rappor" else "opt2")
     smallest = _smallest_budget(policy)
     plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)

@@ -163,7 +163,9 @@ class MeanBlock:
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
         if not 0 < self.epsilon <= MAX_EPSILON:
-            raise InputError("epsilon", self.epsilon, f"above 0 and at most {MAX_EPSILON:g}")
+            allowed = f"above 0 and at most {MAX_EPSILON:g}"
+            remedy = "Set this question's budget within the range."
+            raise InputError("epsilon", self.epsilon, allowed, remedy)
         _check_terms(self.scale, self.offset, self.fixed)
 
     def at(self, share: float) -> AtShare:
@@ -208,4 +210,5 @@ def _check_weight(name: str, weight: float) -> None:
 def _check_terms(scale: float, offset: float, fixed: float) -> None:
     if not (0 < scale < float("inf") and isfinite(offset) and 0 <= fixed < float("inf")):
         allowed = "finite, the first above 0 and the last not negative"
-        raise InputError("scale, offset, fixed", (scale, offset, fixed), allowed)
+        remedy = "Derive them from a finite variance that the budget can lower."
+        raise InputError("scale, offset, fixed", (scale, offset, fixed), allowed, remedy)

@@ -36,16 +36,18 @@ class Goal:
             Neither ``"sum"`` nor ``"minimax"``, or targets that do not fit.
         """
         if objective not in ("sum", "minimax"):
-            raise InputError("objective", objective, '"sum" or "minimax"')
+            raise InputError("objective", objective, '"sum" or "minimax"', "Choose one of them.")
         if (objective == "minimax") != (targets is not None):
-            raise InputError("targets", targets, 'given for "minimax", and only for it')
+            remedy = 'Give one target a question for "minimax"; leave targets out for "sum".'
+            raise InputError("targets", targets, 'given for "minimax", and only for it', remedy)
         weights = np.array([block.weight for block in blocks])
         if targets is None:
             return cls(weights)
         wanted = np.asarray(targets, dtype=np.float64)
         if wanted.shape != weights.shape or not all(isfinite(t) and t > 0 for t in wanted):
             allowed = f"{weights.size} numbers above 0, one per question"
-            raise InputError("targets", targets, allowed)
+            remedy = "Give each question the error that it should reach."
+            raise InputError("targets", targets, allowed, remedy)
         return cls(weights, wanted)
 
     def value(self, errors: Array) -> float:

@@ -158,7 +158,9 @@ def allocate(
     """
     names = tuple(block.name for block in blocks)
     if not names or len(set(names)) < len(names):
-        raise InputError("questions", list(names), "one or more, each with a name of its own")
+        allowed = "one or more, each with a name of its own"
+        remedy = "Add a question, or rename those that share a name."
+        raise InputError("questions", list(names), allowed, remedy)
     goal = Goal.of(blocks, objective, targets)
     shares = np.ones(1) if len(names) == 1 else solve_shares(blocks, goal)
     shares, points, bound = _improved(blocks, shares, goal)

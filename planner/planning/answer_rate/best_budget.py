@@ -85,9 +85,11 @@ def find_best(
     lowest, highest = budgets
     if not 0 < lowest < highest <= MAX_EPSILON:
         allowed = f"such that 0 < lowest < highest <= {MAX_EPSILON:g}"
-        raise InputError("(lowest, highest)", budgets, allowed)
+        remedy = "Give a lowest and a highest budget in this order, such as (0.1, 5)."
+        raise InputError("(lowest, highest)", budgets, allowed, remedy)
     if not 0 < tolerance < np.inf:
-        raise InputError("tolerance", tolerance, "above 0, such as 0.05")
+        remedy = "Give the share above the least error that still counts as flat."
+        raise InputError("tolerance", tolerance, "above 0, such as 0.05", remedy)
     inside = kinks[(kinks > lowest) & (kinks < highest)]
     even = np.linspace(lowest, highest, _GRID_POINTS)
     steps = np.geomspace(lowest, highest, _GRID_POINTS)

@@ -87,13 +87,15 @@ class AnswerRateModel:
         whole_number("users", self.users)
         lower, upper = self.domain.lower, self.domain.upper
         if self.mean is not None and not lower <= self.mean <= upper:
-            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}")
+            remedy = "Give the expected mean of the answers, within their range."
+            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
         largest = self.domain.radius * np.sqrt(1 - self.unit_mean**2)
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
-            raise InputError("sd", self.sd, allowed)
+            raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
         if not -0.95 <= self.correlation <= 0.95:
-            raise InputError("correlation", self.correlation, "from -0.95 to 0.95")
+            remedy = "Give how willingness to answer goes with the answer; 0 if not known."
+            raise InputError("correlation", self.correlation, "from -0.95 to 0.95", remedy)
 
     def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
         """Predictions at these budgets, or at 200 budgets up to where 1 % still answer.
@@ -169,9 +171,10 @@ class AnswerRateModel:
             An unknown name or a budget outside 0 to 50.
         """
         if mechanism not in ("harmony", "piecewise"):
-            raise InputError("mechanism", mechanism, '"harmony" or "piecewise"')
+            remedy = "Choose one of them."
+            raise InputError("mechanism", mechanism, '"harmony" or "piecewise"', remedy)
         if fake_answer not in FAKE_ANSWERS:
-            raise InputError("fake_answer", fake_answer, '"random" or "top"')
+            raise InputError("fake_answer", fake_answer, '"random" or "top"', "Choose one of them.")
         epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
         people = self._people(rate)

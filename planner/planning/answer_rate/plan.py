@@ -114,5 +114,6 @@ def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
     if not plans:
         kinds = ", ".join(sorted({question.kind for question in survey.questions}))
         allowed = "'numeric', with [question.preferences], for one question at least"
-        raise InputError("kind", kinds, allowed)
+        remedy = "Add [question.preferences] to a numeric question."
+        raise InputError("kind", kinds, allowed, remedy)
     return plans

@@ -73,11 +73,14 @@ class ChannelCurve(Framed):
         from scipy.interpolate import CubicSpline
 
         if mechanism not in ("channel", "bisample"):
-            raise InputError("mechanism", mechanism, '"channel" or "bisample"')
+            remedy = "Choose one of them."
+            raise InputError("mechanism", mechanism, '"channel" or "bisample"', remedy)
         values = self.channel_rmse if mechanism == "channel" else self.bisample_rmse
         known = np.isfinite(values)
         if known.sum() < 2:
-            raise InputError("preferences", "too low", "such that somebody answers")
+            reason = "somebody answers at fewer than two of these budgets"
+            remedy = "Raise the preferred epsilons, or compare smaller budgets."
+            raise InputError.because("preferences", reason, remedy)
         at = self.epsilon[known]
         smooth = CubicSpline(at, np.log(values[known]), extrapolate=False)
 
@@ -163,7 +166,9 @@ def _budgets(model: AnswerRateModel, epsilons: ArrayLike | None) -> Array:
         return np.linspace(highest / _BUDGETS, highest, _BUDGETS)
     budgets = positive_numbers("epsilons", epsilons, MAX_EPSILON)
     for i in np.flatnonzero(np.diff(budgets) <= 0)[:1]:
-        raise InputError(f"epsilons[{i + 1}]", float(budgets[i + 1]), "above the one before")
+        allowed = "above the one before"
+        remedy = "Sort the budgets, and give each once."
+        raise InputError(f"epsilons[{i + 1}]", float(budgets[i + 1]), allowed, remedy)
     return budgets
 
 

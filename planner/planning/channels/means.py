@@ -83,7 +83,8 @@ five_populations` has them for other ranges.
     1.79
     """
     if cap < 1:
-        raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels")
+        remedy = "Set cap to 1 or more."
+        raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels", remedy)
     assumed = tuple(populations or five_populations())
     return _solve_stated(epsilon, assumed, points, stated, (cap, rule, tolerance, None))
 
@@ -288,7 +289,7 @@ def _policy(epsilon: float | ArrayLike, grid: Array, rule: str | ArrayLike) -> P
         budgets = np.full(size, float(budgets))
     if budgets.shape != (size,):
         allowed = f"a number, or {size} of them: one a grid point, then no answer"
-        raise InputError("epsilon", epsilon, allowed)
+        raise InputError("epsilon", epsilon, allowed, "Give one budget for all, or one for each.")
     names = [*(f"{value:.12g}" for value in grid), NO_ANSWER]
     return PrivacyPolicy(budgets, np.ones(size, dtype=int), rule, names)
 
@@ -298,7 +299,8 @@ def _domain(assumed: Sequence[AssumedAnswers]) -> NumericDomain:
     for one in assumed:
         if one.domain != place:
             allowed = f"[{place.lower:g}, {place.upper:g}], the range of all"
-            raise InputError("domain", [one.domain.lower, one.domain.upper], allowed)
+            remedy = "Give all assumed answers the same range."
+            raise InputError("domain", [one.domain.lower, one.domain.upper], allowed, remedy)
     return place
 
 

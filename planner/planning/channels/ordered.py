@@ -110,10 +110,13 @@ def _wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequ
             return np.tril(np.ones((size, size)))[:-1], names
         if wanted == "counts":
             return np.eye(size), policy.names
-        raise InputError("wanted", wanted, '"cumulative", "counts" or a list of scores')
+        remedy = "Choose one of them, or give a score for each answer."
+        raise InputError("wanted", wanted, '"cumulative", "counts" or a list of scores', remedy)
     scores = number_column("wanted", wanted)
     if scores.size != size or np.ptp(scores) == 0:
-        raise InputError("wanted", wanted, f"{size} scores, one an answer, not all the same")
+        allowed = f"{size} scores, one an answer, not all the same"
+        remedy = "Give each answer a score, two of them different."
+        raise InputError("wanted", wanted, allowed, remedy)
     return scores[None, :], ["mean score"]
 
 
@@ -122,5 +125,6 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
         return np.ones(size)
     importance = number_column("weights", weights)
     if importance.size != size or importance.min() < 0 or importance.max() == 0:
-        raise InputError("weights", weights, f"{size} numbers, none negative, not all 0")
+        remedy = "Give each number wanted a weight; 0 leaves one out."
+        raise InputError("weights", weights, f"{size} numbers, none negative, not all 0", remedy)
     return importance

@@ -58,11 +58,14 @@ class AssumedAnswers:
     def __post_init__(self) -> None:
         lower, upper = self.domain.lower, self.domain.upper
         if not lower <= finite("center", self.center) <= upper:
-            raise InputError("center", self.center, f"from {lower:g} to {upper:g}")
+            remedy = "Give a center within the range of the answers."
+            raise InputError("center", self.center, f"from {lower:g} to {upper:g}", remedy)
         if finite("spread", self.spread) < 0:
-            raise InputError("spread", self.spread, "at least 0")
+            remedy = "Give a spread of 0 or more; 0 puts everybody at the center."
+            raise InputError("spread", self.spread, "at least 0", remedy)
         if not 0 <= finite("missing", self.missing) < 1:
-            raise InputError("missing", self.missing, "a share of at least 0 and below 1")
+            remedy = "Give the share of people without an answer, such as 0.1 for 10 %."
+            raise InputError("missing", self.missing, "a share of at least 0 and below 1", remedy)
 
     @property
     def mean(self) -> float:

@@ -109,9 +109,11 @@ def check_arguments(sampling: float, epsilon: float, *counts: int) -> None:
         people not a whole number from 0 to 10^7.
     """
     if not 0 < sampling < 1:
-        raise InputError("sampling", sampling, "a probability above 0 and below 1")
+        remedy = "Give the share of people who are sampled, such as 0.45."
+        raise InputError("sampling", sampling, "a probability above 0 and below 1", remedy)
     if not 0 <= epsilon <= MAX_EPSILON:
-        raise InputError("epsilon", epsilon, f"from 0 to {MAX_EPSILON:g}")
+        remedy = "Choose an epsilon within the range, such as 1."
+        raise InputError("epsilon", epsilon, f"from 0 to {MAX_EPSILON:g}", remedy)
     for count in counts:
         remedy = "The guarantee of a smaller count holds for every larger one: give 10^7."
         whole_number("others", count, 0, MAX_COUNT, remedy)
@@ -135,7 +137,8 @@ def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
     inf
     """
     if not 0 < delta < 1:
-        raise InputError("delta", delta, "above 0 and below 1")
+        remedy = "Choose a small probability, such as 1e-6."
+        raise InputError("delta", delta, "above 0 and below 1", remedy)
     if curve(MAX_EPSILON) > delta:
         return inf
     low, high = 0.0, MAX_EPSILON

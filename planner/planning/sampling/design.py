@@ -136,7 +136,8 @@ def smallest_budget(
     (0.4948, 60.0)
     """
     if not 0 < absolute_error < inf:
-        raise InputError("absolute_error", absolute_error, "a number of people above 0")
+        remedy = "Give the error in people that you accept, such as 50."
+        raise InputError("absolute_error", absolute_error, "a number of people above 0", remedy)
     largest = max(question.yes_counts)
     if largest == 0:
         raise InputError("yes_counts", 0, "above 0 for a value", "Without a Yes there is no error.")
@@ -190,7 +191,8 @@ def error_grid(
 
 def _quantile(confidence: float) -> float:
     if not 0 < confidence < 1:
-        raise InputError("confidence", confidence, "above 0 and below 1")
+        remedy = "Give a probability such as 0.95."
+        raise InputError("confidence", confidence, "above 0 and below 1", remedy)
     return normal_quantile((1 + confidence) / 2)
 
 

@@ -75,7 +75,8 @@ class SamplingPlan(Framed):
         if self.acknowledged is not None:
             self._demand_acknowledgement()
         if not 0 < self.delta < 1:
-            raise InputError("delta", self.delta, "above 0 and below 1")
+            remedy = "Choose a small probability, such as 1e-6."
+            raise InputError("delta", self.delta, "above 0 and below 1", remedy)
 
     @property
     def views(self) -> GuaranteeViews:
@@ -199,7 +200,9 @@ def plan_sampling_survey(survey: Survey) -> dict[str, SamplingPlan]:
         plans[question.name] = plan_sampling(asked, settings.relies_on, settings.acknowledged)
     if not plans:
         kinds = sorted({question.kind for question in survey.questions})
-        raise InputError("kind", ", ".join(kinds), "'sampled-choice' for one question at least")
+        allowed = "'sampled-choice' for one question at least"
+        remedy = 'Add a question with kind = "sampled-choice".'
+        raise InputError("kind", ", ".join(kinds), allowed, remedy)
     return plans
 
 

@@ -65,15 +65,18 @@ class SamplingQuestion:
         population = whole_number("population", self.population)
         if sum(counts) > population:
             allowed = f"at most the population, {population}"
-            raise InputError("yes_counts", sum(counts), f"{allowed}, in total")
+            remedy = "Lower the expected counts, or raise the population."
+            raise InputError("yes_counts", sum(counts), f"{allowed}, in total", remedy)
         if self.everyone_has_value and sum(counts) < population:
             remedy = "The others have none of the values: set everyone_has_value to false."
             allowed = f"the population, {population}, in total, if everyone has a value"
             raise InputError("yes_counts", sum(counts), allowed, remedy)
         if not 0 < self.cap < 1:
-            raise InputError("cap", self.cap, "a probability above 0 and below 1")
+            remedy = "Give the probability that a person is sampled at most, such as 0.45."
+            raise InputError("cap", self.cap, "a probability above 0 and below 1", remedy)
         if not 0 <= self.floor < 1:
-            raise InputError("floor", self.floor, "a probability of at least 0 and below 1")
+            remedy = "Give the probability that a person is sampled at least, such as 0."
+            raise InputError("floor", self.floor, "a probability of at least 0 and below 1", remedy)
         budgets = _budgets(self.epsilons, len(counts))
         none = min(budgets) if self.none_epsilon is None else self.none_epsilon
         set_field = object.__setattr__
@@ -102,7 +105,9 @@ class SamplingQuestion:
 def _counts(yes_counts: Sequence[int]) -> tuple[int, ...]:
     array = np.asarray(yes_counts)
     if array.ndim != 1 or array.size == 0:
-        raise InputError("yes_counts", yes_counts, "a list with one expected count per value")
+        allowed = "a list with one expected count per value"
+        remedy = "Give how many people you expect to have each value."
+        raise InputError("yes_counts", yes_counts, allowed, remedy)
     counts = enumerate(array.tolist())
     return tuple(whole_number(f"yes_counts[{v}]", count, 0) for v, count in counts)
 
@@ -112,5 +117,7 @@ def _budgets(epsilons: float | Sequence[float], values: int) -> tuple[float, ...
         return (inputs.budget(epsilons, "epsilons"),) * values
     budgets = np.asarray(epsilons)
     if budgets.shape != (values,):
-        raise InputError("epsilons", epsilons, f"one budget, or a list of {values}, one per value")
+        allowed = f"one budget, or a list of {values}, one per value"
+        remedy = "Give each value its budget, or one budget for all."
+        raise InputError("epsilons", epsilons, allowed, remedy)
     return tuple(inputs.budget(e, f"epsilons[{v}]") for v, e in enumerate(budgets.tolist()))

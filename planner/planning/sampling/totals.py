@@ -174,4 +174,6 @@ def _half_lines(
 
 def _check_zero(zero: float, sampling: float) -> None:
     if not 0 <= zero < 1 - sampling:
-        raise InputError("zero", zero, f"at least 0 and below 1 - sampling, {1 - sampling:g}")
+        allowed = f"at least 0 and below 1 - sampling, {1 - sampling:g}"
+        remedy = "Lower zero or sampling: the decoys need what is left."
+        raise InputError("zero", zero, allowed, remedy)

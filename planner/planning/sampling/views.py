@@ -164,10 +164,13 @@ def guarantee_views(
     """
     values = mechanism.items - 1
     if len(yes_counts) != values:
-        raise InputError("yes_counts", yes_counts, f"a list of {values} counts, one per value")
+        allowed = f"a list of {values} counts, one per value"
+        remedy = "Give a count for each value."
+        raise InputError("yes_counts", yes_counts, allowed, remedy)
     counts = [whole_number(f"yes_counts[{v}]", count, 0) for v, count in enumerate(yes_counts)]
     if sum(counts) > whole_number("population", population):
-        raise InputError("yes_counts", sum(counts), f"at most the population, {population}")
+        remedy = "Lower the counts, or raise the population."
+        raise InputError("yes_counts", sum(counts), f"at most the population, {population}", remedy)
     # Either neighbour may be the one with these counts: the person in question is taken out
     # of every group. Counts above the limit keep the (larger) delta of the limit.
     others = tuple(min(max(0, count - 1), curves.MAX_COUNT) for count in counts)

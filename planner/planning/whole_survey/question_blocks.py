@@ -96,4 +96,6 @@ def target_error(question: Question, users: int) -> float:
     for target in question.targets:
         if target.kind == "error" and target.level is None:
             return users * target.value**2
-    raise InputError(f"targets of question {question.name!r}", None, "an error without a level")
+    reason = f"question {question.name!r} has no target error for all its levels"
+    remedy = "Add a target with an error and no level."
+    raise InputError.because("targets", reason, remedy)

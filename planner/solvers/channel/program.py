@@ -109,17 +109,21 @@ def program_of(
     """
     p, m = wanted.shape
     if not any(scenario.cap is None for scenario in scenarios):
-        raise InputError("scenarios", len(scenarios), "at least one without a cap")
+        reason = "every scenario has a cap, so there is no error to make small"
+        remedy = "Leave the cap of one scenario out."
+        raise InputError.because("scenarios", reason, remedy)
     for i, scenario in enumerate(scenarios):
         if scenario.population.shape != (m,) or scenario.directions.shape[1] != p:
             shapes = scenario.population.shape, scenario.directions.shape
-            raise InputError(f"scenarios[{i}]", shapes, f"of shapes ({m},) and (rows, {p})")
+            remedy = "Give one share a symbol, and one direction column a number wanted."
+            raise InputError(f"scenarios[{i}]", shapes, f"of shapes ({m},) and (rows, {p})", remedy)
     _, sizes, seen = np.linalg.svd(
         np.vstack([scenario.directions for scenario in scenarios]), full_matrices=False
     )
     seen = seen[sizes > 1e-12 * max(sizes[0], 1e-300)]
     if not seen.size or not np.any(seen @ wanted):
-        raise InputError("wanted", "nothing", "numbers that differ between symbols")
+        remedy = "Ask for numbers that differ."
+        raise InputError.because("wanted", "wanted has the same numbers for every symbol", remedy)
     factors = [scenario.directions @ seen.T for scenario in scenarios]
     squares = np.array([factor.T @ factor for factor in factors])
     inner = seen @ wanted

@@ -258,7 +258,8 @@ def _checked(policy: PrivacyPolicy, numbers: ArrayLike) -> Array:
         remedy = "Give each symbol a level of its own; levels may share a budget."
         raise InputError("item_counts", policy.item_counts.tolist(), "1 for every level", remedy)
     if policy.size < 2:
-        raise InputError("symbols", policy.size, "at least 2")
+        remedy = "Give a level for every symbol, two or more."
+        raise InputError("symbols", policy.size, "at least 2", remedy)
     if wanted.ndim != 2 or wanted.shape[1] != policy.size or not np.isfinite(wanted).all():
         allowed = f"finite numbers, {policy.size} columns"
         raise InputError("wanted", wanted.shape, allowed, "Give a column a symbol.")

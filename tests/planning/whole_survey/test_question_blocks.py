@@ -11,5 +11,5 @@ def test_a_target_is_an_error_per_user():
 
 def test_the_minimax_needs_a_total_target():
     for question in (HOUSEHOLD.questions[1], Question("q", (Level("a", 1.0, item_count=2),))):
-        with pytest.raises(InputError, match="an error without a level"):
+        with pytest.raises(InputError, match="no target error for all its levels"):
             target_error(question, 100)

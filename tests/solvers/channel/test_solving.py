@@ -154,7 +154,7 @@ def test_refusals():
         solve_channel(policy, [[1.0, 2.0]], people)
     with pytest.raises(InputError, match="wanted is 'nothing'"):
         solve_channel(policy, 0 * wanted, people)
-    with pytest.raises(InputError, match="without a cap"):
+    with pytest.raises(InputError, match="every scenario has a cap"):
         solve_channel(policy, wanted, [])
     with pytest.raises(InputError, match=r"scenarios\[0\]"):
         solve_channel(policy, wanted, worst_case(np.eye(3)))
