@@ -9,6 +9,7 @@ __all__ = [
     "BUDGET_RANGE",
     "BUDGET_REMEDY",
     "DENOMINATOR",
+    "EXPORT_REMEDY",
     "LEAST_EPSILON",
     "MAX_CELLS",
     "MAX_COUNT",
@@ -16,6 +17,7 @@ __all__ = [
     "MAX_FILE_BYTES",
     "MAX_PADDING_LENGTH",
     "MEBIBYTE",
+    "REPORTS_REMEDY",
 ]
 
 MEBIBYTE = 2**20
@@ -44,3 +46,8 @@ MAX_PADDING_LENGTH = 2**20
 
 MAX_FILE_BYTES = 64 * MEBIBYTE
 """Of a JSON file that is read whole."""
+
+EXPORT_REMEDY = "Export the parameters again."
+"""For a parameter file that is not as it was exported."""
+REPORTS_REMEDY = "Get the file again from where it was written; never repair it by hand."
+"""For a file of reports that is not as it was written."""

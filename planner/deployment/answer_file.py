@@ -47,7 +47,8 @@ def read_answers(data: Path, columns: Sequence[Column]) -> Iterator[list[list[An
     except OSError as error:
         raise unreadable(data, error) from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(data, f"is not CSV in UTF-8: {error}") from error
+        remedy = "Save it as CSV in UTF-8."
+        raise FileError(data, f"is not CSV in UTF-8: {error}", remedy) from error
 
 
 def _place(data: Path, header: list[str], name: str) -> int:
@@ -61,11 +62,12 @@ def _codes(
     data: Path, line: int, row: list[str], places: list[int], columns: Sequence[Column]
 ) -> list[Any]:
     if len(row) <= max(places):
-        raise FileError(data, f"line {line} has too few columns")
+        remedy = "Give each question one column, empty where there is no answer."
+        raise FileError(data, f"line {line} has too few columns", remedy)
     try:
         return [
             column.encoder.code(column.law.from_text(row[place]))
             for place, column in zip(places, columns, strict=True)
         ]
     except InputError as error:
-        raise FileError(data, f"line {line}: {error}") from error
+        raise FileError(data, f"line {line}: {error.reason}", error.remedy) from error

@@ -146,4 +146,5 @@ def _make_directory(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(path, f"cannot be made: {error.strerror or error}") from error
+        remedy = "Choose a directory that you may write to."
+        raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error

@@ -21,7 +21,7 @@ from typing import Any
 
 from planner.errors import FileError, InputError
 from planner.files import unreadable
-from planner.limits import MAX_FILE_BYTES
+from planner.limits import EXPORT_REMEDY, MAX_FILE_BYTES
 
 __all__ = [
     "FORMAT",
@@ -40,7 +40,6 @@ _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file be
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
 _MAX_INTEGER = 2**53 - 1
-_AGAIN = "Export the parameters again."
 
 
 def read_document(path: str | Path) -> dict[str, Any]:
@@ -57,7 +56,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
         if not (S_ISREG(status.st_mode) or S_ISDIR(status.st_mode)):
             raise FileError(path, "is not a regular file", "Check the path.")
         if status.st_size > MAX_FILE_BYTES:
-            raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
+            raise FileError(path, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY)
         data = path.read_bytes()
     except OSError as error:
         raise unreadable(path, error) from error
@@ -81,7 +80,7 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
         As :func:`read_document`.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", _AGAIN)
+        raise FileError(source, f"is larger than {MAX_FILE_BYTES // 2**20} MiB", EXPORT_REMEDY)
     text = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
     if sum(map(text.count, b",:[{")) > _MAX_MARKS:
         reason = f"has more than {_MAX_MARKS:,} commas, colons and opening brackets"
@@ -89,19 +88,19 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     try:
         document = parse_json(data)
     except UnicodeDecodeError as error:
-        raise FileError(source, "is not text in UTF-8", _AGAIN) from error
+        raise FileError(source, "is not text in UTF-8", EXPORT_REMEDY) from error
     except ValueError as error:
-        raise FileError(source, f"the file: Invalid JSON: {error}", _AGAIN) from error
+        raise FileError(source, f"the file: Invalid JSON: {error}", EXPORT_REMEDY) from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileError(source, f"is not a parameter file (format {FORMAT!r})", _AGAIN)
+        raise FileError(source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY)
     version = document.get("version")
     if isinstance(version, bool) or not isinstance(version, int) or version not in VERSIONS:
         known = ", ".join(map(str, VERSIONS[:-1])) + f" and {VERSIONS[-1]}"
-        raise FileError(source, f"version: {version!r} is not known; {known} are", _AGAIN)
+        raise FileError(source, f"version: {version!r} is not known; {known} are", EXPORT_REMEDY)
     try:
         actual = content_hash(document)
     except InputError as error:
-        raise FileError(source, str(error), _AGAIN) from error
+        raise FileError(source, error.reason, EXPORT_REMEDY) from error
     if version > 1 and document.get("hash") != actual:  # version 1 has no such key
         reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
         remedy = "The file was altered or damaged. Get the original, or export it again."
@@ -177,7 +176,9 @@ def _encoded(value: Any) -> Iterator[bytes]:
         for part in parts:
             yield part.encode()
     except UnicodeEncodeError:
-        raise InputError("text", "a lone surrogate", "valid Unicode") from None
+        reason = "a text has half of a surrogate pair, which is no character"
+        remedy = "Remove that half."
+        raise InputError.because("text", reason, remedy) from None
 
 
 def _append(value: Any, parts: list[str], depth: int) -> None:
@@ -185,10 +186,12 @@ def _append(value: Any, parts: list[str], depth: int) -> None:
         parts.append(_scalar(value))
         return
     if depth == 0:
-        raise InputError("document", "nested deeply", f"nested at most {_MAX_DEPTH} deep")
+        remedy = "Take out levels of nesting."
+        raise InputError("document", "nested deeply", f"nested at most {_MAX_DEPTH} deep", remedy)
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise InputError("a key", "no text", "text, as JSON has no other")
+            remedy = "Use text as the keys."
+            raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         for i, key in enumerate(keys):
             parts += (",{"[i == 0], encode_basestring(key), ":")
@@ -210,7 +213,8 @@ def _scalar(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, int):
         return str(value) if abs(value) <= _MAX_INTEGER else _number(_double(value))
-    raise InputError("a value", type(value).__name__, "one of JSON's types")
+    remedy = "Use text, numbers, true, false, null, lists and objects alone."
+    raise InputError("a value", type(value).__name__, "one of JSON's types", remedy)
 
 
 def _double(value: int) -> float:
@@ -218,13 +222,15 @@ def _double(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InputError("a whole number", value, "one that a double can hold") from None
+        remedy = "Use a number below 1e308."
+        raise InputError("a whole number", value, "one that a double can hold", remedy) from None
 
 
 def _number(value: float) -> str:
     """A double as ECMAScript prints it; Python has the same digits, but another layout."""
     if not math.isfinite(value):
-        raise InputError("a number", value, "finite")
+        remedy = "Replace NaN and infinity; null stands for no demand."
+        raise InputError("a number", value, "finite", remedy)
     if value.is_integer() and abs(value) <= _MAX_INTEGER:
         return str(int(value))
     text = repr(value)

@@ -165,7 +165,8 @@ class Client:
             The memory cannot be used; nothing is released.
         """
         if not isinstance(question, str) or question not in self._encoders:
-            raise InputError("question", question, f"one of {', '.join(self._encoders)}")
+            remedy = "Name a question of the parameter file."
+            raise InputError("question", question, f"one of {', '.join(self._encoders)}", remedy)
         encoder, size = self._encoders[question], self._laws[question].size
         code = encoder.code(answer)
         self._check_round(self._laws[question].rounds, user, round_number)
@@ -194,16 +195,21 @@ class Client:
     ) -> None:
         if rounds == (None,):
             if round_number is not None:
-                raise InputError("round_number", round_number, "left out: there is one round")
+                allowed = "left out: there is one round"
+                remedy = "Leave round_number out."
+                raise InputError("round_number", round_number, allowed, remedy)
         elif type(round_number) is not int or round_number not in rounds:
             allowed = " or ".join(map(str, rounds))
-            raise InputError("round_number", round_number, f"{allowed} for this question")
+            remedy = "Say which round the report is for."
+            raise InputError("round_number", round_number, f"{allowed} for this question", remedy)
         elif user is None:
-            raise InputError("user", user, "given: both rounds share one throw of the die")
+            remedy = "Pass the person's identifier as user."
+            raise InputError("user", user, "given: both rounds share one throw of the die", remedy)
 
     def _memory_for(self, user: str) -> Memory:
         if not isinstance(user, str) or not user or not _is_unicode(user):
-            raise InputError("user", user, "text that is not empty")
+            remedy = "Give an identifier that is the same for all answers of a person."
+            raise InputError("user", user, "text that is not empty", remedy)
         if self._memory is None:
             remedy = "Make the client with Client(parameters, memory=path)."
             raise InputError("memory", None, "given, to remember a user's report", remedy)
@@ -251,4 +257,5 @@ def _dumped(parameters: Mapping[str, Any]) -> str:
     try:
         return json.dumps(dict(parameters))
     except (TypeError, ValueError, RecursionError) as error:
-        raise FileError("parameters", f"is not a JSON document: {error}") from error
+        remedy = "Pass what json.loads makes of a parameter file."
+        raise FileError("parameters", f"is not a JSON document: {error}", remedy) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from planner.errors import InputError
+from planner.limits import REPORTS_REMEDY
 
 __all__ = ["Fields"]
 
@@ -23,17 +24,17 @@ class Fields:
 
     Examples
     --------
-    >>> Fields("question 'q'", {"truth": -1}).whole("truth", 0, 10)
+    >>> Fields("question 'q'", {"truth": -1}).whole("truth", 0, 10)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10.
+    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10...
     """
 
     __slots__ = ("_data", "_where")
 
     def __init__(self, where: str, data: Any) -> None:
         if not isinstance(data, dict):
-            raise InputError(where, data, "a JSON object")
+            raise InputError(where, data, "a JSON object", REPORTS_REMEDY)
         self._where = where
         self._data = data
 
@@ -57,10 +58,10 @@ class Fields:
 
     def wrong(self, key: str, value: object, allowed: str) -> InputError:
         """The error for a field that is not as it must be."""
-        return InputError(f"{key} of {self._where}", value, allowed)
+        return InputError(f"{key} of {self._where}", value, allowed, REPORTS_REMEDY)
 
     def _get(self, key: str) -> Any:
         value = self._data.get(key, _MISSING)
         if value is _MISSING:
-            raise InputError(f"{key} of {self._where}", None, "given")
+            raise InputError(f"{key} of {self._where}", None, "given", REPORTS_REMEDY)
         return value

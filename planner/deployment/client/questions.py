@@ -19,6 +19,7 @@ from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.schema import TEXT, check, choice, list_of, record
 from planner.deployment.client.shape import file_shape, question_shape, version_1_question_shape
 from planner.errors import FileError, InputError, VerificationError
+from planner.limits import EXPORT_REMEDY
 
 __all__ = [
     "DeployedQuestion",
@@ -28,8 +29,6 @@ __all__ = [
     "read_questions",
     "version_for",
 ]
-
-_AGAIN = "Export the parameters again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +92,13 @@ def read_questions(document: Mapping[str, Any], source: str | Path) -> list[Depl
         check(document, shape | {"properties": anything})
         read = [_read(i, question, version) for i, question in enumerate(document["questions"])]
     except InputError as error:
-        raise FileError(source, str(error), _AGAIN) from error
+        raise FileError(source, error.reason, EXPORT_REMEDY) from error
     names = [question.name for question in read]
     if len(set(names)) < len(names):
-        raise FileError(source, "a question name appears twice", _AGAIN)
+        raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
     if version > 1 and version != version_for(document["questions"]):
         reason = f"version: {version} is not the first one that has these mechanisms"
-        raise FileError(source, reason, _AGAIN)
+        raise FileError(source, reason, EXPORT_REMEDY)
     return read
 
 

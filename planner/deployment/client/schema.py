@@ -19,6 +19,7 @@ from typing import Any
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.laws.pairs import MAX_BUDGET
 from planner.errors import InputError
+from planner.limits import EXPORT_REMEDY
 
 __all__ = [
     "BUDGET",
@@ -125,13 +126,13 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
     Examples
     --------
     >>> check({"truth": 5}, record({"truth": whole(0, 10)}))
-    >>> check({"truth": -1}, record({"truth": whole(0, 10)}), where=" of question 'q'")
+    >>> check({"truth": -1}, record({"truth": whole(0, 10)}), where=" of question 'q'")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10.
+    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10...
     """
     if not _fits(value, schema):
-        raise InputError(_name(place, where), value, _allowed(schema))
+        raise InputError(_name(place, where), value, _allowed(schema), EXPORT_REMEDY)
     if "properties" in schema:
         _check_keys(value, schema, place, where)
         for key, one in value.items():
@@ -145,13 +146,15 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
 def _check_keys(value: Mapping[str, Any], schema: Schema, place: str, where: str) -> None:
     for key in schema["required"]:
         if key not in value:
-            raise InputError(_name(_join(place, key), where), None, "given")
+            raise InputError(_name(_join(place, key), where), None, "given", EXPORT_REMEDY)
     if schema["additionalProperties"]:
         return
     for key in value:
         if key not in schema["properties"]:
             owner = f" of {place}{where}" if place else where or " of the document"
-            raise InputError(f"key{owner}", key, f"one of {', '.join(schema['properties'])}")
+            raise InputError(
+                f"key{owner}", key, f"one of {', '.join(schema['properties'])}", EXPORT_REMEDY
+            )
 
 
 def _fits(value: Any, schema: Schema) -> bool:

@@ -78,7 +78,9 @@ class CellTally:
         """Count some reports."""
         cells = rows.view(self._dtype).ravel()
         for u in np.flatnonzero(cells >= self._counts.size)[:1]:
-            raise InputError(f"report {u}", int(cells[u]), f"from 0 to {self._counts.size - 1}")
+            allowed = f"from 0 to {self._counts.size - 1}"
+            remedy = "Leave the damaged report out."
+            raise InputError(f"report {u}", int(cells[u]), allowed, remedy)
         self._counts += np.bincount(cells, minlength=self._counts.size)
         self._users += len(rows)
 

@@ -38,7 +38,9 @@ class DeployedDesign(Deployed[DesignLaw]):
     @classmethod
     def describe(cls, source: SubsetDesign, question: Question) -> dict[str, Any]:
         if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
-            raise InputError(f"design of question {question.name!r}", "another policy", "its own")
+            reason = f"the design of question {question.name!r} is for another policy"
+            remedy = "Solve a design for the policy of the question."
+            raise InputError.because("design", reason, remedy)
         mechanism = SubsetDesignMechanism.of(source)
         error, proven = mechanism.worst_case_mse, source.certificate
         bound = proven.lower_bound if proven and source.objective == Objective() else None

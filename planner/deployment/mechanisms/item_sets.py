@@ -33,7 +33,9 @@ class DeployedSets(DeployedUnary[SetLaw]):
     @classmethod
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
         if not question.policy.rule.covers_sets:
-            raise InputError("rule", question.policy.rule_name, '"min": eq. 16 defines set budgets')
+            allowed = '"min": eq. 16 defines set budgets'
+            remedy = 'Choose the rule "min" for a question of item sets.'
+            raise InputError("rule", question.policy.rule_name, allowed, remedy)
         unary = DeployedUnary.describe(source.unary, question)
         return unary | {"padding_length": source.padding_length}
 

@@ -77,7 +77,8 @@ def one_ratio(mechanism: OneBudget, question: Question) -> dict[str, Any]:
     items = sum(level.item_count for level in question.levels)
     if mechanism.items != items:
         allowed = f"{items}, as in its levels"
-        raise InputError(f"items of question {question.name!r}", mechanism.items, allowed)
+        remedy = "Plan the mechanism for this question."
+        raise InputError(f"items of question {question.name!r}", mechanism.items, allowed, remedy)
     counts = np.zeros(mechanism.items, dtype=np.int64)
     counts[0] = 1  # the variance is linear in the counts, with equal terms for all items
     error = float(mechanism.variance(counts).sum())

@@ -34,10 +34,13 @@ class DeployedSign(Deployed[SignLaw]):
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
         domain = source.domain
         if question.numeric is None or question.numeric.domain != domain:
-            raise InputError(f"domain for {question.name!r}", domain, "that of a numeric question")
+            allowed = "that of a numeric question"
+            remedy = "Plan the mechanism for this question's range."
+            raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
         promised = question.numeric.epsilon
         if promised is not None and source.epsilon > promised:
-            raise InputError("epsilon", source.epsilon, f"at most {promised}, as promised")
+            remedy = "Plan the mechanism with the promised budget."
+            raise InputError("epsilon", source.epsilon, f"at most {promised}, as promised", remedy)
         return {
             "epsilon": float(source.epsilon),
             "lower": domain.lower,

@@ -35,4 +35,6 @@ class DeployedSubset(DeployedOneRatio[SubsetLaw]):
     def _check_sizes(self, words: NDArray[np.uint64]) -> None:
         sizes = np.bitwise_count(words).sum(axis=1, dtype=np.int64)
         for u in np.flatnonzero(sizes != self.law.size_of_set)[:1]:
-            raise InputError(f"size of report {u}", int(sizes[u]), f"{self.law.size_of_set} items")
+            allowed = f"{self.law.size_of_set} items"
+            remedy = "Leave the damaged report out."
+            raise InputError(f"size of report {u}", int(sizes[u]), allowed, remedy)

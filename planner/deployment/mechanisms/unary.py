@@ -53,7 +53,9 @@ class DeployedUnary(Deployed[L]):
         policy = question.policy
         with_all = policy.with_changes(self_pairs=True)
         if table.policy not in (policy, with_all):
-            raise InputError(f"table of question {question.name!r}", "another policy", "its own")
+            reason = f"the table of question {question.name!r} is for another policy"
+            remedy = "Solve a table for the policy of the question."
+            raise InputError.because("table", reason, remedy)
         keeps_all = replace(table, policy=with_all).max_violation == 0
         rule = promised_rule(policy, keeps_all=keeps_all)
         a, b = round_inward(table.a.tolist(), table.b.tolist(), policy.epsilons.tolist(), rule)
@@ -188,7 +190,8 @@ def _table_of(mechanism: UnaryMechanism, question: Question) -> UnaryTable:
     items = sum(level.item_count for level in question.levels)
     if mechanism.items != items:
         allowed = f"{items}, as in its levels"
-        raise InputError(f"items of question {question.name!r}", mechanism.items, allowed)
+        remedy = "Plan the mechanism for this question."
+        raise InputError(f"items of question {question.name!r}", mechanism.items, allowed, remedy)
     if table.model in ("rappor", "oue") and table.policy.size == 1 != policy.size:
         # A baseline of one budget protects every level as the strictest one needs.
         a, b = (np.repeat(column, policy.size) for column in (table.a, table.b))

@@ -49,7 +49,9 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     """
     names = [question.name for question in survey.questions]
     if sorted(names) != sorted(mechanisms):
-        raise InputError("mechanisms", sorted(mechanisms), f"one for each of {sorted(names)}")
+        allowed = f"one for each of {sorted(names)}"
+        remedy = "Give a mechanism for each question of the survey, by its name."
+        raise InputError("mechanisms", sorted(mechanisms), allowed, remedy)
     questions = [question_document(q, mechanisms[q.name]) for q in survey.questions]
     document = {
         "format": FORMAT,
@@ -74,7 +76,8 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
     half = half_for(mechanism)
     if half is None:
         what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
-        raise InputError(what, name, "one that can be deployed")
+        remedy = "Take the mechanism that plan_survey chose for the question."
+        raise InputError(what, name, "one that can be deployed", remedy)
     law = half.law_type
     document = {
         "name": question.name,

@@ -114,7 +114,8 @@ class Parameters:
         if name is None and len(names) == 1:
             return self.questions[0]
         if name not in names:
-            raise InputError("question", name, f"one of {', '.join(map(repr, names))}")
+            remedy = "Name one of its questions."
+            raise InputError("question", name, f"one of {', '.join(map(repr, names))}", remedy)
         return self.questions[names.index(name)]
 
 
@@ -150,7 +151,9 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
         The probabilities do not keep the promised budgets.
     """
     if parameters.document["version"] == VERSIONS[0]:
-        raise InputError("version", parameters.document["version"], f"at least {VERSIONS[1]}")
+        allowed = f"at least {VERSIONS[1]}"
+        remedy = "Build the parameters anew from the survey."
+        raise InputError("version", parameters.document["version"], allowed, remedy)
     if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()

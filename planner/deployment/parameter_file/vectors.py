@@ -84,7 +84,9 @@ def replay(encoder: Encoder, vector: dict[str, Any]) -> bytes:
     code = encoder.code(vector["answer"])
     report = encoder.draw(code, source)
     if left:
-        raise InputError("entropy", f"{len(left)} bytes left over", "consumed exactly")
+        reason = f"{len(left)} bytes of the test vector's entropy are left over"
+        remedy = "Make the test vectors again with this version."
+        raise InputError.because("entropy", reason, remedy)
     return encoder.output(report, code, vector.get("round"))
 
 

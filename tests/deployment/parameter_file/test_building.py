@@ -125,7 +125,7 @@ def built(mechanism, question):
 
 def test_a_table_of_another_policy_is_refused():
     table = solve(PrivacyPolicy([1.0, 2.5], [1, 4]))
-    with pytest.raises(InputError, match=r"table of question 'q' is 'another policy'"):
+    with pytest.raises(InputError, match=r"table of question 'q' is for another policy"):
         built(table, Question("q", LEVELS))
 
 

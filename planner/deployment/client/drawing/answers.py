@@ -27,7 +27,8 @@ def item_number(levels: Levels, numbers: Mapping[str, int], answer: Any) -> int:
     allowed = "the name of an item of this question"
     if not levels.named:
         allowed += f", or its number from 0 to {levels.total - 1}"
-    raise InputError("answer", _kind(answer), allowed)
+    remedy = "Give an item as the parameter file lists it."
+    raise InputError("answer", _kind(answer), allowed, remedy)
 
 
 def item_set(levels: Levels, numbers: Mapping[str, int], answer: Any) -> tuple[int, ...]:
@@ -39,10 +40,12 @@ def item_set(levels: Levels, numbers: Mapping[str, int], answer: Any) -> tuple[i
         It is not such a collection.
     """
     if type(answer) not in (list, tuple, set, frozenset):
-        raise InputError("answer", _kind(answer), "a list of items, empty for none")
+        remedy = "Put the items into a list, [] if there are none."
+        raise InputError("answer", _kind(answer), "a list of items, empty for none", remedy)
     found = sorted(item_number(levels, numbers, item) for item in answer)
     if len(set(found)) < len(found):
-        raise InputError("answer", "a list with repeats", "a list of distinct items")
+        remedy = "Give each item once."
+        raise InputError.because("answer", "answer is a list that has an item twice", remedy)
     return tuple(found)
 
 
@@ -59,9 +62,11 @@ def number(answer: Any, lower: float, upper: float, yes_no: bool = False) -> flo
     plain = isinstance(answer, int | float) and not isinstance(answer, bool)
     allowed = f"a number from {lower:g} to {upper:g}, or none"
     if not plain or not lower <= answer <= upper:
-        raise InputError("answer", _kind(answer), allowed)
+        remedy = "Give a number within the range, or None."
+        raise InputError("answer", _kind(answer), allowed, remedy)
     if yes_no and answer not in (lower, upper):
-        raise InputError("answer", _kind(answer), f"{lower:g}, {upper:g} or none")
+        remedy = "Give one of the two, or None."
+        raise InputError("answer", _kind(answer), f"{lower:g}, {upper:g} or none", remedy)
     return float(answer)
 
 

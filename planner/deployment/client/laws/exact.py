@@ -161,21 +161,26 @@ def _require_shapes(
     size = len(a)
     if size == 0 or len(b) != size or len(epsilons) != size:
         lengths = (size, len(b), len(epsilons))
-        raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1")
+        remedy = "Give a, b and epsilon for every level."
+        raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1", remedy)
     for i, epsilon in enumerate(epsilons):
         if not 0 < epsilon <= MAX_BUDGET:
-            raise InputError(f"epsilons[{i}]", epsilon, f"above 0 and at most {MAX_BUDGET}")
+            remedy = "Set the level's budget within the range."
+            raise InputError(f"epsilons[{i}]", epsilon, f"above 0 and at most {MAX_BUDGET}", remedy)
     if isinstance(rule, str):
         if rule not in ("min", "avg"):
-            raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets')
+            remedy = "Choose one of them."
+            raise InputError("rule", rule, '"min", "avg" or a matrix of pair budgets', remedy)
         return
     if len(rule) != size or any(len(row) != size for row in rule):
-        raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix")
+        remedy = "Give a row and a column for every level."
+        raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix", remedy)
     for i, row in enumerate(rule):
         for j, budget in enumerate(row):
             if not (0 < budget <= MAX_BUDGET or budget == math.inf):
                 allowed = f"above 0 and at most {MAX_BUDGET}, or inf for no demand"
-                raise InputError(f"rule[{i}][{j}]", budget, allowed)
+                remedy = "Set the pair's budget within the range."
+                raise InputError(f"rule[{i}][{j}]", budget, allowed, remedy)
 
 
 def _ratios(a: Sequence[int], b: Sequence[int]) -> tuple[list[Fraction], list[Fraction]]:

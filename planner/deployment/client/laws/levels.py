@@ -20,7 +20,7 @@ from planner.deployment.client.schema import (
     whole,
 )
 from planner.errors import InputError
-from planner.limits import MAX_COUNT
+from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 __all__ = ["LEVEL", "RULE", "Levels"]
 
@@ -75,15 +75,21 @@ class Levels:
         for i, (given, count) in enumerate(zip(items, counts, strict=True)):
             if given and len(given) != count:
                 allowed = f"a list of item_count = {count}"
-                raise InputError(f"levels[{i}].items", f"a list of {len(given)}", allowed)
+                raise InputError(
+                    f"levels[{i}].items", f"a list of {len(given)}", allowed, EXPORT_REMEDY
+                )
         epsilons = [float(row["epsilon"]) for row in rows]
         rule = _rule(question["rule"], len(rows))
         levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule)
         if levels.total < least:
-            raise InputError("levels", f"{levels.total} item", f"of at least {least} items")
+            raise InputError(
+                "levels", f"{levels.total} item", f"of at least {least} items", EXPORT_REMEDY
+            )
         for kind, values in (("level", names), ("item", [x for row in items for x in row])):
             if len(set(values)) < len(values):
-                raise InputError("levels", f"a repeated {kind} name", f"distinct {kind} names")
+                raise InputError(
+                    "levels", f"a repeated {kind} name", f"distinct {kind} names", EXPORT_REMEDY
+                )
         return levels
 
     @property
@@ -127,10 +133,10 @@ def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
     if isinstance(rule, str):
         return rule
     if len(rule) != size or any(len(row) != size for row in rule):
-        raise InputError("rule", rule, f"min, avg or a {size} x {size} matrix")
+        raise InputError("rule", rule, f"min, avg or a {size} x {size} matrix", EXPORT_REMEDY)
     matrix = [[math.inf if entry is None else float(entry) for entry in row] for row in rule]
     if any(matrix[i][j] != matrix[j][i] for i in range(size) for j in range(i)):
-        raise InputError("rule", rule, "a symmetric matrix")
+        raise InputError("rule", rule, "a symmetric matrix", EXPORT_REMEDY)
     if any(all(map(math.isinf, row)) for row in matrix):
         remedy = "A level that is protected against nothing needs no randomisation."
         raise InputError("rule", rule, "finite for at least one pair of each level", remedy)

@@ -27,7 +27,7 @@ from planner.deployment.client.mechanisms.law import (
 )
 from planner.deployment.client.schema import Schema, list_of, record, whole
 from planner.errors import InputError, VerificationError
-from planner.limits import MAX_COUNT
+from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 __all__ = ["MAX_GROUPS", "MAX_TYPES", "DesignEncoder", "DesignLaw"]
 
@@ -86,22 +86,28 @@ class DesignLaw(ItemLaw):
         types, groups = question["types"], question["groups"]
         values = question["estimator"]["values"]
         if sorted(set(own)) != list(range(len(groups))):
-            raise InputError("groups", len(groups), "as many as the levels name, from 0")
+            raise InputError(
+                "groups", len(groups), "as many as the levels name, from 0", EXPORT_REMEDY
+            )
         if len(groups) > MAX_GROUPS or len(types) > MAX_TYPES:
             allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
-            raise InputError("types", (len(types), len(groups)), allowed)
+            raise InputError("types", (len(types), len(groups)), allowed, EXPORT_REMEDY)
         for name, rows, shape in (
             ("types", types, (len(types), len(groups))),
             ("groups", groups, (len(groups), len(types), 2)),
             ("estimator.values", values, (len(types), len(groups), 2)),
         ):
             if not _has_shape(rows, shape):
-                raise InputError(name, "of another shape", " x ".join(map(str, shape)))
+                raise InputError(
+                    name, "of another shape", " x ".join(map(str, shape)), EXPORT_REMEDY
+                )
         law = cls(levels, own, _tuples(types), _tuples(groups), _tuples(values))
         for o, row in enumerate(law.types):
             for g, (high, items) in enumerate(zip(row, law.items, strict=True)):
                 if high > items:
-                    raise InputError(f"types[{o}][{g}]", high, f"at most the {items} items")
+                    raise InputError(
+                        f"types[{o}][{g}]", high, f"at most the {items} items", EXPORT_REMEDY
+                    )
         return law
 
     @cached_property

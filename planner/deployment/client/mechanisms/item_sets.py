@@ -90,5 +90,6 @@ def _items(cell: str) -> list[Any]:
     except (ValueError, RecursionError):
         items = None
     if not isinstance(items, list):
-        raise InputError("answer", "text", "a JSON list")
+        remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
+        raise InputError("answer", "text", "a JSON list", remedy)
     return items

@@ -79,7 +79,8 @@ class Guarantee:
         """The guarantee of a question of the right shape, acknowledged word for word."""
         needed = ACKNOWLEDGEMENTS[stated["relies_on"]]
         if stated["acknowledged"] != needed:
-            raise InputError("acknowledged", stated["acknowledged"], repr(needed))
+            remedy = "Export the parameters again with this sentence."
+            raise InputError("acknowledged", stated["acknowledged"], repr(needed), remedy)
         totals = stated["aggregates"]
         return cls(
             stated["relies_on"],

@@ -17,6 +17,7 @@ from planner.deployment.client.laws.pairs import PairBudget
 from planner.deployment.client.mechanisms.law import Encoder, Estimator
 from planner.deployment.client.schema import BUDGET, FINITE, FLAG, Schema, record, whole
 from planner.errors import InputError
+from planner.limits import EXPORT_REMEDY
 
 __all__ = ["SignEncoder", "SignLaw"]
 
@@ -57,7 +58,7 @@ class SignLaw:
         lower, upper = (float(question[key]) for key in ("lower", "upper"))
         if not lower < upper or not math.isfinite(upper - lower):
             allowed = f"above lower, which is {lower!r}, by a finite amount"
-            raise InputError("upper", upper, allowed)
+            raise InputError("upper", upper, allowed, EXPORT_REMEDY)
         numbers = float(question["epsilon"]), question["low"]
         return cls(*numbers, lower, upper, question["yes_no"])
 

@@ -13,7 +13,7 @@ from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw, octets
 from planner.deployment.client.schema import PROBABILITY, Schema, whole
 from planner.errors import InputError, VerificationError
-from planner.limits import MAX_COUNT
+from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
 __all__ = ["SubsetEncoder", "SubsetLaw"]
 
@@ -35,7 +35,9 @@ class SubsetLaw(OneRatioLaw):
     def read(cls, question: Mapping[str, Any]) -> Self:
         levels, size = Levels.read(question, least=2), question["size"]
         if size >= levels.total:
-            raise InputError("size", size, f"a whole number from 1 to {levels.total - 1}")
+            raise InputError(
+                "size", size, f"a whole number from 1 to {levels.total - 1}", EXPORT_REMEDY
+            )
         return cls(levels, question["held"], size)
 
     @property

@@ -29,6 +29,7 @@ from planner.deployment.client.mechanisms.law import (
 )
 from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_of, record
 from planner.errors import InputError, VerificationError
+from planner.limits import EXPORT_REMEDY
 
 __all__ = ["UNARY_LEVEL", "UnaryEncoder", "UnaryLaw"]
 
@@ -60,7 +61,7 @@ class UnaryLaw(ItemLaw):
         a, b = (tuple(level[key] for level in question["levels"]) for key in "ab")
         for name, top, bottom in zip(levels.names, a, b, strict=True):
             if bottom >= top:
-                raise InputError(f"b of level {name!r}", bottom, f"below a = {top}")
+                raise InputError(f"b of level {name!r}", bottom, f"below a = {top}", EXPORT_REMEDY)
         return cls(levels, a, b, *cls._more(question))
 
     @classmethod

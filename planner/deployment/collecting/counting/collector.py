@@ -108,7 +108,7 @@ def collect(  # noqa: PLR0913 - each is a choice of the caller
         after it was counted.
     """
     if missing not in MISSING:
-        raise InputError("missing", missing, f"one of {', '.join(MISSING)}")
+        raise InputError("missing", missing, f"one of {', '.join(MISSING)}", "Choose one of them.")
     ours = [] if checkpoint is None else [checkpoint, Path(f"{checkpoint}-journal")]
     files, others = report_files(places, [*ignored, *ours])
     saved = None if checkpoint is None else Checkpoint(checkpoint, parameters.hash)

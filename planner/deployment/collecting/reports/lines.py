@@ -16,10 +16,12 @@ from planner.deployment.client.line_check import line_check
 from planner.deployment.collecting.reports.batch import Batch, Key
 from planner.deployment.collecting.reports.marks import mark
 from planner.errors import InputError
+from planner.limits import REPORTS_REMEDY
 
 __all__ = ["MAX_JSON_BYTES", "line_batches"]
 
 MAX_JSON_BYTES = 64 * 2**20
+_OTHER_PARAMETERS = "Use the parameter file that the reports were made with."
 _KEYS = {"parameters", "question", "id", "report", "round", "check"}
 _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
@@ -42,21 +44,28 @@ def line_batches(
         The file is too large or cut off, or a line is not a report of these parameters.
     """
     if path.stat().st_size > MAX_JSON_BYTES:
-        raise InputError("size", path.stat().st_size, f"at most {MAX_JSON_BYTES}; use Parquet")
+        remedy = "Write the reports to a Parquet file, or to several smaller files."
+        raise InputError.because("size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy)
     data = path.read_bytes()
     file_id = sha256(data).hexdigest()
     if data and not data.endswith(b"\n"):
-        raise InputError("last line", "cut off", "ended by a newline")
+        raise InputError.because(
+            "last line", "the last line is cut off: no newline ends it", REPORTS_REMEDY
+        )
     limit, lines, number = _longest_line(sizes), BytesIO(data), 0
     found: dict[Key, tuple[list[bytes], list[bytes]]] = {}
     seen: set[bytes] = set()
     while line := lines.readline(limit + 1):
         number += 1
         if len(line) > limit:
-            raise InputError(f"length of line {number}", "longer", f"at most {limit} bytes")
+            raise InputError.because(
+                "line", f"line {number} is longer than any report, {limit} bytes", REPORTS_REMEDY
+            )
         key, report_id, payload, digests = _line(line, number, parameters, sizes)
         if digests[: len(digests) // 2] in seen:
-            raise InputError(f"id in line {number}", report_id, "given once in a file")
+            reason = f"line {number} has the id {report_id!r} of an earlier line"
+            remedy = "Remove the repeated line."
+            raise InputError.because("id", reason, remedy)
         seen.add(digests[: len(digests) // 2])
         if digests not in without:
             payloads, marks = found.setdefault(key, ([], []))
@@ -79,16 +88,20 @@ def _line(
     try:
         data = parse_json(line)
     except ValueError as error:
-        raise InputError(f"line {number}", f"not JSON: {error}", "a report") from None
+        raise InputError.because(
+            "line", f"line {number} is not JSON: {error}", REPORTS_REMEDY
+        ) from None
     fields = Fields(f"line {number}", data)
     extra = sorted(set(data) - _KEYS)
     if extra:
-        raise InputError(f"keys of line {number}", extra, "those of a report")
+        raise InputError(f"keys of line {number}", extra, "those of a report", REPORTS_REMEDY)
     if fields.text("parameters") != parameters:
-        raise fields.wrong("parameters", fields.text("parameters"), parameters)
+        theirs = fields.text("parameters")
+        raise InputError(f"parameters of line {number}", theirs, parameters, _OTHER_PARAMETERS)
     key = (fields.text("question"), fields.whole("round", 1, 2) if "round" in data else None)
     if key not in sizes:
-        raise InputError(f"question and round of line {number}", key, "in the parameter file")
+        reason = f"line {number} is of question and round {key}, not one in the parameter file"
+        raise InputError.because("question and round", reason, _OTHER_PARAMETERS)
     report_id, report = fields.text("id"), fields.text("report")
     if "check" in data:  # lines of earlier versions have none
         check = line_check(parameters, key[0], report_id, key[1], report)
@@ -99,5 +112,7 @@ def _line(
     except ValueError:
         raise fields.wrong("report", report, "base64") from None
     if len(payload) != sizes[key]:
-        raise InputError(f"length of line {number}", len(payload), f"{sizes[key]} bytes")
+        raise InputError(
+            f"length of line {number}", len(payload), f"{sizes[key]} bytes", REPORTS_REMEDY
+        )
     return key, report_id, payload, mark(report_id, f"{key[1]}\n{payload.hex()}\n{key[0]}")

@@ -24,6 +24,7 @@ from planner.deployment.client.json_fields import Fields
 from planner.deployment.collecting.reports.batch import Batch, Key, Rows
 from planner.deployment.collecting.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
+from planner.limits import REPORTS_REMEDY
 
 __all__ = ["MAX_EXPANSION", "MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
 
@@ -86,7 +87,8 @@ class ReportWriter:
     def write(self, rows: Rows) -> None:
         """Add reports, uint8, shape ``(n, size)``."""
         if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
-            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})")
+            remedy = "Give an array with one row a report."
+            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})", remedy)
         self._waiting.append(rows)
         self._rows += len(rows)
         if self._rows * self._size >= _ROW_GROUP_BYTES:
@@ -145,16 +147,17 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
     with pq.ParquetFile(path, buffer_size=_STREAM_BYTES, pre_buffer=False) as file:
         key, file_id = _about(file)
         if key not in sizes:
-            raise InputError("question and round", key, "ones of the parameter file")
+            remedy = "Use the parameter file that the reports were made with."
+            raise InputError("question and round", key, "ones of the parameter file", remedy)
         size, schema = sizes[key], file.schema_arrow
         if schema.names != ["report", "parameters"]:
-            raise InputError("columns", schema.names, "report and parameters")
+            raise InputError("columns", schema.names, "report and parameters", REPORTS_REMEDY)
         if schema.field("report").type != pa.binary(size):
             kind = str(schema.field("report").type)
-            raise InputError("report column", kind, f"fixed_size_binary[{size}]")
+            raise InputError("report column", kind, f"fixed_size_binary[{size}]", REPORTS_REMEDY)
         if schema.field("parameters").type != _HASHES:
             kind = str(schema.field("parameters").type)
-            raise InputError("parameters column", kind, str(_HASHES))
+            raise InputError("parameters column", kind, str(_HASHES), REPORTS_REMEDY)
         _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
         hashes = bytes.fromhex(parameters)
         for number in range(file.num_row_groups):
@@ -168,7 +171,9 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     try:
         about = Fields("the metadata", json.loads((file.schema_arrow.metadata or {})[_METADATA]))
     except (KeyError, ValueError, RecursionError):
-        raise InputError("metadata", "missing or not JSON", "that of a report file") from None
+        raise InputError.because(
+            "metadata", "the file's metadata are missing or not JSON", REPORTS_REMEDY
+        ) from None
     about.whole("version", _VERSION, _VERSION)
     number = about.value("round")
     if number is not None:
@@ -180,7 +185,8 @@ def _check_expansion(size: int, file_size: int) -> None:
     """Encoded reports may take less room than they do in memory, but not that much less."""
     most = MAX_ROW_GROUP_BYTES + MAX_EXPANSION * file_size
     if not 0 <= size <= most:
-        raise InputError("decoded size of all reports", size, f"at most {most} bytes")
+        remedy = "Split the reports into several files."
+        raise InputError("decoded size of all reports", size, f"at most {most} bytes", remedy)
 
 
 def _check_size(group: Any, size: int, number: int) -> None:
@@ -191,7 +197,8 @@ def _check_size(group: Any, size: int, number: int) -> None:
     ):
         if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
             allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
-            raise InputError(f"{what} of row group {number}", octets, allowed)
+            remedy = "Write it anew with smaller row groups."
+            raise InputError(f"{what} of row group {number}", octets, allowed, remedy)
 
 
 def _check_hashes(column: Any, parameters: bytes) -> None:
@@ -199,11 +206,14 @@ def _check_hashes(column: Any, parameters: bytes) -> None:
     found = column.dictionary.to_pylist()
     if column.null_count or found != [parameters]:
         names = ["none" if value is None else value.hex() for value in found]
-        raise InputError("parameter hash", names, parameters.hex())
+        remedy = "Use the parameter file that the reports were made with."
+        raise InputError("parameter hash", names, parameters.hex(), remedy)
 
 
 def _bytes_of(chunk: Any, size: int) -> Rows:
     if chunk.null_count:
-        raise InputError("reports", f"{chunk.null_count} nulls", "none missing")
+        raise InputError.because(
+            "reports", f"{chunk.null_count} reports are missing", REPORTS_REMEDY
+        )
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
     return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)

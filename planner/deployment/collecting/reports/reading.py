@@ -55,4 +55,4 @@ def read_batches(
     except MemoryError as error:
         raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except InputError as error:
-        raise FileError(path, str(error), "Check where it comes from.") from error
+        raise FileError(path, error.reason, error.remedy) from error

@@ -14,6 +14,7 @@ from pathlib import Path
 from xxhash import xxh3_128
 
 from planner.errors import InputError
+from planner.limits import REPORTS_REMEDY
 
 __all__ = ["check_seal", "seal"]
 
@@ -22,7 +23,6 @@ _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"
 _FRAME = b"PAR1"
 _CHUNK = 2**20
-_REMEDY = "Get the file again from where it was written; never repair it by hand."
 _MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
 
 
@@ -57,26 +57,32 @@ def check_seal(path: str | Path) -> None:
         file.seek(start)
         found = file.read(_SIZE)
         if not found.startswith(_MAGIC):
-            raise InputError.because("seal", "the file has no seal before its footer", _REMEDY)
+            raise InputError.because(
+                "seal", "the file has no seal before its footer", REPORTS_REMEDY
+            )
         if found[len(_MAGIC) :] != _checksum(file, start, footer):
-            raise InputError.because("checksum", "the file is not what was sealed", _REMEDY)
+            raise InputError.because("checksum", "the file is not what was sealed", REPORTS_REMEDY)
 
 
 def _footer_start(file: BufferedIOBase) -> int:
     length = file.seek(0, 2)
     if length < 2 * len(_FRAME) + 4:
-        raise InputError("length", length, "that of a complete Parquet file")
+        raise InputError.because(
+            "length", f"the file has {length} bytes, too few for a Parquet file", REPORTS_REMEDY
+        )
     file.seek(-_TAIL, 2)
     tail = file.read()
     file.seek(0)
     if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
-        raise InputError.because("frame", "the file is no complete Parquet file", _REMEDY)
+        raise InputError.because("frame", "the file is no complete Parquet file", REPORTS_REMEDY)
     footer = int.from_bytes(tail[:4], "little")
     start = length - _TAIL - footer
     if start < len(_FRAME):
-        raise InputError.because("footer", "the Parquet file's footer is damaged", _REMEDY)
+        raise InputError.because("footer", "the Parquet file's footer is damaged", REPORTS_REMEDY)
     if footer > _MAX_FOOTER:
-        raise InputError("size of the footer", footer, f"at most {_MAX_FOOTER} bytes")
+        raise InputError(
+            "size of the footer", footer, f"at most {_MAX_FOOTER} bytes", REPORTS_REMEDY
+        )
     return start
 
 

@@ -43,7 +43,7 @@ def test_lines_cut_off_repeated_or_no_json(one_question, tmp_path):
     line = Client(one_question.document).report("q", 1).to_json()
     for text, reason in (
         (line, "cut off"),
-        (f"{line}\n{line}\n", "given once"),
+        (f"{line}\n{line}\n", "of an earlier line"),
         ("{\n", "not JSON"),
         ("[]\n", "JSON object"),
         ("[" * 1_000 + "\n", "not JSON"),
@@ -62,7 +62,7 @@ def test_more_than_a_pilot_is_refused(one_question, tmp_path, monkeypatch):
         monkeypatch.setattr("planner.deployment.collecting.reports.lines.MAX_JSON_BYTES", limit)
         done = collect(one_question, [tmp_path])
         assert len(done.quarantined) == refused
-    assert f"at most {limit}; use Parquet" in done.quarantined[0][1]
+    assert f"more than {limit} bytes. Write the reports to a Parquet file" in done.quarantined[0][1]
 
 
 def test_rounds_are_told_apart(parameters, tmp_path):

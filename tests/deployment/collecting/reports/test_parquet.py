@@ -90,7 +90,7 @@ def plain_hashes(table):
 ALTERED = [
     (lambda table: table.append_column("user", table["report"]), "columns is .*'user'"),
     (lambda table: table.select(["report"]), "columns is"),
-    (lambda table: table.replace_schema_metadata({}), "metadata is 'missing or not JSON'"),
+    (lambda table: table.replace_schema_metadata({}), "metadata are missing or not JSON"),
     (lambda table: table.replace_schema_metadata({b"ldp-planner-reports": b"{"}), "not JSON"),
     (plain_hashes, r"parameters column is 'binary' .* dictionary"),
     (about(version=2), "version of the metadata is 2 .* from 1 to 1"),
@@ -109,7 +109,7 @@ def test_a_file_of_another_form_is_refused(one_question, tmp_path, rows, change,
     altered(path, about())
     assert len(batches(path, one_question)) == 1  # the alteration alone does no harm
     altered(path, change)
-    with pytest.raises(FileError, match=f"{reason}.*Check where it comes from"):
+    with pytest.raises(FileError, match=f"{reason}.*(Get the file again|Use the parameter file)"):
         batches(path, one_question)
 
 
