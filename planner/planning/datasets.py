@@ -149,12 +149,14 @@ def read_counts(path: str | Path) -> Answers:
     """
     header, rows = read_csv(path)
     if [name.strip().lower() for name in header] != ["item", "count"]:
-        raise FileError(path, f"the header is {','.join(header)!r}, not 'item,count'", "")
+        remedy = "Begin the file with the line item,count."
+        raise FileError(path, f"the header is {','.join(header)!r}, not 'item,count'", remedy)
     counts: dict[str, int] = {}
     for number, row in rows:
         item, text = (*row, "", "")[:2]
         if not item or item in counts:
-            raise FileError(path, f"line {number}: item {item!r} is empty or repeated", "")
+            remedy = "Give each item a name and one line."
+            raise FileError(path, f"line {number}: item {item!r} is empty or repeated", remedy)
         if not (text.isascii() and text.isdecimal() and int(text) <= MAX_COUNT):
             reason = f"line {number}: count {text!r} is not a whole number from 0 to {MAX_COUNT}"
             raise FileError(path, reason, "Count users; do not give shares.")

@@ -126,10 +126,11 @@ def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
     Examples
     --------
     >>> check({"truth": 5}, record({"truth": whole(0, 10)}))
-    >>> check({"truth": -1}, record({"truth": whole(0, 10)}), where=" of question 'q'")  # doctest: +ELLIPSIS
+    >>> where = " of question 'q'"
+    >>> check({"truth": -1}, record({"truth": whole(0, 10)}), "", where)  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number from 0 to 10...
+    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number...
     """
     if not _fits(value, schema):
         raise InputError(_name(place, where), value, _allowed(schema), EXPORT_REMEDY)

@@ -86,7 +86,7 @@ def mixed_parameters(path, parameters, **_):
 DAMAGE = [
     (corrupt, "footer is damaged"),
     (truncated, "no complete Parquet file"),
-    (empty, "length is 0"),
+    (empty, "has 0 bytes"),
     (unsealed, "has no seal"),
     (no_reports, "no reports"),
     (foreign_hash, "parameter hash"),

@@ -212,8 +212,6 @@ def _check_hashes(column: Any, parameters: bytes) -> None:
 
 def _bytes_of(chunk: Any, size: int) -> Rows:
     if chunk.null_count:
-        raise InputError.because(
-            "reports", f"{chunk.null_count} reports are missing", REPORTS_REMEDY
-        )
+        raise InputError.because("reports", f"{chunk.null_count} reports are null", REPORTS_REMEDY)
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
     return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
