@@ -221,7 +221,8 @@ def _engine(name: str, scheduler: str) -> Engine:
         remedy = "Leave --engine out to count on this machine."
         raise InputError("engine", name, "local, isolated or dask", remedy)
     if not scheduler:
-        raise InputError("scheduler", scheduler, "given with --engine dask", "tcp://HOST:8786")
+        remedy = "Name it: --scheduler tcp://HOST:8786."
+        raise InputError("scheduler", scheduler, "given with --engine dask", remedy)
     from planner.deployment.collecting.counting.cluster import dask_engine
 
     return dask_engine(scheduler)

@@ -59,8 +59,16 @@ def test_written_estimates_are_announced(place):
 def test_engines_are_checked_before_anything_is_read(place):
     words = ("aggregate", place / "params.json", place / "reports.parquet", "--engine")
     for more, reason in (
-        (["spark"], "engine is 'spark' but must be local, isolated or dask."),
-        (["dask"], "scheduler is empty but must be given with --engine dask. tcp://HOST:8786"),
+        (
+            ["spark"],
+            "engine is 'spark' but must be local, isolated or dask. Leave --engine out to count on "
+            "this machine.",
+        ),
+        (
+            ["dask"],
+            "scheduler is empty but must be given with --engine dask. Name it: --scheduler "
+            "tcp://HOST:8786.",
+        ),
     ):
         with pytest.raises(InputError) as caught:
             shown(*words, *more)

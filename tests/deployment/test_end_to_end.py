@@ -131,7 +131,7 @@ def test_perturb_refuses_before_anything_is_written(parameter_file, tmp_path):
     data, out = tmp_path / "a.csv", tmp_path / "out.parquet"
     cases = {
         "idue\nHIV\nnobody\n": "line 3: answer",
-        "idue\nHIV\n\n": "too few columns",
+        "idue\nHIV\n\n": "line 3: answer is missing",
         "other\nHIV\n": "one column 'idue'",
         "idue\n": "no rows",
         "": "one column 'idue'",
@@ -171,7 +171,7 @@ def test_aggregate_says_what_was_left_out(parameter_file, everything, tmp_path):
     assert json.loads(again.stdout)["files_counted_before"] == 1
     (folder / "a.parquet").unlink()
     (folder / "b.parquet").write_bytes(b"")
-    with pytest.raises(InputError, match="at least one file"):
+    with pytest.raises(InputError, match="none of the files can be counted"):
         command("aggregate", parameter_file, folder)
 
 

@@ -63,5 +63,7 @@ def test_the_oracle_sees_a_breach(document):
         for level in question.get("levels", [question]):
             level[key] *= 0.5
         if isinstance(question.get("rule"), list):
-            question["rule"] = [[entry / 2 for entry in row] for row in question["rule"]]
+            question["rule"] = [
+                [None if entry is None else entry / 2 for entry in row] for row in question["rule"]
+            ]
         assert breach(question) > 1e-6

@@ -67,5 +67,5 @@ def test_a_line_that_is_longer_than_any_report(one_question, tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text("[" + "[]," * 10**6 + "[]]\n")
     started = time.process_time()
-    assert "length of line 1" in count_file(path, Expected.of(one_question)).refused
+    assert "line 1 is longer than any report" in count_file(path, Expected.of(one_question)).refused
     assert time.process_time() - started < SECONDS

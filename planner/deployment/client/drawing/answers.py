@@ -70,6 +70,6 @@ def number(answer: Any, lower: float, upper: float, yes_no: bool = False) -> flo
     return float(answer)
 
 
-def _kind(answer: Any) -> str:
-    """What kind of thing the answer is; never the answer."""
-    return f"of type {type(answer).__name__}"
+def _kind(answer: Any) -> str | None:
+    """What kind of thing the answer is, or that there is none; never the answer."""
+    return None if answer is None else f"of type {type(answer).__name__}"

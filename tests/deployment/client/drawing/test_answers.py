@@ -24,9 +24,10 @@ def test_items_by_name_and_where_some_have_none_by_number():
 
 @pytest.mark.parametrize("answer", ["z", "", 0, 1, None, True, 1.0, b"x", ["x"], np.str_("x")])
 def test_what_is_no_named_item(answer):
-    with pytest.raises(InputError, match=r"name of an item of this question\.$") as found:
+    with pytest.raises(InputError, match=r"name of an item of this question\.") as found:
         numbered(NAMED, answer)
-    assert found.value.value == f"of type {type(answer).__name__}"
+    kind = None if answer is None else f"of type {type(answer).__name__}"
+    assert found.value.value == kind
 
 
 @pytest.mark.parametrize("answer", [4, -1, True, 1.0, "0", None, np.int64(1)])
@@ -48,9 +49,9 @@ def test_what_is_no_set():
         with pytest.raises(InputError, match="a list of items, empty for none"):
             item_set(NAMED, NAMED.numbers(), answer)
     for answer in (["x", "x"], ("y", "x", "y")):
-        with pytest.raises(InputError, match="a list of distinct items"):
+        with pytest.raises(InputError, match="a list that has an item twice"):
             item_set(NAMED, NAMED.numbers(), answer)
-    with pytest.raises(InputError, match="distinct"):
+    with pytest.raises(InputError, match="an item twice"):
         item_set(MIXED, MIXED.numbers(), ["x", 0])  # the same item twice
 
 
@@ -70,7 +71,8 @@ def test_numbers_in_the_range_both_ends_included():
 def test_what_is_no_number_of_the_range(answer):
     with pytest.raises(InputError, match=r"a number from -1 to 2.5, or none") as found:
         number(answer, -1.0, 2.5)
-    assert found.value.value == f"of type {type(answer).__name__}"
+    kind = None if answer is None else f"of type {type(answer).__name__}"
+    assert found.value.value == kind
 
 
 def test_yes_or_no_and_nothing_between():

@@ -34,8 +34,8 @@ def test_a_file_without_a_seal(tmp_path, rows):
 
 
 FRAMED = [
-    (b"", "length is 0"),
-    (b"PAR1PAR1PAR", "length is 11"),
+    (b"", "file has 0 bytes"),
+    (b"PAR1PAR1PAR", "file has 11 bytes"),
     (b"not Parquet" * 9, "no complete Parquet file"),
     (b"PAR1" + bytes(12), "no complete Parquet file"),
     (bytes(12) + b"PAR1", "no complete Parquet file"),
