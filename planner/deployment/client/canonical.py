@@ -192,7 +192,7 @@ def _append(value: Any, parts: list[str], depth: int) -> None:
         if not all(isinstance(key, str) for key in value):
             remedy = "Use text as the keys."
             raise InputError.because("key", "a key is not text, and JSON has no other", remedy)
-        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))
         for i, key in enumerate(keys):
             parts += (",{"[i == 0], encode_basestring(key), ":")
             _append(value[key], parts, depth - 1)

@@ -71,5 +71,5 @@ def test_refusals(curve):
     with pytest.raises(InputError, match=r"epsilons\[1\]"):
         channel_curve(MODEL, [2.0, 1.0])
     nobody = channel_curve(MODEL, [40.0, 41.0])
-    with pytest.raises(InputError, match="preferences"):
+    with pytest.raises(InputError, match="fewer than two of these budgets"):
         nobody.best()
