@@ -41,7 +41,7 @@ class PlannerError(Exception):
 
 
 class InputError(PlannerError, ValueError):
-    """An argument is outside what is allowed.
+    """An argument is outside what is allowed; ``reason`` says so without the remedy.
 
     Parameters
     ----------
@@ -53,8 +53,6 @@ class InputError(PlannerError, ValueError):
         The allowed range, as a phrase that completes "must be ...".
     remedy:
         What to do about it, as a sentence. Optional.
-
-    The attribute ``reason`` is what is wrong, without the remedy.
 
     Examples
     --------

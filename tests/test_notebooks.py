@@ -33,6 +33,7 @@ from planner import (
     predict,
     solve,
 )
+from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
 from planner.outsiders import UnaryReports
@@ -80,6 +81,9 @@ def shown(survey):
         "curve": answers.curve,
         "sampling": plan_sampling(SamplingQuestion(1.0, [300, 40], population=10_000), "round-two"),
         "estimates": Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200),
+        "ordered": OrderedEstimates(
+            ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100
+        ),
         "mean": mean.estimate(mean.aggregate(mean.perturb([1.0, 9.0, 5.0] * 500, rng))),
         "prediction": predict(UnaryMechanism(solve(POLICY)), 1000),
     }

@@ -60,6 +60,7 @@ def excess_loss(table: UnaryTable) -> Array:
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy
     >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90]))
     >>> excess_loss(table).round(3).tolist()
     [[0.0, 0.421], [0.0, 0.0]]
@@ -95,6 +96,7 @@ def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Mispla
 
     Examples
     --------
+    >>> from planner import PrivacyPolicy
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> view = misplaced(solve(policy), 0.1)
     >>> round(view.exposed_items, 2), round(view.largest_excess, 2)

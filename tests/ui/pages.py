@@ -119,4 +119,5 @@ class _Columns(HTMLParser):
 
 
 def by_label(elements: Any, label: str) -> Any:
-    return next(one for one in elements if one.label == label)
+    """The element with this label, as the page shows it: names are escaped in Markdown."""
+    return next(one for one in elements if one.label.replace("\\", "") == label)
