@@ -1,8 +1,6 @@
 """Every file that is seen in a folder is counted or named."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
@@ -68,26 +66,20 @@ def test_files_below_a_thousand_folders(one_question, tmp_path, rng):
             folder.rmdir()
 
 
-FORBIDDEN = """
-import os, sys
-from pathlib import Path
-from planner.deployment.collecting.counting.places import report_files
-if os.geteuid() == 0:
-    os.setuid(65534)
-print([(path.name, reason) for path, reason in report_files([Path(sys.argv[1])])[1]])
-"""
-
-
 def test_a_folder_that_cannot_be_read_is_named(tmp_path):
+    """As a user without rights: an administrator can read everything."""
     place = tmp_path / "reports"
     (place / "closed").mkdir(parents=True)
     (place / "closed" / "0.jsonl").write_text("")
     (place / "closed").chmod(0)
     for folder in (place, *place.parents[:3]):
         folder.chmod(0o755)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)
     try:
-        call = [sys.executable, "-c", FORBIDDEN, str(place)]
-        run = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+        _, others = report_files([place])
     finally:
+        os.seteuid(user)
         (place / "closed").chmod(0o755)
-    assert run.stdout == "[('closed', 'cannot be read: Permission denied')]\n"
+    assert others == [(place / "closed", "cannot be read: Permission denied")]
