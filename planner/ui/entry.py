@@ -8,7 +8,9 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from planner.ui import warming
+from planner.ui.parts.keeping import keep_work
 from planner.ui.parts.tables import STYLE
+from planner.ui.state import enter
 from planner.ui.warming import PAGES
 
 __all__ = ["main"]
@@ -32,7 +34,11 @@ def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}{_NARROW}</style>")
-    st.navigation([_page(*entry) for entry in PAGES]).run()
+    page = st.navigation([_page(*entry) for entry in PAGES])
+    enter(page.title)
+    slot = st.container()
+    page.run()
+    keep_work(slot, page.title)
     warming.start()
 
 

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import resources
+from typing import Any
 
 import streamlit as st
 
+from planner.errors import PlannerError
 from planner.survey import Survey
 from planner.survey.file import survey_from_text
+from planner.ui.draft.link import draft_of_word, word_of_draft
 from planner.ui.draft.survey import Built, SurveyDraft
 
-__all__ = ["EXAMPLES", "Session", "example_survey", "replace_draft", "session", "undo"]
+__all__ = ["EXAMPLES", "Session", "enter", "example_survey", "replace_draft", "session", "undo"]
 
 EXAMPLES = {
     "health": "Health survey, five diagnoses",
@@ -34,7 +37,8 @@ class Session:
     draft:
         What is being edited.
     revision:
-        Rises when the draft is replaced as a whole, so that widgets start afresh.
+        Rises when the draft is replaced as a whole or another page is entered, so that widgets
+        start afresh from the draft.
     undo:
         Drafts that were replaced, oldest first, with what replaced them.
     notices:
@@ -47,6 +51,14 @@ class Session:
         What earlier collections from the same people have spent: a ledger file's JSON.
     drawers:
         Names of the parts that were left open.
+    typed:
+        What was chosen and typed that is no part of the survey, by name.
+    page:
+        The page that was shown last.
+    word_at_start:
+        The draft with which the visit began, as a word; it is not worth keeping.
+    addressed:
+        Whether the survey is in the address already, or need not be asked of the browser.
     """
 
     draft: SurveyDraft
@@ -57,6 +69,10 @@ class Session:
     scenarios: dict[str, Survey] = field(default_factory=dict)
     ledger: str | None = None
     drawers: set[str] = field(default_factory=set)
+    typed: dict[str, Any] = field(default_factory=dict)
+    page: str = ""
+    word_at_start: str = ""
+    addressed: bool = False
 
     def build(self) -> Built:
         """The survey of all that is right, and what is not."""
@@ -64,13 +80,25 @@ class Session:
 
 
 def session() -> Session:
-    """The session of this visitor, started with the example that the address asks for."""
+    """The session of this visitor, started with what the address asks for."""
     if "session" not in st.session_state:
-        asked = st.query_params.get("example", "")
-        name = asked if asked in EXAMPLES else "health"
-        st.session_state["session"] = Session(SurveyDraft.of(example_survey(name)))
+        st.session_state["session"] = _started()
     found: Session = st.session_state["session"]
     return found
+
+
+def _started() -> Session:
+    asked = st.query_params.get("example", "")
+    draft = SurveyDraft.of(example_survey(asked if asked in EXAMPLES else "health"))
+    new = Session(draft, word_at_start=word_of_draft(draft), addressed=asked in EXAMPLES)
+    word = st.query_params.get("survey", "")
+    if word:
+        new.addressed = True
+        try:
+            new.draft = draft_of_word(word)
+        except PlannerError as error:
+            new.complaints.append(str(error))
+    return new
 
 
 def example_survey(name: str) -> Survey:
@@ -89,6 +117,14 @@ def replace_draft(survey: Survey | SurveyDraft, why: str) -> None:
         here.notices.append(
             "Blanks around names were dropped while reading; compare the table with the file."
         )
+
+
+def enter(page: str) -> None:
+    """Note which page is shown: the widgets of a page start afresh when it is entered."""
+    here = session()
+    if here.page and here.page != page:
+        here.revision += 1
+    here.page = page
 
 
 def undo() -> None:

@@ -94,6 +94,11 @@ class Visit:
         self.page.goto(self.address)
         self.settle()
 
+    def reload(self) -> None:
+        self.conversation.waiting = True
+        self.page.reload()
+        self.settle()
+
     def go(self, title: str) -> None:
         self.page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
         self.page.get_by_role("heading", name=title, exact=True, level=1).wait_for()

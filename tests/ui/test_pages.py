@@ -300,7 +300,7 @@ def test_only_the_first_item_of_each_person_on_request():
     app = open_page("try")
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     app.file_uploader[0].set_value(("t.dat", b"0 1\n1\n1 2\n", "text/plain")).run()
-    assert by_label(app.text_input, "Padding length").value == "2"
+    assert by_label(app.text_input, "Padding length").placeholder == "2"
     by_label(app.toggle, "One item a person: keep only the first of each").set_value(True).run()
     assert "Padding length" not in [field.label for field in app.text_input]
 
@@ -327,6 +327,10 @@ def test_opening_files_and_having_back_what_was_there(budgets):
     budgets.file_uploader[0].set_value(("broken.toml", b"[survey", "")).run()
     assert "broken.toml" in words(budgets)
     assert by_label(budgets.text_input, "Survey").value == "browsing"
+    assert "Nothing was opened" in words(budgets)
+    assert not budgets.metric  # results below a refusal would be taken for those of the file
+    by_label(budgets.button, "Show its results").click().run()
+    assert budgets.metric
     items = b"item,level,epsilon\nflu,usual,2\n"
     budgets.file_uploader[0].set_value(("items.csv", items, "text/csv")).run()
     assert "broken.toml" not in words(budgets)
@@ -408,6 +412,9 @@ def test_an_uploaded_sample_belongs_to_one_question():
     app.file_uploader[0].set_value(("pilot.csv", b"epsilon\n1\n2\n3\n", "text/csv")).run()
     first, second = (one for one in session(app).draft.questions if isinstance(one, NumericDraft))
     assert first.sample == (1.0, 2.0, 3.0)
+    app.file_uploader[0].set_value(("bad.csv", b"epsilon\nx\n", "text/csv")).run()
+    assert first.sample == ()
+    assert not app.metric
     by_label(app.selectbox, "Which question").set_value(1).run()
     assert second.sample == ()
 

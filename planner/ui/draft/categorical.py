@@ -121,6 +121,11 @@ class CategoricalDraft(QuestionDraft):
             return None, problems
         return question, problems
 
+    def take_rows(self, rows: list[Row]) -> None:
+        """Put these rows in place; what was said of pairs follows a level's new name."""
+        self.pairs = follow_renames(self.pairs, names_of(self.rows), names_of(rows))
+        self.rows = rows
+
     def pair_rows(self) -> list[tuple[str, str, bool, str]]:
         """Each pair of levels: the two names, whether it is protected, its own budget."""
         levels = self._levels([])

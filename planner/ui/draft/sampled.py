@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from planner.errors import InputError
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.survey import Level, Question, Sampling
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
 from planner.ui.parts import cells
@@ -59,6 +60,15 @@ class SampledDraft(QuestionDraft):
             about.everyone_has_value,
             aim=Aim.of(question),
         )
+
+    @property
+    def vouched(self) -> bool:
+        """Whether somebody vouches for what the deployment relies on."""
+        return self.acknowledged == ACKNOWLEDGEMENTS[self.relies_on]
+
+    @vouched.setter
+    def vouched(self, agreed: bool) -> None:
+        self.acknowledged = ACKNOWLEDGEMENTS[self.relies_on] if agreed else None
 
     def build(self) -> tuple[Question | None, list[str]]:
         """The question of all rows that are right, and a sentence for each that is not."""

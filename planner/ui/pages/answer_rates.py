@@ -10,7 +10,7 @@ from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey.preferences import read_preferences
 from planner.ui.draft.numeric import EVERYBODY, MODELS, NumericDraft
 from planner.ui.parts import show, uploads
-from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.fields import kept, kept_item
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
 from planner.ui.parts.results import answer_rate_plan
 from planner.ui.parts.tables import show_table
@@ -54,36 +54,40 @@ def page() -> None:
 def _fields(draft: NumericDraft) -> None:
     place = place_of(draft)
     name, lower, upper, kind = st.columns([2, 1, 1, 1], vertical_alignment="bottom")
-    draft.name = kept(name.text_input, "Question", f"n-name-{place}", draft.name)
-    draft.lower = kept(lower.text_input, "Smallest answer", f"n-lower-{place}", draft.lower)
-    draft.upper = kept(upper.text_input, "Largest answer", f"n-upper-{place}", draft.upper)
-    draft.yes_no = kept(
+    kept(name.text_input, "Question", f"n-name-{place}", draft, "name")
+    kept(lower.text_input, "Smallest answer", f"n-lower-{place}", draft, "lower")
+    kept(upper.text_input, "Largest answer", f"n-upper-{place}", draft, "upper")
+    kept(
         kind.toggle,
         "Yes or no",
         f"n-yes-no-{place}",
-        draft.yes_no,
+        draft,
+        "yes_no",
         help="The only answers are the smallest (no) and the largest (yes).",
     )
     mean, sd, offered = st.columns(3, vertical_alignment="bottom")
-    draft.mean = kept(
+    kept(
         mean.text_input,
         "Expected mean",
         f"n-mean-{place}",
-        draft.mean,
+        draft,
+        "mean",
         help="Empty: the middle of the range.",
     )
-    draft.sd = kept(
+    kept(
         sd.text_input,
         "Expected spread (standard deviation)",
         f"n-sd-{place}",
-        draft.sd,
+        draft,
+        "sd",
         help="Empty: the largest possible.",
     )
-    draft.epsilon = kept(
+    kept(
         offered.text_input,
         "Budget to offer (epsilon)",
         f"n-epsilon-{place}",
-        draft.epsilon,
+        draft,
+        "epsilon",
         help="Empty while it is still open. Smaller is more private.",
     )
 
@@ -91,24 +95,28 @@ def _fields(draft: NumericDraft) -> None:
 def _preferences(draft: NumericDraft) -> None:
     place = place_of(draft)
     model, *columns = st.columns(3, vertical_alignment="bottom")
-    draft.model = kept_choice(
+    kept(
         model.selectbox,
         "The largest epsilon that people accept is",
         f"n-model-{place}",
-        draft.model,
-        _MODELS,
+        draft,
+        "model",
+        options=_MODELS,
     )
-    for column, (name, (label, _)) in zip(columns, MODELS[draft.model].items(), strict=False):
-        key = f"n-{draft.model}-{name}-{place}"
-        draft.set_parameter(name, kept(column.text_input, label, key, draft.parameter(name)))
+    for column, (name, (label, start)) in zip(columns, MODELS[draft.model].items(), strict=False):
+        parameter = f"{draft.model}.{name}"
+        kept_item(
+            column.text_input, label, f"n-{parameter}-{place}", start, draft.parameters, parameter
+        )
     if draft.model == "sample":
         with columns[0]:
             _sample(draft)
-    draft.correlation = kept(
+    kept(
         st.slider,
         "How value and accepted budget are related (correlation)",
         f"n-correlation-{place}",
-        draft.correlation,
+        draft,
+        "correlation",
         min_value=-0.95,
         max_value=0.95,
         step=0.05,
@@ -128,6 +136,7 @@ def _sample(draft: NumericDraft) -> None:
         help="A header line, then one accepted epsilon per person asked in a pilot.",
     )
     if file is not None:
+        draft.sample = ()  # one that is refused must not leave the results of the one before
         with show.complaint(), uploads.as_file(file.name, file.getvalue()) as path:
             draft.sample = tuple(read_preferences(path).sample.tolist())
     if draft.sample:

@@ -7,16 +7,10 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from planner.ui.draft.categorical import (
-    MOST_PAIR_LEVELS,
-    CategoricalDraft,
-    PairChoice,
-    follow_renames,
-    names_of,
-)
+from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.budget_results import show_results
-from planner.ui.parts.fields import edit_frame, edit_rows, kept, kept_choice
+from planner.ui.parts.fields import edit_frame, edit_rows, kept
 from planner.ui.parts.opening import show_opening
 from planner.ui.parts.questions import place_of, question_of
 from planner.ui.parts.results import planned_question
@@ -43,6 +37,7 @@ _POPULARITY = {
 
 def page() -> None:
     """Show the levels for editing, and the plan of all that is right."""
+    refused = bool(session().complaints)
     show.header(
         "Budgets",
         "State how much each kind of answer may reveal; see at once how exact the survey will "
@@ -67,7 +62,10 @@ def page() -> None:
             [*missing, *found],
             "Everything else is planned below. Export waits until this is mended.",
         )
-    if question is not None and users is not None:
+    if refused:
+        st.info("Nothing was opened. The survey above is as it was before.")
+        st.button("Show its results")
+    elif question is not None and users is not None:
         with show.complaint():
             show_results(planned_question(draft, question))
 
@@ -75,74 +73,81 @@ def page() -> None:
 def _survey_fields(draft: CategoricalDraft) -> None:
     survey, place = session().draft, place_of(draft)
     name, users, asked = st.columns([2, 1, 2], vertical_alignment="bottom")
-    survey.name = kept(name.text_input, "Survey", "survey-name", survey.name)
-    survey.users = kept(
+    kept(name.text_input, "Survey", "survey-name", survey, "name")
+    kept(
         users.text_input,
         "Number of people asked",
         "users",
-        survey.users,
+        survey,
+        "users",
         help="The more people, the smaller the error relative to their number.",
     )
-    draft.name = kept(asked.text_input, "Question", f"question-name-{place}", draft.name)
+    kept(asked.text_input, "Question", f"question-name-{place}", draft, "name")
     rule, objective = st.columns(2)
-    draft.rule = kept_choice(
+    kept(
         rule.selectbox,
         "A pair of answers is protected by",
         f"rule-{place}",
-        draft.rule,
-        _RULES,
+        draft,
+        "rule",
+        options=_RULES,
         help="Nobody who sees a report may tell two answers apart by more than the budget "
         "of the pair.",
     )
-    draft.objective = kept_choice(
+    kept(
         objective.selectbox,
         "Make as small as possible",
         f"objective-{place}",
-        draft.objective,
-        _OBJECTIVES,
+        draft,
+        "objective",
+        options=_OBJECTIVES,
     )
 
 
 def _set_fields(draft: CategoricalDraft) -> None:
     place = place_of(draft)
-    draft.several = kept(
+    kept(
         st.toggle,
         "A person may have several of these answers, or none",
         f"several-{place}",
-        draft.several,
+        draft,
+        "several",
         help="Then everybody's set is padded or cut to one length, and one item of it is reported.",
     )
     if not draft.several:
         return
     sizes, popularity, padding = st.columns([3, 2, 1], vertical_alignment="bottom")
-    draft.sets.sizes = kept(
+    kept(
         sizes.text_input,
         "Share or number of people with 0, 1, 2, ... answers",
         f"sizes-{place}",
-        draft.sets.sizes,
+        draft.sets,
+        "sizes",
         help="Empty: only the padding length is known.",
     )
-    draft.sets.popularity = kept_choice(
+    kept(
         popularity.selectbox,
         "Answers are",
         f"popularity-{place}",
-        draft.sets.popularity,
-        {key: words for key, words in _POPULARITY.items() if key != "given" or draft.sets.weights},
+        draft.sets,
+        "popularity",
+        options={
+            key: words for key, words in _POPULARITY.items() if key != "given" or draft.sets.weights
+        },
     )
-    draft.sets.padding = kept(
+    kept(
         padding.text_input,
         "Padding length",
         f"padding-{place}",
-        draft.sets.padding,
+        draft.sets,
+        "padding",
         help="Empty: the best one is found.",
     )
 
 
 def _level_table(draft: CategoricalDraft) -> None:
     hidden = () if draft.objective == "expected" else ("share",)
-    typed = edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), hidden)
-    draft.pairs = follow_renames(draft.pairs, names_of(draft.rows), names_of(typed))
-    draft.rows = typed
+    edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), draft.take_rows, hidden)
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "
         "press Delete to remove it. Larger epsilon: less private, more exact."

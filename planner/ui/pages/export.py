@@ -23,7 +23,7 @@ from planner.show.report import report_html
 from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui.parts import show
-from planner.ui.parts.fields import kept_choice
+from planner.ui.parts.fields import kept
 from planner.ui.parts.results import survey_plan
 from planner.ui.parts.scenarios import show_scenarios
 from planner.ui.parts.snippet import python_snippet
@@ -79,12 +79,15 @@ def _choose(survey: Survey) -> Survey:
         options = mechanism_choices(question)
         if len(options) == 1:
             continue
-        draft.mechanism = kept_choice(
+        usable = question.mechanism in options
+        draft.mechanism = question.mechanism if usable else options[0]
+        kept(
             st.selectbox,
             show.plain(f"Mechanism for {question.name!r}"),
             f"mechanism-{place}",
-            question.mechanism if question.mechanism in options else options[0],
-            {name: CATALOGUE[name].label for name in options},
+            draft,
+            "mechanism",
+            options={name: CATALOGUE[name].label for name in options},
             help="The page Budgets compares them. The plain ones protect every answer like the "
             "most sensitive one.",
         )

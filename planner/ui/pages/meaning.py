@@ -13,7 +13,7 @@ from planner.planning.whole_survey.sentences import asked_sentence, report_sente
 from planner.policy.budget_text import rounded_up
 from planner.show.charts import reports as charts
 from planner.ui.parts import show
-from planner.ui.parts.fields import kept
+from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import categorical_question
 from planner.ui.parts.results import planned_question
 from planner.ui.parts.tables import show_table
@@ -48,7 +48,7 @@ def _odds(plan: QuestionPlan) -> None:
     names = [one.level for one in plan.explanations]
     chosen = names
     if len(names) > _MOST_LEVELS:
-        chosen = kept(
+        chosen = kept_item(
             st.multiselect,
             "Levels to show",
             f"m-levels-{hash(tuple(names))}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import NormalDist
 
 import numpy as np
@@ -16,7 +17,7 @@ from planner.show.charts import sampling as charts
 from planner.survey import Question
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.parts import cells, show
-from planner.ui.parts.fields import edit_rows, kept, kept_choice
+from planner.ui.parts.fields import edit_rows, kept, kept_item
 from planner.ui.parts.questions import answer_names, part_of_survey, place_of, question_or_new
 from planner.ui.parts.results import (
     DELTA_EPSILONS,
@@ -63,10 +64,10 @@ def _start() -> SampledDraft:
 def _fields(draft: SampledDraft) -> None:
     survey, place = session().draft, place_of(draft)
     name, users = st.columns([2, 1])
-    draft.name = kept(name.text_input, "Question", f"s-name-{place}", draft.name)
-    survey.users = kept(users.text_input, "Number of people asked", "s-users", survey.users)
+    kept(name.text_input, "Question", f"s-name-{place}", draft, "name")
+    kept(users.text_input, "Number of people asked", "s-users", survey, "users")
     text = st.column_config.TextColumn
-    draft.rows = edit_rows(
+    edit_rows(
         f"s-values-{place}",
         draft.rows,
         {
@@ -79,32 +80,40 @@ def _fields(draft: SampledDraft) -> None:
                 "Expected people", default="", help="At the least; the guarantee leans on it."
             ),
         },
+        partial(setattr, draft, "rows"),
     )
     cap, floor, none, everyone = st.columns(4, vertical_alignment="bottom")
-    draft.cap = kept(
+    kept(
         cap.text_input,
         "Sampled at most",
         f"s-cap-{place}",
-        draft.cap,
+        draft,
+        "cap",
         help="Largest probability of being sampled; under one half keeps the sampled in the "
         "minority.",
     )
-    draft.floor = kept(
+    kept(
         floor.text_input,
         "Staying at none at least",
         f"s-floor-{place}",
-        draft.floor,
+        draft,
+        "floor",
         help="Smallest probability of answering none in both rounds.",
     )
-    draft.none_epsilon = kept(
+    kept(
         none.text_input,
         "Budget of the answer none",
         f"s-none-{place}",
-        draft.none_epsilon,
+        draft,
+        "none_epsilon",
         help="Empty: the smallest budget in the table.",
     )
-    draft.everyone_has_value = kept(
-        everyone.toggle, "Everyone has a value", f"s-everyone-{place}", draft.everyone_has_value
+    kept(
+        everyone.toggle,
+        "Everyone has a value",
+        f"s-everyone-{place}",
+        draft,
+        "everyone_has_value",
     )
 
 
@@ -168,23 +177,24 @@ def _guarantees(question: Question, users: int) -> None:
 
 def _acknowledge(draft: SampledDraft) -> None:
     place = place_of(draft)
-    draft.relies_on = kept_choice(
+    kept(
         st.radio,
         "What the deployment relies on",
         f"s-relies-{place}",
-        draft.relies_on,
-        _RELIES_ON,
+        draft,
+        "relies_on",
+        options=_RELIES_ON,
         horizontal=True,
     )
     sentence = ACKNOWLEDGEMENTS[draft.relies_on]
-    agreed = kept(
+    kept(
         st.checkbox,
         f"I vouch for this: {sentence}",
         f"s-agreed-{draft.relies_on}-{place}",
-        draft.acknowledged == sentence,
+        draft,
+        "vouched",
     )
-    draft.acknowledged = sentence if agreed else None
-    if not agreed:
+    if not draft.vouched:
         st.caption("Until somebody vouches for it, no parameters are written.")
 
 
@@ -254,7 +264,7 @@ def _errors_by_population(asked: SamplingQuestion, users: int, largest: float) -
 
 def _target(asked: SamplingQuestion) -> None:
     st.subheader("The other way round: from an error to a budget")
-    typed = kept(st.text_input, "Largest error at 95 %, in people", "s-target", "30")
+    typed = kept_item(st.text_input, "Largest error at 95 %, in people", "s-target", "30")
     with show.complaint():
         target = cells.number(typed, "largest error")
         found = smallest_budget(asked, target)

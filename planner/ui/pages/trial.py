@@ -13,14 +13,14 @@ from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
 from planner.trial.simulate import Simulated, assign_levels, build_mechanisms, simulate
 from planner.ui.parts import cells, show
-from planner.ui.parts.fields import kept
+from planner.ui.parts.fields import kept_item
 from planner.ui.parts.known_answers import known_answers
 from planner.ui.parts.questions import categorical_question
 from planner.ui.parts.tables import show_table
 
 __all__ = ["Settings", "Trial", "page"]
 
-_MOST_RUNS = 100
+_MOST_RUNS = 1000
 _NAMES = {name: offer.label for name, offer in CATALOGUE.items()}
 _NAMES |= {f"idue-{name}": _NAMES[name] for name in ("opt0", "opt1", "opt2")}
 
@@ -65,36 +65,41 @@ def page() -> None:
 
 def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
     present = int(np.count_nonzero(answers.counts))
+    usual_top = str(min(10, present))
     repeats, top, seed, padding = st.columns(4, vertical_alignment="bottom")
-    runs = kept(repeats.text_input, "Runs per mechanism", "t-repeats", "10")
-    most = kept(
+    runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
+    most = kept_item(
         top.text_input,
         "Judge the most frequent",
         "t-top",
-        str(min(10, present)),
-        help="Relative error and precision are those of this many items.",
+        "",
+        placeholder=usual_top,
+        help="Relative error and precision are those of this many items. Empty: 10, or all.",
     )
-    start = kept(
+    start = kept_item(
         seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
     )
     length = 0
     if answers.sets is not None:
-        usual = str(max(1, round(float(answers.sets.sizes.mean()))))
-        typed = kept(
+        mean = max(1, round(float(answers.sets.sizes.mean())))
+        usual = str(question.padding_length or mean)
+        typed = kept_item(
             padding.text_input,
             "Padding length",
             "t-padding",
-            str(question.padding_length or usual),
-            help="Every set is padded or cut to this many items before one is sampled.",
+            "",
+            placeholder=usual,
+            help="Every set is padded or cut to this many items before one is sampled. Empty: "
+            "the survey's, or the mean size of the sets.",
         )
-        length = cells.whole_number(typed, "padding length", largest=10_000)
+        length = cells.whole_number(typed or usual, "padding length", largest=10_000)
     st.caption(f"{answers.users:,} people, {len(answers.labels):,} items, {present:,} in use.")
     return Settings(
         question,
         fingerprint,
         cells.whole_number(runs, "runs", largest=_MOST_RUNS),
         cells.whole_number(start, "seed", least=0),
-        cells.whole_number(most, "judged items", largest=present),
+        cells.whole_number(most or usual_top, "judged items", largest=present),
         length,
     )
 

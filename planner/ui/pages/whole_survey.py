@@ -25,7 +25,7 @@ from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.parts import show, uploads
-from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.fields import kept
 from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import Bars, show_table
 from planner.ui.state import replace_draft, session, undo
@@ -77,21 +77,21 @@ def _questions() -> None:
         columns[0].markdown(f"**{show.plain(draft.name)}**")
         several = isinstance(draft, CategoricalDraft) and draft.several
         columns[1].markdown("several choices" if several else _KINDS[type(draft)])
-        draft.included = kept(
+        kept(
             columns[2].toggle,
             "Part of the survey",
             f"v-included-{place}",
-            draft.included,
+            draft,
+            "included",
             **_HIDDEN,
         )
-        draft.aim.weight = kept(
-            columns[3].text_input, "Weight", f"v-weight-{place}", draft.aim.weight, **_HIDDEN
-        )
-        draft.aim.error = kept(
+        kept(columns[3].text_input, "Weight", f"v-weight-{place}", draft.aim, "weight", **_HIDDEN)
+        kept(
             columns[4].text_input,
             "Exact enough at a total error of",
             f"v-error-{place}",
-            draft.aim.error,
+            draft.aim,
+            "error",
             placeholder="1 %",
             **_HIDDEN,
         )
@@ -137,9 +137,14 @@ def _remove(place: int) -> None:
 def _aims() -> None:
     here = session().draft
     left, right = st.columns(2)
-    here.design = kept_choice(left.radio, "Who answers what", "v-design", here.design, _DESIGNS)
-    here.objective = kept_choice(
-        right.radio, "Make as small as possible", "v-objective", here.objective, _OBJECTIVES
+    kept(left.radio, "Who answers what", "v-design", here, "design", options=_DESIGNS)
+    kept(
+        right.radio,
+        "Make as small as possible",
+        "v-objective",
+        here,
+        "objective",
+        options=_OBJECTIVES,
     )
 
 
@@ -174,7 +179,8 @@ def _take_ledger() -> None:
         with uploads.as_file(file.name, file.getvalue()) as path:
             here.ledger = read_ledger(path).model_dump_json()
     except PlannerError as error:
-        here.complaints.append(str(error))
+        still = "" if here.ledger is None else " The ledger that was here before is still used."
+        here.complaints.append(f"{error}{still}")
 
 
 def _forget_ledger() -> None:

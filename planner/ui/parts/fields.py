@@ -1,12 +1,13 @@
 """Fields and tables to type in. What is typed outlives them.
 
-A widget's own state disappears when its page is left; the draft is the lasting copy. Here a
-widget is seeded from it once per visit, and keeps its own edits until the page is left.
+A widget's own state disappears when its page is left, and a run of the page may be cut short
+at any point. The draft is the lasting copy: a widget always starts from it, and gives it every
+change at once, even when the page is left with the same tap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -15,74 +16,162 @@ import streamlit as st
 from planner.ui.draft.parts import Row
 from planner.ui.state import session
 
-__all__ = ["edit_frame", "edit_rows", "kept", "kept_choice"]
+__all__ = ["edit_frame", "edit_rows", "kept", "kept_item"]
+
+Take = Callable[[Any], None]
 
 
-def kept(widget: Callable[..., Any], label: str, name: str, value: Any, **settings: Any) -> Any:
-    """A widget that shows ``value`` when its page is entered, and then what the user does.
+def kept(
+    widget: Callable[..., Any], label: str, name: str, holder: object, attribute: str, **more: Any
+) -> None:
+    """A widget for an attribute of ``holder``, which has what was typed from then on.
 
-    ``name`` is its key, made new whenever the draft is replaced.
+    Parameters
+    ----------
+    widget:
+        A Streamlit function such as ``st.text_input``.
+    label:
+        Shown beside it.
+    name:
+        Its key, made new whenever the draft is replaced or the page is entered.
+    holder, attribute:
+        Where its value comes from and goes to.
+    more:
+        Further arguments of the widget. ``options`` may map each value to the words for it.
     """
-    key = f"{name}-{session().revision}"
-    if key not in st.session_state:
-        st.session_state[key] = value
-    return widget(label, key=key, **settings)
-
-
-def kept_choice(
-    widget: Callable[..., Any],
-    label: str,
-    name: str,
-    value: str,
-    options: Mapping[str, str],
-    **settings: Any,
-) -> str:
-    """The same for one of several ``options``, each with the words that stand for it."""
-    chosen: str = kept(
+    _field(
         widget,
         label,
         name,
-        value,
-        options=list(options),
-        format_func=options.__getitem__,
-        **settings,
+        getattr(holder, attribute),
+        lambda value: setattr(holder, attribute, value),
+        more,
     )
-    return chosen
+
+
+def kept_item(
+    widget: Callable[..., Any],
+    label: str,
+    name: str,
+    start: Any,
+    holder: MutableMapping[str, Any] | None = None,
+    key: str | None = None,
+    **more: Any,
+) -> Any:
+    """The same for an item of a mapping, ``start`` while there is none; its value.
+
+    Without ``holder`` it is kept for the session, under its name.
+    """
+    place = session().typed if holder is None else holder
+    item = name if key is None else key
+    _field(
+        widget,
+        label,
+        name,
+        place.setdefault(item, start),
+        lambda value: place.update({item: value}),
+        more,
+    )
+    return place[item]
 
 
 def edit_rows(
-    name: str, rows: Sequence[Row], columns: Mapping[str, Any], hidden: Sequence[str] = ()
-) -> list[Row]:
-    """A table in which every cell is text and rows can be added; what is typed in it.
+    name: str,
+    rows: Sequence[Row],
+    columns: Mapping[str, Any],
+    take: Callable[[list[Row]], None],
+    hidden: Sequence[str] = (),
+) -> None:
+    """A table in which every cell is text and rows can be added.
 
     Parameters
     ----------
     name:
-        Key of the table; made new whenever the draft is replaced.
+        Key of the table; made new whenever the draft is replaced or the page is entered.
     rows:
         What it shows when its page is entered.
     columns:
         Their configuration, by name, in order.
+    take:
+        Takes the rows as they are after each change.
     hidden:
         Columns that are kept but not shown.
     """
-    edited = edit_frame(
+
+    def make() -> pd.DataFrame:
+        return pd.DataFrame(list(rows), columns=list(columns)).fillna("").astype(str)
+
+    def changed() -> None:
+        seed: pd.DataFrame = st.session_state[f"{key}-seed"]
+        take(_edited(seed, st.session_state[key]))
+
+    key = _key(name)
+    edit_frame(
         name,
-        lambda: pd.DataFrame(list(rows), columns=list(columns)).fillna("").astype(str),
+        make,
         num_rows="dynamic",
         column_order=[column for column in columns if column not in hidden],
         column_config=dict(columns),
+        on_change=changed,
     )
-    filled = edited.astype(object).where(edited.notna(), "")
-    return [{str(k): str(v) for k, v in row.items()} for row in filled.to_dict("records")]
+    changed()
 
 
-def edit_frame(name: str, make: Callable[[], pd.DataFrame], **settings: Any) -> pd.DataFrame:
+def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.DataFrame:
     """A table for editing, made when its page is entered; what is in it now."""
-    key = f"{name}-{session().revision}"
+    key = _key(name)
     if key not in st.session_state:
         st.session_state[f"{key}-seed"] = make()
     edited: pd.DataFrame = st.data_editor(
-        st.session_state[f"{key}-seed"], key=key, hide_index=True, **settings
+        st.session_state[f"{key}-seed"], key=key, hide_index=True, **more
     )
     return edited
+
+
+def _key(name: str) -> str:
+    return f"{name}-{session().revision}"
+
+
+def _field(
+    widget: Callable[..., Any],
+    label: str,
+    name: str,
+    value: Any,
+    take: Take,
+    more: Mapping[str, Any],
+) -> None:
+    """A widget whose start is ``value`` in every run, so that none can leave it blank."""
+    key, settings = _key(name), dict(more)
+    if isinstance(settings.get("options"), Mapping):
+        settings["format_func"] = settings["options"].__getitem__
+    if "options" in settings:
+        settings["options"] = list(settings["options"])
+
+    def changed() -> None:
+        take(st.session_state[key])
+
+    start = _start(widget.__name__, value, settings.get("options", ()))
+    take(widget(label, key=key, on_change=changed, **start, **settings))
+
+
+def _start(kind: str, value: Any, options: Sequence[Any]) -> dict[str, Any]:
+    """The argument with which a kind of widget is told its value."""
+    if kind in ("selectbox", "radio"):
+        return {"index": options.index(value) if value in options else 0}
+    if kind == "multiselect":
+        return {"default": [one for one in value if one in options]}
+    return {"default" if kind == "segmented_control" else "value": value}
+
+
+def _edited(seed: pd.DataFrame, edits: Mapping[str, Any]) -> list[Row]:
+    """Rows after what a table says was done to them, in the order in which it does it."""
+    rows: list[dict[Any, Any]] = [dict(row) for row in seed.to_dict("records")]
+    for place, cells in edits["edited_rows"].items():
+        rows[int(place)].update(cells)
+    gone = set(edits["deleted_rows"])
+    rows = [row for place, row in enumerate(rows) if place not in gone] + edits["added_rows"]
+    return [{str(column): _text(row.get(column)) for column in seed.columns} for row in rows]
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)

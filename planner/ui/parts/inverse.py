@@ -12,7 +12,7 @@ from planner.survey import Question
 from planner.survey.target import Target
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.parts import cells, show
-from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.fields import kept_item
 from planner.ui.parts.results import target_answer
 from planner.ui.parts.tables import show_table
 from planner.ui.state import replace_draft, session
@@ -36,14 +36,7 @@ def show_inverse(plan: QuestionPlan) -> None:
     if plan.padding_length is not None or plan.question.mechanism not in MODELS:
         return
     st.subheader("The other way round: from an error to budgets")
-    chosen = kept(
-        st.toggle,
-        "Set a target error, get the budgets",
-        "inverse",
-        st.session_state.get("inverse", False),
-    )
-    st.session_state["inverse"] = chosen
-    if chosen:
+    if kept_item(st.toggle, "Set a target error, get the budgets", "inverse", False):
         with show.complaint():
             _answer(plan, *_asked(plan.question))
 
@@ -52,8 +45,8 @@ def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
     """The target, and the levels whose budgets may change (``None``: all)."""
     names = question.policy.names
     kind, value, level = st.columns(3, vertical_alignment="bottom")
-    goal = kept_choice(kind.selectbox, "I need", "goal", "total", _GOALS)
-    typed = kept(
+    goal = kept_item(kind.selectbox, "I need", "goal", "total", options=_GOALS)
+    typed = kept_item(
         value.text_input,
         "this share of all people",
         "goal-value",
@@ -62,7 +55,7 @@ def _asked(question: Question) -> tuple[Target, tuple[str, ...] | None]:
         "test at 95 % with a chance of 80 %.",
     )
     options = [*([] if goal == "level" else [None]), *names[:_MOST_LEVELS]]
-    chosen = kept(
+    chosen = kept_item(
         level.selectbox,
         "for the level",
         f"goal-level-{goal}-{hash(names)}",

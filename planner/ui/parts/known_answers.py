@@ -14,7 +14,7 @@ from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers
 from planner.survey import Question
 from planner.ui.parts import cells, uploads
-from planner.ui.parts.fields import kept, kept_choice
+from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import answer_names
 from planner.ui.state import session
 
@@ -40,8 +40,8 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
     PlannerError
         They are too many to simulate, or the file is not right.
     """
-    source = kept_choice(
-        st.segmented_control, "Answers", "t-source", "generate", _SOURCES, required=True
+    source = kept_item(
+        st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
     )
     if source == "generate":
         return (question, *_generated(question))
@@ -58,13 +58,15 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
     name, data = file.name, file.getvalue()
     column = _column(name, data, question)
     answers, fingerprint = _read(name, data, column)
-    if answers.sets is not None and st.toggle(
-        "One item a person: keep only the first of each", key="t-first"
+    if answers.sets is not None and kept_item(
+        st.toggle, "One item a person: keep only the first of each", "t-first", False
     ):
         answers, fingerprint = answers.first_items(), f"{fingerprint} first"
-    if st.toggle(
+    if kept_item(
+        st.toggle,
         "Spread the items over the levels at random",
-        key="t-spread",
+        "t-spread",
+        False,
         help="In proportion to the levels' numbers of items, for data whose items the survey "
         "does not list.",
     ):
@@ -75,8 +77,8 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
 
 def _generated(question: Question) -> tuple[Answers, str]:
     shape, seed = st.columns(2)
-    form = kept_choice(shape.selectbox, "Answers are", "t-shape", "power", _SHAPES)
-    typed = kept(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+    form = kept_item(shape.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
+    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
     number = cells.whole_number(typed, "seed", least=0)
     users = session().draft.read_users()
     items = sum(level.item_count for level in question.levels)
@@ -108,9 +110,12 @@ def _column(name: str, data: bytes, question: Question) -> str:
         reason = f"the first line, {', '.join(titles)!r}, holds an answer and is no header"
         raise FileError(name, reason, "Name the columns in a line of their own.")
     usual = titles.index(question.name) if question.name in titles else 0
-    return (
-        st.selectbox("Column with the answers", titles, index=usual, key="t-column")
-        or question.name
+    return kept_item(
+        st.selectbox,
+        "Column with the answers",
+        "t-column",
+        titles[usual],
+        options=titles,
     )
 
 

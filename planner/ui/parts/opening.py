@@ -45,7 +45,6 @@ def show_opening() -> None:
 def _take_example() -> None:
     name = st.session_state[f"example-{session().revision}"]
     if name:
-        st.query_params["example"] = name
         replace_draft(example_survey(name), f"opening the example {EXAMPLES[name]!r}")
 
 

@@ -11,7 +11,7 @@ from planner.survey import Question
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.parts import QuestionDraft
 from planner.ui.parts import show
-from planner.ui.parts.fields import kept
+from planner.ui.parts.fields import kept, kept_item
 from planner.ui.state import session
 
 __all__ = [
@@ -33,15 +33,15 @@ def question_of(kind: type[D], where: str) -> D | None:
     before = chosen_question(kind)
     if len(drafts) <= 1 or before is None:
         return before
-    place: int = kept(
+    place: int = kept_item(
         st.selectbox,
         "Which question",
         f"question-{where}",
-        next(i for i, draft in enumerate(drafts) if draft is before),
+        0,
+        key=_remembered(kind),
         options=range(len(drafts)),
         format_func=lambda i: drafts[i].name,
     )
-    st.session_state[_remembered(kind)] = place
     return drafts[place]
 
 
@@ -50,7 +50,7 @@ def chosen_question(kind: type[D]) -> D | None:
     drafts = _of_kind(kind)
     if not drafts:
         return None
-    place: int = st.session_state.get(_remembered(kind), 0)
+    place: int = session().typed.get(_remembered(kind), 0)
     return drafts[place if place < len(drafts) else 0]
 
 
@@ -81,11 +81,12 @@ def place_of(draft: QuestionDraft) -> int:
 
 def part_of_survey(draft: QuestionDraft, where: str) -> None:
     """A switch that takes a question into the survey or out of it."""
-    draft.included = kept(
+    kept(
         st.toggle,
         "Part of the survey",
         f"included-{where}-{place_of(draft)}",
-        draft.included,
+        draft,
+        "included",
         help="Only questions that are part of the survey are planned together and exported.",
     )
 
