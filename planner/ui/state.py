@@ -57,6 +57,8 @@ class Session:
         The page that was shown last.
     word_at_start:
         The draft with which the visit began, as a word; it is not worth keeping.
+    changed:
+        Whether there has been another one since.
     addressed:
         Whether the survey is in the address already, or need not be asked of the browser.
     """
@@ -72,6 +74,7 @@ class Session:
     typed: dict[str, Any] = field(default_factory=dict)
     page: str = ""
     word_at_start: str = ""
+    changed: bool = False
     addressed: bool = False
 
     def build(self) -> Built:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -32,7 +33,7 @@ _NAMES: dict[type[QuestionDraft], str] = {
     SampledDraft: "rare answer",
 }
 # A path could make the server read a file; a sample is what people answered.
-_LEFT_OUT = {"pairs": True, "sets": {"pilot"}, "sample": True}
+_LEFT_OUT: dict[str, Any] = {"pairs": True, "sets": {"pilot"}, "sample": True}
 _MOST_BYTES = 1_000_000
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 _MOST_CORRELATION = 0.95
@@ -136,7 +137,7 @@ def _question(document: dict[str, Any]) -> QuestionDraft:
     return draft
 
 
-def _check(draft: object, choices: dict[str, tuple[str, ...]]) -> None:
+def _check(draft: object, choices: Mapping[str, tuple[str, ...]]) -> None:
     for attribute, allowed in choices.items():
         if getattr(draft, attribute, allowed[0]) not in allowed:
             raise ValueError(attribute)

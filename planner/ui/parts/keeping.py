@@ -54,7 +54,7 @@ def keep_work(slot: DeltaGenerator, page: str) -> None:
     """
     here = session()
     word = word_of_draft(here.draft)
-    changed = word != here.word_at_start
+    changed = here.changed = here.changed or word != here.word_at_start
     fits = len(word) <= MOST_IN_ADDRESS
     data = {
         "page": page,
