@@ -14,9 +14,9 @@ from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 from planner import Level, Question, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.chunks import CHUNK_WORDS
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.packed import bit_counts
 from planner.mechanisms.padding import PaddedUnaryMechanism
@@ -232,13 +232,15 @@ def item_set_simulation() -> Figure:
 
 def bulk_draws(words: float) -> Figure:
     rows = CHUNK_WORDS // 16
-    threshold = int(GRID / (np.exp(EPSILON) + 1))
+    threshold = int(DENOMINATOR / (np.exp(EPSILON) + 1))
     draws = BernoulliRows(np.full(1024, threshold), rows)
     out = np.empty((rows, 16), dtype=np.uint64)
     rng = np.random.Generator(np.random.SFC64(1))
     bits = 64 * out.size
     ours = bits / seconds(lambda: draws.fill(out, rng), repeat=50)
-    theirs = bits / seconds(lambda: np.packbits(rng.random(bits) < threshold / GRID), repeat=50)
+    theirs = bits / seconds(
+        lambda: np.packbits(rng.random(bits) < threshold / DENOMINATOR), repeat=50
+    )
     limit = words * 64 / 10.5
     return Figure(
         "exact Bernoulli bits, one core",

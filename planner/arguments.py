@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.limits import MAX_COUNT
+from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_COUNT, MAX_EPSILON
 
-__all__ = ["finite", "number_column", "positive", "positive_numbers", "whole_number"]
+__all__ = ["budget", "finite", "number_column", "positive", "positive_numbers", "whole_number"]
 
 
 def finite(argument: str, value: object) -> float:
@@ -43,6 +43,29 @@ def positive(argument: str, value: object) -> float:
             argument, value, "above 0", "Zero and less have no meaning here: give a larger number."
         )
     return number
+
+
+def budget(argument: str, value: object) -> float:
+    """Return a privacy budget in nats, above 0 and at most 50.
+
+    Raises
+    ------
+    InputError
+        It is anything else.
+
+    Examples
+    --------
+    >>> budget("epsilon", 60)
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: epsilon is 60 but must be a budget above 0 and at most 50. A ...
+    """
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if number and 0 < value <= MAX_EPSILON:  # type: ignore[operator]
+        return float(value)  # type: ignore[arg-type]
+    strict = "Even the strictest level needs a little: 0.1, for example."
+    above = number and value > MAX_EPSILON  # type: ignore[operator]
+    raise InputError(argument, value, BUDGET_RANGE, BUDGET_REMEDY if above else strict)
 
 
 def whole_number(

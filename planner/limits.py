@@ -9,6 +9,7 @@ __all__ = [
     "BUDGET_RANGE",
     "BUDGET_REMEDY",
     "DENOMINATOR",
+    "DENOMINATOR_BITS",
     "EXPORT_REMEDY",
     "LEAST_EPSILON",
     "MAX_CELLS",
@@ -22,17 +23,18 @@ __all__ = [
 
 MEBIBYTE = 2**20
 
-MAX_EPSILON = 50.0
+MAX_EPSILON = 50
 """Of a level, a pair or a whole report, in nats."""
-BUDGET_RANGE = f"above 0 and at most {MAX_EPSILON:g}"
+BUDGET_RANGE = f"a budget above 0 and at most {MAX_EPSILON}"
 BUDGET_REMEDY = (
-    f"A budget above {MAX_EPSILON:g} allows odds of more than 10^21 to 1, which protects nobody, "
+    f"A budget above {MAX_EPSILON} allows odds of more than 10^21 to 1, which protects nobody, "
     "and is finer than deployed probabilities (integers over 2^32) can express."
 )
 LEAST_EPSILON = 1e-9
 """Below it no two integers over 2^32 lie between two probabilities."""
 
-DENOMINATOR = 2**32
+DENOMINATOR_BITS = 32
+DENOMINATOR = 2**DENOMINATOR_BITS
 """Deployed probabilities are whole multiples of one over it: a draw takes 32 random bits."""
 
 MAX_COUNT = 10**12

@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.mechanisms.grid import GRID, GRID_BITS
+from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms.packed import pack, unpack, words_for
 
 __all__ = ["BernoulliRows"]
 
 _FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
-_REST = GRID_BITS - _FIRST - _SECOND
+_REST = DENOMINATOR_BITS - _FIRST - _SECOND
 
 
 class BernoulliRows:
@@ -53,8 +53,8 @@ class BernoulliRows:
     def __init__(self, thresholds: ArrayLike, rows: int) -> None:
         values = np.asarray(thresholds)
         whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
-        if not whole or values.min() < 0 or values.max() >= GRID:
-            allowed = f"a list of integers from 0 to {GRID - 1}"
+        if not whole or values.min() < 0 or values.max() >= DENOMINATOR:
+            allowed = f"a list of integers from 0 to {DENOMINATOR - 1}"
             remedy = "Multiply probabilities below 1 by 2^32 and round them down."
             raise InputError("thresholds", thresholds, allowed, remedy)
         self._words = words_for(values.size)
@@ -65,7 +65,7 @@ class BernoulliRows:
         self._mask = pack(np.ones((1, values.size), dtype=np.uint8))[0, -1]
         self._low = lanes & np.uint32(2**_REST - 1)
         digits = pack(
-            (lanes >> np.arange(_REST, GRID_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
+            (lanes >> np.arange(_REST, DENOMINATOR_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
         )
         self._second = digits[:_SECOND]
         # A whole chunk's digits: long loops are fast loops.

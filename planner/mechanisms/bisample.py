@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.estimates.means import NumericEstimates, Ratio, large_sample
 from planner.mechanisms import inputs
@@ -270,7 +271,7 @@ def prepare_value(values: ArrayLike, preferences: ArrayLike, epsilon: float) -> 
     """
     answers = np.array(values, dtype=np.float64)
     tolerated = _tolerated(preferences, answers.size)
-    answers[tolerated < inputs.budget(epsilon)] = np.nan
+    answers[tolerated < arguments.budget("epsilon", epsilon)] = np.nan
     return answers
 
 

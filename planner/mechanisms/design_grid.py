@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from planner.designs.subset_design import OutputTypes
 from planner.errors import InputError, VerificationError
-from planner.mechanisms.grid import GRID
+from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["GridTypes", "round_types"]
@@ -50,7 +50,7 @@ class GridTypes(NamedTuple):
         """The same law as likelihoods, for the formulas of the estimator and the variances."""
         high_counts = self.high_counts.T[:, :, None]
         on_side = np.concatenate([item_counts[:, None, None] - high_counts, high_counts], axis=2)
-        scale = item_counts[:, None, None] / np.maximum(on_side, 1) / GRID
+        scale = item_counts[:, None, None] / np.maximum(on_side, 1) / DENOMINATOR
         value = self.integers * scale
         # A side on which nobody stands has no likelihood: it gets that of the other.
         value = np.where(on_side > 0, value, value[:, :, ::-1])
@@ -105,10 +105,10 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
     )
     entries = max(sum(cell.level == i for column in columns for cell in column)
                   for i in range(policy.size))  # fmt: skip
-    blank = ceil((entries + GRID * uneven) / (least - 1)) + 1
+    blank = ceil((entries + DENOMINATOR * uneven) / (least - 1)) + 1
     steepest = [max(1 / cell.share for cell in column) for column in columns]
-    room = GRID - blank
-    mixed = sum(steepest) * (1 + GRID * excess) / (max(room, 1) * (1 - 1 / least))
+    room = DENOMINATOR - blank
+    mixed = sum(steepest) * (1 + DENOMINATOR * excess) / (max(room, 1) * (1 - 1 / least))
     if mixed > _MOST_MIXED:
         allowed = "large enough for so many items on a grid of 2^-32"
         remedy = "Raise the smallest budgets, or merge items."
@@ -121,7 +121,7 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
             integers[level, o, side] = floor(room * ((1 - mixed) * chance + mixed * silent * share))
             if side:
                 high_counts[o, level] = share * int(types.item_counts[level])
-    integers[:, -1, 0] = GRID - integers.sum(axis=(1, 2))
+    integers[:, -1, 0] = DENOMINATOR - integers.sum(axis=(1, 2))
     return GridTypes(high_counts, integers)
 
 

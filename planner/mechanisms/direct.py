@@ -8,11 +8,12 @@ from math import expm1, floor, log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import ItemReports
-from planner.mechanisms.grid import GRID
 
 __all__ = ["GeneralizedRandomizedResponse"]
 
@@ -50,10 +51,12 @@ class GeneralizedRandomizedResponse(ItemReports):
     _truth: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        inputs.budget(self.epsilon)
+        arguments.budget("epsilon", self.epsilon)
         inputs.item_count(self.items)
         share = expm1(self.epsilon) / (expm1(self.epsilon) + self.items)
-        truth = floor(share * GRID * (1 - 1e-15))  # the float may err by one unit: stay below
+        truth = floor(
+            share * DENOMINATOR * (1 - 1e-15)
+        )  # the float may err by one unit: stay below
         if truth < 1:
             allowed = f"large enough for {self.items} items on a grid of 2^-32"
             raise InputError("epsilon", self.epsilon, allowed, "Raise it or merge items.")
@@ -62,12 +65,12 @@ class GeneralizedRandomizedResponse(ItemReports):
     @property
     def p(self) -> float:
         """``Pr[y = x]``, as it is really drawn."""
-        return self._truth / GRID + self.q
+        return self._truth / DENOMINATOR + self.q
 
     @property
     def q(self) -> float:
         """``Pr[y = another given item]``, as it is really drawn."""
-        return (1 - self._truth / GRID) / self.items
+        return (1 - self._truth / DENOMINATOR) / self.items
 
     @property
     def a(self) -> NDArray[np.float64]:
@@ -82,14 +85,14 @@ class GeneralizedRandomizedResponse(ItemReports):
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Reported item numbers, int64, shape ``(n,)``."""
         true = inputs.item_numbers(values, self.items)
-        coin = inputs.generator(rng).integers(GRID, size=true.size, dtype=np.uint64)
+        coin = inputs.generator(rng).integers(DENOMINATOR, size=true.size, dtype=np.uint64)
         other = rng.integers(self.items, size=true.size)
         return np.where(coin < np.uint64(self._truth), true, other)
 
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Exact joint law: truthful users per item, the rest multinomial over all items."""
         counts = inputs.true_counts(true_counts, self.items)
-        kept = inputs.generator(rng).binomial(counts, self._truth / GRID)
+        kept = inputs.generator(rng).binomial(counts, self._truth / DENOMINATOR)
         n = int(counts.sum())
         lots = rng.multinomial(n - int(kept.sum()), np.full(self.items, 1 / self.items))
         return Aggregate(n, kept + lots)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import ItemReports
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.unary import levels_of_items
 from planner.policy.policy import PrivacyPolicy
 
@@ -73,7 +73,8 @@ class DirectEncoding(ItemReports):
         weights = np.ceil(_WEIGHTS / gain / shares.sum()).astype(np.int64)
         total = int(weights @ policy.item_counts)
         odds = float(np.min(gain * weights)) / total  # largest d / (1 - d) that keeps all rows
-        truth = floor(odds / (1 + odds) * GRID * (1 - 1e-14))  # doubles err by less than that
+        # Doubles err by less than 1e-14.
+        truth = floor(odds / (1 + odds) * DENOMINATOR * (1 - 1e-14))
         if truth < 1:
             allowed = f"large enough for {total} items on a grid of 2^-32"
             raise InputError("epsilons", policy.epsilons.tolist(), allowed, "Raise them.")
@@ -88,7 +89,7 @@ class DirectEncoding(ItemReports):
     @property
     def d(self) -> float:
         """Probability of reporting the truth outright, as really drawn."""
-        return self._truth / GRID
+        return self._truth / DENOMINATOR
 
     @property
     def a(self) -> NDArray[np.float64]:
@@ -104,7 +105,7 @@ class DirectEncoding(ItemReports):
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Reported item numbers, int64, shape ``(n,)``."""
         true = inputs.item_numbers(values, self.items)
-        coin = inputs.generator(rng).integers(GRID, size=true.size, dtype=np.uint64)
+        coin = inputs.generator(rng).integers(DENOMINATOR, size=true.size, dtype=np.uint64)
         ends = np.cumsum(self._weights[self.level_of])
         other = np.searchsorted(ends, rng.integers(ends[-1], size=true.size), side="right")
         return np.where(coin < np.uint64(self._truth), true, other)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.estimates.means import Estimate, NumericEstimates, large_sample
-from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.numeric import (
     NumericMechanism,
@@ -52,7 +52,7 @@ class ForcedAnswerMechanism(NumericMechanism):
     fake_answer: str = "random"
 
     def __post_init__(self) -> None:
-        inputs.budget(self.epsilon)
+        arguments.budget("epsilon", self.epsilon)
         if not isinstance(self.domain, NumericDomain):
             raise InputError(
                 "domain",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
@@ -58,7 +59,7 @@ class OptimizedLocalHashing(FrequencyMechanism):
 
     def __post_init__(self) -> None:
         inputs.item_count(self.items)
-        if inputs.budget(self.epsilon) > MAX_HASHING_EPSILON:
+        if arguments.budget("epsilon", self.epsilon) > MAX_HASHING_EPSILON:
             remedy = "With so large a budget use generalised randomised response."
             raise InputError(
                 "epsilon", self.epsilon, f"above 0 and at most {MAX_HASHING_EPSILON:g}", remedy

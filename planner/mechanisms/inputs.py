@@ -8,11 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.limits import MAX_EPSILON
 
 __all__ = [
     "MAX_ITEMS",
-    "budget",
     "generator",
     "item_count",
     "item_numbers",
@@ -35,21 +33,6 @@ def generator(rng: object) -> np.random.Generator:
         return rng
     remedy = "Pass numpy.random.default_rng(seed), so that the run can be repeated."
     raise InputError("rng", rng, "a numpy.random.Generator", remedy)
-
-
-def budget(epsilon: float, argument: str = "epsilon") -> float:
-    """Return a privacy budget in nats, above 0 and at most 50.
-
-    Raises
-    ------
-    InputError
-        It is not a number in that range.
-    """
-    number = isinstance(epsilon, int | float | np.number) and not isinstance(epsilon, bool)
-    if not number or not 0 < epsilon <= MAX_EPSILON:
-        remedy = "Take a smaller one to protect more, such as 1."
-        raise InputError(argument, epsilon, f"a number above 0 and at most {MAX_EPSILON:g}", remedy)
-    return float(epsilon)
 
 
 def item_count(items: int, least: int = 2) -> int:

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.estimates.means import NumericEstimates
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.grid import GRID
 from planner.survey.numeric_domain import NumericDomain
 
 __all__ = [
@@ -56,30 +57,30 @@ class SignCoin:
     low: int = field(init=False)
 
     def __post_init__(self) -> None:
-        inputs.budget(self.epsilon)
+        arguments.budget("epsilon", self.epsilon)
         if self.epsilon < _MIN_EPSILON:
             remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
             raise InputError("epsilon", self.epsilon, f"at least {_MIN_EPSILON:g}", remedy)
         # The factor outweighs all rounding of the float: up means private.
-        object.__setattr__(self, "low", ceil(GRID / (exp(self.epsilon) + 1) * (1 + 2**-40)))
+        object.__setattr__(self, "low", ceil(DENOMINATOR / (exp(self.epsilon) + 1) * (1 + 2**-40)))
 
     @property
     def theta(self) -> float:
         """``2p - 1``, as drawn: ``tanh(eps/2)`` up to the grid."""
-        return (GRID - 2 * self.low) / GRID
+        return (DENOMINATOR - 2 * self.low) / DENOMINATOR
 
     def threshold(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """``T(v)``: whole numbers from ``low`` to ``2^32 - low``."""
-        return np.rint(self.low + (unit + 1) * (GRID / 2 - self.low))
+        return np.rint(self.low + (unit + 1) * (DENOMINATOR / 2 - self.low))
 
     def chance(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
         """``Pr[1 | v]``, a multiple of 2^-32."""
-        return self.threshold(unit) / GRID
+        return self.threshold(unit) / DENOMINATOR
 
     @staticmethod
     def toss(threshold: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.bool_]:
         """One draw per threshold: true with probability ``threshold / 2^32``, exactly."""
-        word = rng.integers(GRID, size=threshold.shape, dtype=np.uint32)
+        word = rng.integers(DENOMINATOR, size=threshold.shape, dtype=np.uint32)
         return word < threshold.astype(np.uint32)
 
 

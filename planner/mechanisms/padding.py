@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
-from planner.limits import MAX_PADDING_LENGTH
+from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
@@ -193,7 +192,7 @@ class PaddedUnaryMechanism:
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[report | set]``, shape ``(2^m, 2^(m+l))``, sets and reports read as numbers."""
         levels = self._levels()
-        a, b = (threshold[levels] / GRID for threshold in self.unary.thresholds)
+        a, b = (threshold[levels] / DENOMINATOR for threshold in self.unary.thresholds)
         bits = unary_law(a, b)
         member = (np.arange(2**self.items)[:, None] >> np.arange(self.items)) & 1
         slots = np.maximum(member.sum(axis=1), self.padding_length)[:, None]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.limits import DENOMINATOR
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.numeric import SignCoin
 
 __all__ = [
@@ -74,14 +74,14 @@ class Piecewise(ForcedAnswerMechanism):
         SignCoin(self.epsilon)  # the same limits of the budget
         window = max(1, round(CELLS / (exp(self.epsilon / 2) + 1)))
         odds = exp(self.epsilon) * window / (CELLS - window)
-        outside = ceil(GRID / (1 + odds) * (1 + 2**-40))  # up means private
+        outside = ceil(DENOMINATOR / (1 + odds) * (1 + 2**-40))  # up means private
         object.__setattr__(self, "_window", window)
-        object.__setattr__(self, "_inside", GRID - outside)
+        object.__setattr__(self, "_inside", DENOMINATOR - outside)
 
     @property
     def output_values(self) -> NDArray[np.float64]:
         """Centre of each cell, scaled so that a report is unbiased for ``v``."""
-        t, share = self._inside / GRID, self._window / CELLS
+        t, share = self._inside / DENOMINATOR, self._window / CELLS
         pull = (t - (1 - t) * share / (1 - share)) * (1 - share)
         return (2 * np.arange(CELLS) + 1 - CELLS) / CELLS / pull
 
@@ -112,7 +112,7 @@ class Piecewise(ForcedAnswerMechanism):
         squares = np.square(self.output_values)
         below = np.concatenate([[0.0], np.cumsum(squares)])
         window = below[self._window :] - below[: -self._window]  # one entry per start
-        t = self._inside / GRID
+        t = self._inside / DENOMINATOR
         rest = (below[-1] - window) * (1 - t) / (CELLS - self._window)
         # Random rounding of the start is linear interpolation between starts.
         moment = window * t / self._window + rest
@@ -122,7 +122,7 @@ class Piecewise(ForcedAnswerMechanism):
         return (unit + 1) / 2 * (CELLS - self._window)
 
     def _level(self, cover: NDArray[np.float64]) -> NDArray[np.float64]:
-        t = self._inside / GRID
+        t = self._inside / DENOMINATOR
         return cover * t / self._window + (1 - cover) * (1 - t) / (CELLS - self._window)
 
 
@@ -155,7 +155,7 @@ class Hybrid(ForcedAnswerMechanism):
         object.__setattr__(self, "_piecewise", Piecewise(self.epsilon))
         object.__setattr__(self, "_coin", SignCoin(self.epsilon))
         share = 1 - exp(-self.epsilon / 2) if self.epsilon > HYBRID_THRESHOLD else 0.0
-        object.__setattr__(self, "_share", min(round(share * GRID), GRID - 1))
+        object.__setattr__(self, "_share", min(round(share * DENOMINATOR), DENOMINATOR - 1))
 
     @property
     def output_values(self) -> NDArray[np.float64]:
@@ -176,12 +176,12 @@ class Hybrid(ForcedAnswerMechanism):
         return self._mixed(self._piecewise._random_law()[None], np.array([[0.5, 0.5]]))[0]
 
     def _second_moment(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
-        share = self._share / GRID
+        share = self._share / DENOMINATOR
         sign = 1 / self._coin.theta**2
         return share * self._piecewise._second_moment(unit) + (1 - share) * sign
 
     def _mixed(self, cells: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-        share = self._share / GRID
+        share = self._share / DENOMINATOR
         return np.hstack([share * cells, (1 - share) * signs])
 
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
 from planner.estimates.means import NumericEstimates, large_sample, unlimited
-from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.forced_answer import summarise
 from planner.mechanisms.numeric import (
@@ -88,7 +88,7 @@ class PrivKVM(NumericMechanism):
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
             remedy = "Leave it out for 5, the default."
             raise InputError("virtual_iterations", rounds, "a whole number of at least 0", remedy)
-        object.__setattr__(self, "_coin", SignCoin(inputs.budget(self.epsilon) / 2))
+        object.__setattr__(self, "_coin", SignCoin(arguments.budget("epsilon", self.epsilon) / 2))
 
     @property
     def outputs(self) -> int:

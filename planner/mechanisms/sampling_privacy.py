@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.binomial_size import binomial_size_limits
-from planner.mechanisms.grid import GRID
 
 __all__ = ["VIEWS", "SamplingPrivacy"]
 
@@ -96,16 +96,16 @@ class SamplingPrivacy:
         if zero == 0 and not self.everyone_has_value:
             remedy = "Without it a person seen at 0 in round two has none of the values."
             raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
-        units = [ceil(decoy * GRID) for decoy in decoys]
-        others = ceil(zero * GRID) + sum(units)
-        sampled = min(floor(sampling * GRID), GRID - others)
+        units = [ceil(decoy * DENOMINATOR) for decoy in decoys]
+        others = ceil(zero * DENOMINATOR) + sum(units)
+        sampled = min(floor(sampling * DENOMINATOR), DENOMINATOR - others)
         if sampled < 1:
             allowed = "large enough to keep a multiple of 2^-32 once the decoys are rounded up"
             raise InputError("sampling", sampling, allowed, "Sample more, or merge values.")
         set_field = object.__setattr__
-        set_field(self, "sampling", sampled / GRID)
-        set_field(self, "zero", (GRID - sum(units) - sampled) / GRID)
-        set_field(self, "decoys", tuple(unit / GRID for unit in units))
+        set_field(self, "sampling", sampled / DENOMINATOR)
+        set_field(self, "zero", (DENOMINATOR - sum(units) - sampled) / DENOMINATOR)
+        set_field(self, "decoys", tuple(unit / DENOMINATOR for unit in units))
 
     @property
     def items(self) -> int:
@@ -121,9 +121,9 @@ class SamplingPrivacy:
             first = int(answers.argmin())
             remedy = "Set everyone_has_value to False, or leave out who has no value."
             raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}", remedy)
-        cells = np.array([self.zero, *self.decoys]) * GRID  # whole numbers: exact
+        cells = np.array([self.zero, *self.decoys]) * DENOMINATOR  # whole numbers: exact
         edges = np.cumsum(cells).astype(np.uint64)
-        die = inputs.generator(rng).integers(GRID, size=answers.size, dtype=np.uint64)
+        die = inputs.generator(rng).integers(DENOMINATOR, size=answers.size, dtype=np.uint64)
         face = np.searchsorted(edges, die, side="right")
         sampled = face == self.items
         return np.stack([np.where(sampled, 0, face), np.where(sampled, answers, face)], axis=1)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 
 __all__ = ["SubsetSelection"]
@@ -58,9 +59,9 @@ class SubsetSelection(FrequencyMechanism):
     items: int
 
     def __post_init__(self) -> None:
-        inputs.budget(self.epsilon)
+        arguments.budget("epsilon", self.epsilon)
         inputs.item_count(self.items)
-        if self._held <= self.size * GRID // self.items:
+        if self._held <= self.size * DENOMINATOR // self.items:
             allowed = f"large enough for {self.items} items on a grid of 2^-32"
             raise InputError("epsilon", self.epsilon, allowed, "Raise it or merge items.")
 
@@ -74,17 +75,17 @@ class SubsetSelection(FrequencyMechanism):
         """``h`` as an integer over 2^32, rounded down."""
         d, m = self.size, self.items
         h = d * (1 + expm1(self.epsilon)) / (d * expm1(self.epsilon) + m)
-        return int(h * GRID * (1 - 1e-15))  # the float may err by one unit: stay below
+        return int(h * DENOMINATOR * (1 - 1e-15))  # the float may err by one unit: stay below
 
     @property
     def a(self) -> NDArray[np.float64]:
         """``h``, as really drawn, for every item, shape ``(items,)``."""
-        return np.full(self.items, self._held / GRID)
+        return np.full(self.items, self._held / DENOMINATOR)
 
     @property
     def b(self) -> NDArray[np.float64]:
         """Probability that a report holds a given other item, shape ``(items,)``."""
-        h, d, m = self._held / GRID, self.size, self.items
+        h, d, m = self._held / DENOMINATOR, self.size, self.items
         return np.full(m, (h * (d - 1) + (1 - h) * d) / (m - 1))
 
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
@@ -108,7 +109,7 @@ class SubsetSelection(FrequencyMechanism):
         need one other item less, and sit out the first step.
         """
         last = self.items - 1
-        held = rng.integers(GRID, size=true.size, dtype=np.uint64) < np.uint64(self._held)
+        held = rng.integers(DENOMINATOR, size=true.size, dtype=np.uint64) < np.uint64(self._held)
         users = np.arange(true.size)
         _set_bits(rows, users[held], true[held])
         for step, bound in enumerate(range(last - self.size, last)):
@@ -139,12 +140,12 @@ class SubsetSelection(FrequencyMechanism):
 
     def privacy_loss(self) -> float:
         """``ln[h / C(m-1, d-1)] - ln[(1-h) / C(m-1, d)]``, in nats."""
-        h, d, m = self._held / GRID, self.size, self.items
+        h, d, m = self._held / DENOMINATOR, self.size, self.items
         return log(h / (1 - h) * (m - d) / d)
 
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[set | item]``, shape ``(items, C(items, d))``, sets in lexicographic order."""
-        h, d, m = self._held / GRID, self.size, self.items
+        h, d, m = self._held / DENOMINATOR, self.size, self.items
         law = np.empty((m, len(self._sets())))
         for column, chosen in enumerate(self._sets()):
             law[:, column] = (1 - h) / comb(m - 1, d)

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from planner.designs.subset_design import OutputTypes, SubsetDesign, Variances, pooled
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.chunks import map_rows, spawn
 from planner.mechanisms.design_grid import GridTypes, round_types
 from planner.mechanisms.fixed_weight import Segments, draw_sets
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import check_reports, words_for
 from planner.mechanisms.typed_counts import TypedCounter, list_reports
 from planner.mechanisms.unary import ROUNDING, levels_of_items
@@ -99,7 +99,7 @@ class SubsetDesignMechanism:
         set_field(self, "_order", np.argsort(self.level_of, kind="stable"))
         grid = GridTypes(self.high_counts, self.integers)
         set_field(self, "_types", grid.output_types(self.policy.item_counts))
-        if (self.integers.sum(axis=(1, 2)) != GRID).any():
+        if (self.integers.sum(axis=(1, 2)) != DENOMINATOR).any():
             raise VerificationError("The integers of a level do not sum to 2^32")
         excess = float(np.nanmax(self.pair_losses() - self.policy.bounds(), initial=0.0))
         if excess > ROUNDING:
@@ -256,7 +256,7 @@ class SubsetDesignMechanism:
         rng = inputs.generator(rng)
         level = self.level_of[self._order]
         t, n = self.policy.size, len(self.high_counts)
-        chances = (self.integers / GRID).reshape(t, 2 * n)
+        chances = (self.integers / DENOMINATOR).reshape(t, 2 * n)
         mine = rng.multinomial(counts, chances[level]).reshape(self.items, n, 2)
         people = np.zeros((t, n, 2), dtype=np.int64)
         np.add.at(people, level, mine)
@@ -322,8 +322,8 @@ class SubsetDesignMechanism:
         kinds = len(self.high_counts)
         level = np.searchsorted(segments.starts, place, side="right") - 1
         ends = np.cumsum(self.integers.reshape(self.policy.size, -1), axis=1)
-        ends += np.arange(self.policy.size)[:, None] * GRID
-        word = level * GRID + rng.integers(GRID, size=place.size, dtype=np.uint32)
+        ends += np.arange(self.policy.size)[:, None] * DENOMINATOR
+        word = level * DENOMINATOR + rng.integers(DENOMINATOR, size=place.size, dtype=np.uint32)
         drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
         kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
         order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")

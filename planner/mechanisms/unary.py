@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
+from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
+from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
@@ -91,14 +93,14 @@ class UnaryMechanism(FrequencyMechanism):
     @classmethod
     def rappor(cls, epsilon: float, items: int) -> UnaryMechanism:
         """Basic RAPPOR (symmetric unary encoding): ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``."""
-        half = np.array([inputs.budget(epsilon) / 2])
+        half = np.array([arguments.budget("epsilon", epsilon) / 2])
         a, b = logodds.from_log_odds(half, half)
         return cls(_one_level(epsilon, items, a, b, "rappor"))
 
     @classmethod
     def oue(cls, epsilon: float, items: int) -> UnaryMechanism:
         """Optimised unary encoding: ``a = 1/2``, ``b = 1 / (e^eps + 1)``."""
-        b = 1 / (np.exp([inputs.budget(epsilon)]) + 1)
+        b = 1 / (np.exp([arguments.budget("epsilon", epsilon)]) + 1)
         return cls(_one_level(epsilon, items, np.array([0.5]), b, "oue"))
 
     @property
@@ -109,12 +111,12 @@ class UnaryMechanism(FrequencyMechanism):
     @property
     def a(self) -> NDArray[np.float64]:
         """``Pr[bit k is 1 | item k]`` as really drawn, shape ``(items,)``."""
-        return self._a[self.level_of] / GRID
+        return self._a[self.level_of] / DENOMINATOR
 
     @property
     def b(self) -> NDArray[np.float64]:
         """``Pr[bit k is 1 | another item]`` as really drawn, shape ``(items,)``."""
-        return self._b[self.level_of] / GRID
+        return self._b[self.level_of] / DENOMINATOR
 
     @property
     def thresholds(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
@@ -123,7 +125,7 @@ class UnaryMechanism(FrequencyMechanism):
 
     def log_odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """``(s, w)`` per level of the law really drawn, see :mod:`planner.policy.logodds`."""
-        return logodds.to_log_odds(self._a / GRID, self._b / GRID)
+        return logodds.to_log_odds(self._a / DENOMINATOR, self._b / DENOMINATOR)
 
     def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
         """Packed reports, uint64, shape ``(n, words)``; see :mod:`planner.mechanisms.packed`.
@@ -188,7 +190,7 @@ def draw_reports(
     def draw(part: slice, i: int) -> None:
         rows, items = reports[part], true[part]
         noise.fill(rows, children[i])
-        heads = children[i].integers(GRID, size=items.size, dtype=np.uint32) < a[items]
+        heads = children[i].integers(DENOMINATOR, size=items.size, dtype=np.uint32) < a[items]
         place = (np.arange(items.size), items >> 6)
         shift = (items & 63).astype(np.uint64)
         rows[place] &= ~(np.uint64(1) << shift)  # the true bit has its own law

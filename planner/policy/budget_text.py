@@ -6,6 +6,7 @@ import math
 import re
 from decimal import ROUND_CEILING, Context, Decimal
 
+from planner import arguments
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 
@@ -47,14 +48,7 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
         raise InputError(
             argument, value, _ALLOWED, "Write the budget as a number, or as ln of one."
         ) from None
-    if not 0 < number <= MAX_EPSILON:
-        remedy = (
-            "Even the strictest level needs a little: 0.1, for example."
-            if number <= 0
-            else "More than that protects nobody: odds above 10^21 to 1."
-        )
-        raise InputError(argument, value, _ALLOWED, remedy)
-    return number
+    return arguments.budget(argument, number if isinstance(value, str) else value)
 
 
 def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> str:

@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner import arguments
 from planner.errors import InputError
-from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_COUNT, MAX_EPSILON
+from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.rules import PairRule, Reduction, rule_of
 
 __all__ = ["PrivacyPolicy"]
@@ -223,10 +224,8 @@ def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
     values = _numbers("epsilons", epsilons)
     if values.ndim != 1 or values.size == 0:
         raise InputError("epsilons", epsilons, "a list of one or more budgets", "Add a level.")
-    for i in np.flatnonzero(~(np.isfinite(values) & (values > 0) & (values <= MAX_EPSILON))):
-        raise InputError(
-            f"epsilons[{i}]", float(values[i]), f"a finite number {BUDGET_RANGE}", BUDGET_REMEDY
-        )
+    for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
+        arguments.budget(f"epsilons[{i}]", float(values[i]))
     return values
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
-from planner.limits import MAX_EPSILON
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
@@ -113,13 +112,8 @@ class Numeric:
     correlation: float = 0.0
 
     def __post_init__(self) -> None:
-        if (
-            self.epsilon is not None
-            and not 0 < arguments.finite("epsilon", self.epsilon) <= MAX_EPSILON
-        ):
-            allowed = f"above 0 and at most {MAX_EPSILON:g}"
-            remedy = "Take a smaller one to protect more, such as 1."
-            raise InputError("epsilon", self.epsilon, allowed, remedy)
+        if self.epsilon is not None:
+            arguments.budget("epsilon", self.epsilon)
 
 
 def _refuse_text(argument: str, value: object) -> None:

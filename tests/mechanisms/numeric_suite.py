@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.mechanisms.grid import GRID
+from planner.limits import DENOMINATOR
 from planner.survey.numeric_domain import NumericDomain
 from tests.mechanisms.suite import FiniteLawSuite
 
@@ -140,5 +140,5 @@ class NumericSuite(FiniteLawSuite):
         """What is drawn can be deployed: multiples of 2^-33 for laws of two bits at most."""
         law = self.mechanism().output_law()
         if law.shape[1] in (2, 4):
-            scaled = law * GRID * 2
+            scaled = law * DENOMINATOR * 2
             assert np.array_equal(scaled, np.rint(scaled))

@@ -8,8 +8,8 @@ import pytest
 from planner import best_design
 from planner.designs.subset_design import OutputTypes
 from planner.errors import InputError, VerificationError
+from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
 from tests.mechanisms.random_designs import random_design, random_policy
@@ -59,7 +59,7 @@ RANDOM = designs(40)
 
 
 def nearest(types):
-    integers = np.rint(types.probabilities * GRID).astype(np.int64)
+    integers = np.rint(types.probabilities * DENOMINATOR).astype(np.int64)
     return types.high_counts, integers
 
 
@@ -69,7 +69,7 @@ def test_forty_random_policies_keep_every_budget_at_next_to_no_cost(record_prope
         policy, types = design.policy, design.types
         high_counts, integers = round_types(policy, types)
         assert violations(policy, high_counts, integers) == 0
-        assert (integers.sum(axis=(1, 2)) == GRID).all()
+        assert (integers.sum(axis=(1, 2)) == DENOMINATOR).all()
         assert (integers >= 0).all()
         assert not high_counts[-1].any()
         counts = np.stack([policy.item_counts - high_counts, high_counts], axis=2)

@@ -16,7 +16,7 @@ from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.direct_levels import DirectEncoding
-from planner.mechanisms.grid import GRID, thresholds_above, thresholds_below
+from planner.mechanisms.grid import DENOMINATOR, thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32
 from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.packed import BitCounter, pack, unpack
@@ -51,15 +51,15 @@ class Scripted(np.random.Generator):
 
 def test_direct_encoding_tells_the_truth_below_its_threshold_only():
     mechanism = GeneralizedRandomizedResponse(1.0, 4)
-    truth = round((mechanism.p - mechanism.q) * GRID)
-    rng = Scripted([0, truth - 1, truth, GRID - 1], [3, 3, 3, 0])
+    truth = round((mechanism.p - mechanism.q) * DENOMINATOR)
+    rng = Scripted([0, truth - 1, truth, DENOMINATOR - 1], [3, 3, 3, 0])
     assert mechanism.perturb([1, 1, 1, 1], rng).tolist() == [1, 1, 3, 0]
     assert mechanism.p - mechanism.q <= np.expm1(1) / (np.expm1(1) + 4)
 
 
 def test_rows_per_input_draw_by_their_weights():
     mechanism = DirectEncoding(PrivacyPolicy([0.8, 2.0], [1, 2], rule="avg"))
-    truth, weights = round(mechanism.d * GRID), mechanism._weights[mechanism.level_of]
+    truth, weights = round(mechanism.d * DENOMINATOR), mechanism._weights[mechanism.level_of]
     ends = np.cumsum(weights)
     rng = Scripted(
         [truth - 1, truth, truth, truth, truth], [0, 0, ends[0] - 1, ends[0], ends[2] - 1]
@@ -71,7 +71,7 @@ def test_rows_per_input_draw_by_their_weights():
 def test_subsets_hold_the_item_below_their_threshold_only():
     mechanism = SubsetSelection(1.0, 3)
     assert mechanism.size == 1
-    held = round(float(mechanism.a[0]) * GRID)
+    held = round(float(mechanism.a[0]) * DENOMINATOR)
 
     rows = np.zeros((2, 1), dtype=np.uint64)
     rng = Scripted([held - 1, held], [0])
@@ -92,12 +92,12 @@ def test_coins_come_up_below_their_threshold_only():
     edge = float(coin.low)
     rng = Scripted([coin.low - 1, coin.low])
     assert SignCoin.toss(np.array([edge, edge]), rng).tolist() == [True, False]
-    assert coin.low / GRID >= 1 / (np.e + 1)
-    assert (coin.low - 1) / GRID < 1 / (np.e + 1)
+    assert coin.low / DENOMINATOR >= 1 / (np.e + 1)
+    assert (coin.low - 1) / DENOMINATOR < 1 / (np.e + 1)
     assert coin.threshold(np.array([-1.0, 0.0, 1.0])).tolist() == [
         coin.low,
-        GRID / 2,
-        GRID - coin.low,
+        DENOMINATOR / 2,
+        DENOMINATOR - coin.low,
     ]
 
 
@@ -114,20 +114,20 @@ def test_two_coins():
 
 def test_the_die_of_two_rounds():
     mechanism = SamplingPrivacy(0.5, 0.25, [0.125, 0.125])
-    zero, one, two = (round(p * GRID) for p in (0.25, 0.375, 0.5))
-    die = [0, zero - 1, zero, one - 1, one, two - 1, two, GRID - 1]
+    zero, one, two = (round(p * DENOMINATOR) for p in (0.25, 0.375, 0.5))
+    die = [0, zero - 1, zero, one - 1, one, two - 1, two, DENOMINATOR - 1]
     both = mechanism.perturb([2] * 8, Scripted(die)).tolist()
     assert both == [[0, 0], [0, 0], [1, 1], [1, 1], [2, 2], [2, 2], [0, 2], [0, 2]]
 
 
 def test_hashes_are_randomised_at_their_edge():
     mechanism = OptimizedLocalHashing(1.0, 10)
-    truth = round((float(mechanism.a[0]) - float(mechanism.b[0])) * GRID)
+    truth = round((float(mechanism.a[0]) - float(mechanism.b[0])) * DENOMINATOR)
     seeds = np.array([5, 5], dtype=np.uint32)
     hashed = int(xxh32(np.array([7], dtype=np.uint32), seeds[:1])[0] % mechanism.values)
     other = (hashed + 1) % mechanism.values
     inner = mechanism._response()
-    truth = round((inner.p - inner.q) * GRID)
+    truth = round((inner.p - inner.q) * DENOMINATOR)
     rng = Scripted(seeds, [truth - 1, truth], [other, other])
     assert mechanism.perturb([7, 7], rng).tolist() == [[5, hashed], [5, other]]
 
@@ -135,7 +135,7 @@ def test_hashes_are_randomised_at_their_edge():
 def test_the_true_bit_at_its_edge(monkeypatch):
     mechanism = UnaryMechanism.oue(1.0, 3)
     (a,), (b,) = mechanism.thresholds
-    assert (a, b) == (GRID // 2, np.ceil(GRID / (np.e + 1)))
+    assert (a, b) == (DENOMINATOR // 2, np.ceil(DENOMINATOR / (np.e + 1)))
     scripts = [Scripted([a - 1, a])]
     monkeypatch.setattr("planner.mechanisms.unary.spawn", lambda _rng, _count: scripts)
     monkeypatch.setattr(
@@ -148,10 +148,10 @@ def test_the_true_bit_at_its_edge(monkeypatch):
 def test_thresholds_round_outward():
     just = np.array([0.3, 0.5, 1 / 3])
     below, above = thresholds_below(just), thresholds_above(just)
-    assert np.all(below / GRID <= just)
-    assert np.all((below + 1) / GRID > just)
-    assert np.all(above / GRID >= just)
-    assert np.all((above - 1) / GRID < just)
+    assert np.all(below / DENOMINATOR <= just)
+    assert np.all((below + 1) / DENOMINATOR > just)
+    assert np.all(above / DENOMINATOR >= just)
+    assert np.all((above - 1) / DENOMINATOR < just)
 
 
 @pytest.mark.parametrize("items", [1, 64, 70, 40_000])
@@ -186,7 +186,7 @@ def _budgets_at_the_edge(odds):
     ``odds(share)`` is the ``e^eps`` that allows exactly the probability ``share``.
     """
     for k in (1, 12_345, 2**20 + 1, 10**9 + 7, 2**31, 2**32 - 2**20 + 1, 2**32 - 77):
-        epsilon = float(np.log(float(odds(Fraction(k, GRID)))))
+        epsilon = float(np.log(float(odds(Fraction(k, DENOMINATOR)))))
         if 1e-9 < epsilon <= 20:
             yield from (epsilon, np.nextafter(epsilon, 0), np.nextafter(epsilon, 50))
 
@@ -201,7 +201,7 @@ def test_direct_encoding_never_rounds_over_its_budget(items):
             continue  # too small for the grid
 
         def spent(truth):
-            return 1 + Fraction(truth, GRID) * items / (1 - Fraction(truth, GRID))
+            return 1 + Fraction(truth, DENOMINATOR) * items / (1 - Fraction(truth, DENOMINATOR))
 
         assert spent(truth) <= _exp(epsilon)
         assert spent(truth + 2) > _exp(epsilon)  # and no budget is left over
@@ -211,9 +211,9 @@ def test_direct_encoding_never_rounds_over_its_budget(items):
 
 def test_the_smallest_truth_is_one_step_of_the_grid():
     items = 1000
-    assert GeneralizedRandomizedResponse(1.5 * items / GRID, items)._truth == 1
+    assert GeneralizedRandomizedResponse(1.5 * items / DENOMINATOR, items)._truth == 1
     with pytest.raises(InputError, match=r"epsilon is .* large enough for 1000 items"):
-        GeneralizedRandomizedResponse(0.9 * items / GRID, items)
+        GeneralizedRandomizedResponse(0.9 * items / DENOMINATOR, items)
 
 
 @pytest.mark.parametrize("items", [2, 5, 1000])
@@ -223,9 +223,9 @@ def test_subsets_never_round_over_their_budget(items):
             mechanism = SubsetSelection(epsilon, items)
         except InputError:
             continue  # too small for the grid
-        d, held = mechanism.size, Fraction(mechanism._held, GRID)
+        d, held = mechanism.size, Fraction(mechanism._held, DENOMINATOR)
         assert held / (1 - held) * (items - d) / d <= _exp(epsilon)
-        more = held + Fraction(2, GRID)
+        more = held + Fraction(2, DENOMINATOR)
         assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
 
 
@@ -238,12 +238,12 @@ def test_rows_per_input_never_round_over_their_budget(factors):
             mechanism = DirectEncoding(policy)
         except InputError:
             continue  # too small for the grid
-        d, weights = Fraction(mechanism._truth, GRID), [int(w) for w in mechanism._weights]
+        d, weights = Fraction(mechanism._truth, DENOMINATOR), [int(w) for w in mechanism._weights]
         total = sum(m * weight for m, weight in zip(items, weights, strict=True))
         rooms = policy.room(np.zeros(policy.size)).tolist()
         spent = [1 + d * total / ((1 - d) * weight) for weight in weights]
         assert all(s <= _exp(room) for s, room in zip(spent, rooms, strict=True))
-        more = d + Fraction(2, GRID)
+        more = d + Fraction(2, DENOMINATOR)
         spent = [1 + more * total / ((1 - more) * weight) for weight in weights]
         assert any(s > _exp(room) for s, room in zip(spent, rooms, strict=True))
         tried += 1
@@ -254,8 +254,8 @@ def test_signs_never_round_over_their_budget():
     for epsilon in _budgets_at_the_edge(lambda low: (1 - low) / low):
         low = SignCoin(epsilon).low if epsilon >= 1e-4 else None
         if low is not None:
-            assert Fraction(GRID - low, low) <= _exp(epsilon)
-            assert low < 3 or Fraction(GRID - low + 2, low - 2) > _exp(epsilon)
+            assert Fraction(DENOMINATOR - low, low) <= _exp(epsilon)
+            assert low < 3 or Fraction(DENOMINATOR - low + 2, low - 2) > _exp(epsilon)
 
 
 @pytest.mark.parametrize(
@@ -319,7 +319,8 @@ def test_reports_of_the_wrong_shape_are_named(shape):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0, 12.0, 20.0])
 def test_piecewise_never_rounds_over_its_budget(epsilon):
     usual = Piecewise(epsilon)
-    share = Fraction(GRID - usual._inside, GRID)  # the budget near it that allows just this
+    share = Fraction(DENOMINATOR - usual._inside, DENOMINATOR)
+    # The budget near it that allows just this.
     edge = float(np.log(float((1 / share - 1) * Fraction(CELLS, usual._window) - (1 / share - 1))))
     near = [*np.nextafter([epsilon, edge], 0), *np.nextafter([epsilon, edge], 50)]
     for budget in (epsilon, edge, *near):
@@ -328,19 +329,19 @@ def test_piecewise_never_rounds_over_its_budget(epsilon):
 
         def ratio(inside, window=window):
             """Of a cell inside the window to one outside."""
-            return Fraction(inside * (CELLS - window), window * (GRID - inside))
+            return Fraction(inside * (CELLS - window), window * (DENOMINATOR - inside))
 
         assert ratio(inside) <= _exp(budget)
         assert ratio(inside + 2) > _exp(budget)
 
 
 def test_the_last_digits_of_every_threshold_are_kept():
-    thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, GRID - 1])
+    thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, DENOMINATOR - 1])
     np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
 
 
 def test_the_last_digits_decide_their_own_lane_only():
-    thresholds = np.arange(1, 131) * (GRID // 131)  # three words a row
+    thresholds = np.arange(1, 131) * (DENOMINATOR // 131)  # three words a row
     low = thresholds % 2**14
     draws, column = BernoulliRows(thresholds, rows=2), np.array([0, 1, 2, 0, 1, 2])
     flat, undecided = np.full(6, 1 << 40, dtype=np.uint64), np.zeros(6, dtype=np.uint64)

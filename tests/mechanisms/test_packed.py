@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import bit_counts, pack, unpack
 from tests.mechanisms.decisions import draws_follow, mean_is
 
@@ -20,7 +20,9 @@ def test_carry_save_counts_are_plain_counts(rows, items):
     np.testing.assert_array_equal(unpack(reports, items), bits)
 
 
-THRESHOLDS = np.array([0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, GRID - 1])
+THRESHOLDS = np.array(
+    [0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, DENOMINATOR - 1]
+)
 ONE_LEVEL = np.full(9, 0b01100110 * 2**24 + 12345)
 
 
@@ -31,13 +33,13 @@ def test_bulk_draws_have_the_stated_law(thresholds):
     bits = unpack(rows, thresholds.size)
     assert not rows[:, 0].astype(np.int64).max() >> thresholds.size  # nothing beyond the row
     for k, threshold in enumerate(thresholds):
-        probability = threshold / GRID
+        probability = threshold / DENOMINATOR
         ones = int(bits[:, k].sum())
         law = np.array([1 - probability, probability])
         assert draws_follow(np.array([200_000 - ones, ones]), law)
     # all bits of a row together: independent of each other
     middle = bits[:, 5:8] @ np.array([1, 2, 4])
-    p = thresholds[5:8] / GRID
+    p = thresholds[5:8] / DENOMINATOR
     law = np.array(
         [np.prod([p[j] if (y >> j) & 1 else 1 - p[j] for j in range(3)]) for y in range(8)]
     )
@@ -47,7 +49,7 @@ def test_bulk_draws_have_the_stated_law(thresholds):
 
 def test_rows_and_lanes_are_uncorrelated():
     rows = np.empty((64, 300), dtype=np.uint64)
-    draws = BernoulliRows(np.full(300 * 64, GRID // 3), rows=64)
+    draws = BernoulliRows(np.full(300 * 64, DENOMINATOR // 3), rows=64)
     draws.fill(rows, np.random.default_rng(1))
     bits = unpack(rows, 300 * 64) - 1 / 3
     assert mean_is((bits[1:] * bits[:-1]).ravel(), 0.0)
@@ -70,7 +72,7 @@ class AdversarialWords:
 
 
 def test_the_last_digits_count():
-    thresholds = np.array([GRID - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
+    thresholds = np.array([DENOMINATOR - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
     rows = np.empty((100_000, 1), dtype=np.uint64)
     draws = BernoulliRows(thresholds, rows=100_000)
     draws.fill(rows, AdversarialWords(np.random.default_rng(2)))
@@ -79,7 +81,7 @@ def test_the_last_digits_count():
     assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
 
 
-@pytest.mark.parametrize("thresholds", [[], [-1], [GRID], [0.5], [[1]]])
+@pytest.mark.parametrize("thresholds", [[], [-1], [DENOMINATOR], [0.5], [[1]]])
 def test_bad_thresholds_are_refused(thresholds):
     with pytest.raises(InputError, match="thresholds"):
         BernoulliRows(thresholds, rows=1)

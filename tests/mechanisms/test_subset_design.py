@@ -6,8 +6,8 @@ import pytest
 from planner import best_design
 from planner.designs.subset_design import OutputTypes, SubsetDesign
 from planner.errors import InputError, VerificationError
+from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.grid import GRID
 from planner.mechanisms.packed import unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
@@ -182,7 +182,7 @@ def test_too_many_reports_are_not_listed():
 
 def test_integers_of_every_level_sum_to_the_grid():
     mechanism = TestRuleMin().mechanism()
-    assert (mechanism.integers.sum(axis=(1, 2)) == GRID).all()
+    assert (mechanism.integers.sum(axis=(1, 2)) == DENOMINATOR).all()
 
 
 def test_levels_alike_share_a_group_and_keep_their_items():

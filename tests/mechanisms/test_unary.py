@@ -5,7 +5,7 @@ import pytest
 
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
-from planner.mechanisms.grid import GRID
+from planner.limits import DENOMINATOR
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy
 from tests.mechanisms.single_item import SingleItemSuite
@@ -75,8 +75,8 @@ def test_realised_budget_of_every_pair_of_levels_is_within_the_demanded_one():
 def test_rounding_is_inward():
     table = UnaryTable(PrivacyPolicy([1.0], [4]), [0.6], [0.36], "opt0", "by hand")
     a, b = (int(threshold[0]) for threshold in UnaryMechanism(table).thresholds)
-    assert a / GRID <= 0.6 < (a + 1) / GRID
-    assert (b - 1) / GRID < 0.36 <= b / GRID
+    assert a / DENOMINATOR <= 0.6 < (a + 1) / DENOMINATOR
+    assert (b - 1) / DENOMINATOR < 0.36 <= b / DENOMINATOR
 
 
 def test_a_table_that_breaks_its_policy_is_refused():
@@ -96,7 +96,7 @@ def test_plain_mechanisms_say_which_they_are():
 def test_probabilities_next_to_0_and_1_stay_inside():
     assert UnaryMechanism.oue(22.2, 4)._b.tolist() == [1]
     largest = UnaryTable(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5], "opt0", "by hand")
-    assert UnaryMechanism(largest)._a.tolist() == [GRID - 1]
+    assert UnaryMechanism(largest)._a.tolist() == [DENOMINATOR - 1]
 
 
 def test_probabilities_finer_than_the_grid_are_refused():

@@ -106,7 +106,7 @@ def test_unknown_keys_get_the_near_match(old, new, message):
         ('"ln 4"', "-1.0", "epsilon is -1.0 but must be a budget above 0 and at most 50"),
         ('"ln 4"', "nan", "epsilon is nan"),
         ('"ln 4"', "inf", "epsilon is inf"),
-        ('"ln 4"', "51", r"epsilon is 51 .* protects nobody: odds above 10\^21 to 1"),
+        ('"ln 4"', "51", r"epsilon is 51 .* odds of more than 10\^21 to 1"),
         ('"ln 4"', '"lg 4"', "epsilon is 'lg 4'"),
         ('"ln 4"', "true", "epsilon is True"),
         ("item_count = 4", "item_count = 0", "items of level 'common' .* give their number as"),
@@ -138,7 +138,7 @@ def test_unknown_keys_get_the_near_match(old, new, message):
         (
             'rule = "min"',
             "rule = [[1, -2], [-2, 1]]",
-            r"rule\[0\]\[1\] is -2.0 but must be above 0",
+            r"rule\[0\]\[1\] is -2.0 but must be a budget above 0",
         ),
         ('rule = "min"', "rule = [[1, nan], [nan, 1]]", r"rule\[0\]\[1\] is nan"),
         ('rule = "min"', "rule = [[1, inf], [inf, inf]]", r"rule\[1\] is 'inf everywhere'"),

@@ -17,9 +17,8 @@ from math import inf
 from typing import Any
 
 from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.laws.pairs import MAX_BUDGET
 from planner.errors import InputError
-from planner.limits import EXPORT_REMEDY
+from planner.limits import EXPORT_REMEDY, MAX_EPSILON
 
 __all__ = [
     "BUDGET",
@@ -44,7 +43,7 @@ FINITE: Schema = {"type": "number", "minimum": -sys.float_info.max, "maximum": s
 BUDGET: Schema = {
     "type": "number",
     "exclusiveMinimum": 0,
-    "maximum": MAX_BUDGET,
+    "maximum": MAX_EPSILON,
     "description": "Nats.",
 }
 PROBABILITY: Schema = {

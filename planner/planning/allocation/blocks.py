@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner import arguments
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.limits import MAX_EPSILON
 from planner.planning.budgets import scaled
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -162,10 +162,7 @@ class MeanBlock:
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
-        if not 0 < self.epsilon <= MAX_EPSILON:
-            allowed = f"above 0 and at most {MAX_EPSILON:g}"
-            remedy = "Set this question's budget within the range."
-            raise InputError("epsilon", self.epsilon, allowed, remedy)
+        arguments.budget("epsilon", self.epsilon)
         _check_terms(self.scale, self.offset, self.fixed)
 
     def at(self, share: float) -> AtShare:

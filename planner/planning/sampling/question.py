@@ -10,9 +10,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arguments import whole_number
+from planner import arguments
 from planner.errors import InputError
-from planner.mechanisms import inputs
 
 __all__ = ["SamplingQuestion"]
 
@@ -62,7 +61,7 @@ class SamplingQuestion:
 
     def __post_init__(self) -> None:
         counts = _counts(self.yes_counts)
-        population = whole_number("population", self.population)
+        population = arguments.whole_number("population", self.population)
         if sum(counts) > population:
             allowed = f"at most the population, {population}"
             remedy = "Lower the expected counts, or raise the population."
@@ -83,7 +82,7 @@ class SamplingQuestion:
         set_field(self, "yes_counts", counts)
         set_field(self, "population", population)
         set_field(self, "epsilons", budgets)
-        set_field(self, "none_epsilon", inputs.budget(none, "none_epsilon"))
+        set_field(self, "none_epsilon", arguments.budget("none_epsilon", none))
 
     @property
     def output_budgets(self) -> NDArray[np.float64]:
@@ -109,15 +108,15 @@ def _counts(yes_counts: Sequence[int]) -> tuple[int, ...]:
         remedy = "Give how many people you expect to have each value."
         raise InputError("yes_counts", yes_counts, allowed, remedy)
     counts = enumerate(array.tolist())
-    return tuple(whole_number(f"yes_counts[{v}]", count, 0) for v, count in counts)
+    return tuple(arguments.whole_number(f"yes_counts[{v}]", count, 0) for v, count in counts)
 
 
 def _budgets(epsilons: float | Sequence[float], values: int) -> tuple[float, ...]:
     if isinstance(epsilons, int | float | np.number):
-        return (inputs.budget(epsilons, "epsilons"),) * values
+        return (arguments.budget("epsilons", epsilons),) * values
     budgets = np.asarray(epsilons)
     if budgets.shape != (values,):
         allowed = f"one budget, or a list of {values}, one per value"
         remedy = "Give each value its budget, or one budget for all."
         raise InputError("epsilons", epsilons, allowed, remedy)
-    return tuple(inputs.budget(e, f"epsilons[{v}]") for v, e in enumerate(budgets.tolist()))
+    return tuple(arguments.budget(f"epsilons[{v}]", e) for v, e in enumerate(budgets.tolist()))

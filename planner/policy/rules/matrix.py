@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.limits import BUDGET_REMEDY, MAX_EPSILON
+from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
 from planner.policy.rules.rule import PairRule
 
 __all__ = ["MatrixRule"]
@@ -56,7 +56,7 @@ class MatrixRule(PairRule):
             allowed = f"a {size} x {size} matrix, one row per level"
             raise InputError("rule", matrix.shape, allowed, remedy)
         for i, j in np.argwhere(~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))):
-            allowed = f"above 0 and at most {MAX_EPSILON:g}, or inf for a pair without protection"
+            allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
             raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, BUDGET_REMEDY)
         for i, j in np.argwhere(matrix != matrix.T):
             allowed = f"equal to rule[{j}][{i}], which is {float(matrix[j, i])!r}"

@@ -18,9 +18,9 @@ from fractions import Fraction
 from operator import index
 
 from planner.deployment.client.laws.bounds import exp_lower_bound, log_above, log_upper_bound
-from planner.deployment.client.laws.pairs import MAX_BUDGET, Rule
+from planner.deployment.client.laws.pairs import Rule
 from planner.errors import InputError, VerificationError
-from planner.limits import DENOMINATOR
+from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, DENOMINATOR, MAX_EPSILON
 
 __all__ = [
     "DENOMINATOR",
@@ -164,9 +164,8 @@ def _require_shapes(
         remedy = "Give a, b and epsilon for every level."
         raise InputError("lengths of a, b and epsilons", lengths, "equal and at least 1", remedy)
     for i, epsilon in enumerate(epsilons):
-        if not 0 < epsilon <= MAX_BUDGET:
-            remedy = "Set the level's budget within the range."
-            raise InputError(f"epsilons[{i}]", epsilon, f"above 0 and at most {MAX_BUDGET}", remedy)
+        if not 0 < epsilon <= MAX_EPSILON:
+            raise InputError(f"epsilons[{i}]", epsilon, BUDGET_RANGE, BUDGET_REMEDY)
     if isinstance(rule, str):
         if rule not in ("min", "avg"):
             remedy = "Choose one of them."
@@ -177,10 +176,9 @@ def _require_shapes(
         raise InputError("rule", [len(row) for row in rule], f"a {size} x {size} matrix", remedy)
     for i, row in enumerate(rule):
         for j, budget in enumerate(row):
-            if not (0 < budget <= MAX_BUDGET or budget == math.inf):
-                allowed = f"above 0 and at most {MAX_BUDGET}, or inf for no demand"
-                remedy = "Set the pair's budget within the range."
-                raise InputError(f"rule[{i}][{j}]", budget, allowed, remedy)
+            if not (0 < budget <= MAX_EPSILON or budget == math.inf):
+                allowed = f"{BUDGET_RANGE}, or inf for no demand"
+                raise InputError(f"rule[{i}][{j}]", budget, allowed, BUDGET_REMEDY)
 
 
 def _ratios(a: Sequence[int], b: Sequence[int]) -> tuple[list[Fraction], list[Fraction]]:

@@ -9,7 +9,6 @@ from decimal import Decimal
 from planner.deployment.client.laws.bounds import add_up, float_above
 
 __all__ = [
-    "MAX_BUDGET",
     "MAX_LISTED_LEVELS",
     "PairBudget",
     "Rule",
@@ -19,8 +18,6 @@ __all__ = [
 ]
 
 Rule = str | Sequence[Sequence[float]]
-MAX_BUDGET = 50
-"""Of a level or a pair, in nats; :mod:`planner.policy.policy` has the same, but needs NumPy."""
 MAX_LISTED_LEVELS = 200
 """With more levels, only the tightest pair of each level is listed."""
 

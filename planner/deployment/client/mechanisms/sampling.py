@@ -12,7 +12,7 @@ from planner.deployment.client.laws.bounds import log_upper_bound
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.laws.exact import check_ratio
 from planner.deployment.client.laws.levels import LEVEL, Levels
-from planner.deployment.client.laws.pairs import MAX_BUDGET, PairBudget
+from planner.deployment.client.laws.pairs import PairBudget
 from planner.deployment.client.mechanisms.law import Encoder, Estimator, ItemEncoder, ItemLaw
 from planner.deployment.client.schema import (
     BUDGET,
@@ -27,6 +27,7 @@ from planner.deployment.client.schema import (
     whole,
 )
 from planner.errors import InputError, VerificationError
+from planner.limits import MAX_EPSILON
 
 __all__ = ["ACKNOWLEDGEMENTS", "MAX_OTHERS", "Guarantee", "SamplingEncoder", "SamplingLaw"]
 
@@ -36,7 +37,7 @@ ACKNOWLEDGEMENTS = {
 }
 MAX_OTHERS = 10**7
 _INFINITE = choice("infinite")
-_FINITE = {"type": "number", "minimum": 0, "maximum": MAX_BUDGET + 1}
+_FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
 _EPSILON = either(_FINITE, _INFINITE)
 _AGGREGATES = record(
     {

@@ -11,19 +11,13 @@ from hypothesis import given, settings
 from planner.deployment.client.laws.bounds import add_up, float_above
 from planner.deployment.client.laws.exact import log_ratios
 from planner.deployment.client.laws.pairs import (
-    MAX_BUDGET,
     PairBudget,
     demanded_budget,
     least_budget,
     listed_pairs,
 )
-from planner.limits import MAX_EPSILON
 from tests.deployment.client.laws.oracle import integer_ratio, true_exp
 from tests.policies import RULES, random_matrix, seeds
-
-
-def test_the_two_homes_of_the_largest_budget_agree():
-    assert MAX_BUDGET == MAX_EPSILON
 
 
 @pytest.mark.parametrize(
