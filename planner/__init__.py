@@ -22,13 +22,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from planner.version import VERSION
+
 # Loaded on first use: a client that only randomises must not pay for the solvers. The one table
 # of names is the stub that type checkers read: lines "from HOME import NAME as NAME".
 with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PTH123 - fast
     _HOME_OF = {w[3]: w[1] for w in map(str.split, _stub) if len(w) == 6 and w[0] == "from"}
 
 __all__ = sorted(_HOME_OF)  # noqa: PLE0605 - the stub says it all; a test checks it
-__version__ = "0.1.0"
+__version__ = VERSION
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
-    ("errors", "limits"),
+    ("errors", "limits", "version"),
     ("arguments", "files", "frames"),
     ("policy",),
     ("designs", "estimates", "survey"),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from planner import __version__
 from planner.deployment.client.canonical import FORMAT, content_hash
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.questions import derived, law_of, version_for
@@ -14,6 +13,7 @@ from planner.deployment.mechanisms.registry import half_for
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 from planner.survey import Question, Survey
+from planner.version import VERSION
 
 __all__ = ["parameters_from_mechanisms", "question_document"]
 
@@ -56,7 +56,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     document = {
         "format": FORMAT,
         "version": version_for(questions),
-        "planner_version": __version__,
+        "planner_version": VERSION,
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "survey": survey.name,
         "users": survey.users,
