@@ -1,6 +1,8 @@
 """Every file that is seen in a folder is counted or named."""
 
 import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -66,20 +68,21 @@ def test_files_below_a_thousand_folders(one_question, tmp_path, rng):
             folder.rmdir()
 
 
-def test_a_folder_that_cannot_be_read_is_named(tmp_path):
+def test_a_folder_that_cannot_be_read_is_named():
     """As a user without rights: an administrator can read everything."""
-    place = tmp_path / "reports"
-    (place / "closed").mkdir(parents=True)
-    (place / "closed" / "0.jsonl").write_text("")
-    (place / "closed").chmod(0)
-    for folder in (place, *place.parents[:3]):
-        folder.chmod(0o755)
     user = os.geteuid()
-    if user == 0:
-        os.seteuid(65534)
-    try:
-        _, others = report_files([place])
-    finally:
-        os.seteuid(user)
-        (place / "closed").chmod(0o755)
-    assert others == [(place / "closed", "cannot be read: Permission denied")]
+    with TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        closed = place / "closed"
+        closed.mkdir()
+        (closed / "0.jsonl").write_text("")
+        place.chmod(0o755)
+        closed.chmod(0)
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            _, others = report_files([place])
+        finally:
+            os.seteuid(user)
+            closed.chmod(0o755)
+    assert others == [(closed, "cannot be read: Permission denied")]
