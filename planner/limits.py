@@ -23,7 +23,7 @@ __all__ = [
 
 MEBIBYTE = 2**20
 
-MAX_EPSILON = 50
+MAX_EPSILON: float = 50
 """Of a level, a pair or a whole report, in nats."""
 BUDGET_RANGE = f"a budget above 0 and at most {MAX_EPSILON}"
 BUDGET_REMEDY = (
