@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import shutil
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -94,22 +93,3 @@ def test_the_cluster_must_be_installed_and_answer(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"engine is 'dask'.*pip install"):
         dask_engine("tcp://127.0.0.1:1")
-
-
-@pytest.mark.filterwarnings("default")  # the cluster's own
-def test_a_dask_cluster_counts_the_same(one_question, collection):
-    distributed = pytest.importorskip("distributed")
-    from planner.deployment.collecting.counting.cluster import dask_engine
-
-    folder, _, _ = collection
-    shutil.copy(folder / "0.parquet", folder / "copy.parquet")
-    (folder / "bad.parquet").write_bytes(b"PAR1")
-    local = collect(one_question, [folder])
-    settings = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
-    with distributed.LocalCluster(processes=False, **settings) as cluster:
-        engine = dask_engine(cluster.scheduler_address)
-        done = collect(one_question, [folder], engine=engine)
-    assert done.sums[KEY].counts.tolist() == local.sums[KEY].counts.tolist()
-    assert done.sums[KEY].users == local.sums[KEY].users
-    assert done.counted == local.counted
-    assert done.quarantined == local.quarantined

@@ -1,0 +1,200 @@
+"""A Dask cluster of real processes: the same counts, and a name for whatever dies or is missing."""
+
+import os
+import shutil
+import signal
+import socket
+import time
+from contextlib import suppress
+from importlib import import_module
+from threading import Event, Thread
+
+import pytest
+
+from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.one_file import Expected
+from planner.errors import InputError
+from tests.deployment.report_files import KEY, draw, write
+
+distributed = pytest.importorskip("distributed")
+
+from planner.deployment.collecting.counting.cluster import dask_engine  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("default")  # the cluster's own
+SETTINGS = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}
+PATIENCE = 0.5
+WORKERS = 2
+
+
+@pytest.fixture(scope="module")
+def one_cluster():
+    """Two processes on this machine; the first death of a worker gives its file up."""
+    import dask
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        distributed.LocalCluster(n_workers=WORKERS, processes=True, **SETTINGS) as started,
+    ):
+        yield started
+
+
+@pytest.fixture
+def cluster(one_cluster):
+    one_cluster.scale(WORKERS)
+    one_cluster.wait_for_workers(1, timeout=20)
+    return one_cluster
+
+
+@pytest.fixture
+def held(one_question, tmp_path, rng):
+    """Five files; the third is a pipe that nobody writes to, and holds its reader until the end."""
+    files = [tmp_path / f"{i}.parquet" for i in range(5)]
+    for i, path in enumerate(files):
+        if i == 2:
+            os.mkfifo(path)
+        else:
+            write(path, one_question, draw(one_question, rng, 9 + i))
+    yield files
+    with suppress(OSError):  # lets go who still reads; nobody does if its process was killed
+        os.close(os.open(files[2], os.O_WRONLY | os.O_NONBLOCK))
+
+
+class Relay:
+    """Passes everything between a client and the scheduler, until told not to."""
+
+    def __init__(self, address):
+        self._to = address.removeprefix("tcp://").split(":")
+        self._inlet = socket.create_server(("127.0.0.1", 0))
+        self._sockets, self.stalled = [self._inlet], Event()
+        self.address = f"tcp://127.0.0.1:{self._inlet.getsockname()[1]}"
+        Thread(target=self._accept, daemon=True).start()
+
+    def cut(self):
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self):
+        with suppress(OSError):
+            while True:
+                client, _ = self._inlet.accept()
+                scheduler = socket.create_connection(self._to)
+                self._sockets += [client, scheduler]
+                for way in ((client, scheduler), (scheduler, client)):
+                    Thread(target=self._pass, args=way, daemon=True).start()
+
+    def _pass(self, source, target):
+        with suppress(OSError):
+            while data := source.recv(2**16):
+                if not self.stalled.is_set():
+                    target.sendall(data)
+
+
+@pytest.fixture
+def relay(cluster):
+    between = Relay(cluster.scheduler_address)
+    yield between
+    between.cut()
+
+
+def wait_for_the_pipe(cluster):
+    """The address of the worker that reads the pipe, once nothing else is under way."""
+    with distributed.Client(cluster, set_as_default=False) as client:
+        while True:
+            busy = [address for address, tasks in client.processing().items() for _ in tasks]
+            if len(busy) == 1:
+                return busy[0]
+            time.sleep(0.01)
+
+
+def kill(cluster, *addresses):
+    for nanny in cluster.workers.values():
+        if nanny.worker_address in addresses:
+            os.kill(nanny.pid, signal.SIGKILL)
+
+
+def test_a_cluster_counts_the_same(cluster, one_question, collection):
+    folder, _, _ = collection
+    shutil.copy(folder / "0.parquet", folder / "copy.parquet")
+    (folder / "bad.parquet").write_bytes(b"PAR1")
+    local = collect(one_question, [folder])
+    done = collect(one_question, [folder], engine=dask_engine(cluster.scheduler_address))
+    assert done.sums[KEY].counts.tolist() == local.sums[KEY].counts.tolist()
+    assert done.sums[KEY].users == local.sums[KEY].users
+    assert done.counted == local.counted
+    assert done.quarantined == local.quarantined
+    assert len(done.quarantined) == 2
+
+
+def test_a_file_that_kills_its_worker_is_refused_alone(cluster, one_question, held):
+    cluster.wait_for_workers(WORKERS, timeout=20)
+    counts = dask_engine(cluster.scheduler_address)(held, Expected.of(one_question))
+    first = [next(counts).users for _ in range(2)]
+    kill(cluster, wait_for_the_pipe(cluster))
+    third, *rest = counts
+    assert "workers that read it died" in third.refused
+    assert first + [one.users for one in rest] == [9, 10, 12, 13]
+
+
+@pytest.mark.parametrize("silent", [False, True], ids=["gone", "silent"])
+def test_a_scheduler_that_is_lost_is_named_in_time(cluster, relay, one_question, held, silent):
+    counts = dask_engine(relay.address, PATIENCE)(held, Expected.of(one_question))
+    assert [next(counts).users for _ in range(2)] == [9, 10]
+    wait_for_the_pipe(cluster)
+    started = time.monotonic()
+    relay.stalled.set() if silent else relay.cut()
+    with pytest.raises(InputError, match=r"scheduler and workers answer.*run again"):
+        list(counts)
+    assert time.monotonic() - started < 10 * PATIENCE
+
+
+def test_a_long_task_is_waited_for_while_the_scheduler_answers(cluster, one_question, held):
+    counts = dask_engine(cluster.scheduler_address, PATIENCE)(held, Expected.of(one_question))
+    assert [next(counts).users for _ in range(2)] == [9, 10]
+    wait_for_the_pipe(cluster)
+    Thread(target=let_go, args=(held[2],)).start()
+    third, *rest = counts
+    assert "corrupt or truncated" in third.refused
+    assert [one.users for one in rest] == [12, 13]
+
+
+def let_go(pipe):
+    time.sleep(1.5 * PATIENCE)
+    os.close(os.open(pipe, os.O_WRONLY))
+
+
+class Unknown:
+    """Of a module that no worker has."""
+
+    def __reduce__(self):
+        return import_module, ("planner.of_tomorrow",)
+
+
+def test_workers_that_cannot_count_are_named(cluster, held):
+    with pytest.raises(InputError, match=r"workers can count \(.*of_tomorrow.*same version"):
+        list(dask_engine(cluster.scheduler_address, PATIENCE)(held, Unknown()))
+
+
+def test_a_cluster_whose_workers_all_die_is_named(cluster, one_question, held):
+    counts = dask_engine(cluster.scheduler_address)(held, Expected.of(one_question))
+    assert [next(counts).users for _ in range(2)] == [9, 10]
+    wait_for_the_pipe(cluster)
+    kill(cluster, *(nanny.worker_address for nanny in cluster.workers.values()))
+    with pytest.raises(InputError, match=r"scheduler and workers answer.*run again"):
+        list(counts)
+
+
+def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
+    one_cluster.scale(0)
+    while one_cluster.scheduler.workers:
+        time.sleep(0.01)
+    with pytest.raises(InputError, match=r"workers is 0 .*dask worker tcp://"):
+        list(dask_engine(one_cluster.scheduler_address)(held, Expected.of(one_question)))
+
+
+def test_a_scheduler_must_be_there_and_answer(one_question, held):
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        address = f"tcp://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"scheduler is '{address}'.*dask scheduler"):
+            list(dask_engine(address, PATIENCE)(held, Expected.of(one_question)))
