@@ -18,7 +18,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { Refused, canonical, parseDocument, refuse } from "./client/document.mjs";
+import { MAX_CELLS, Refused, canonical, parseDocument, refuse } from "./client/document.mjs";
 import { MECHANISMS, versionFor } from "./client/mechanisms.mjs";
 import { checkShape } from "./client/shape.mjs";
 
@@ -91,9 +91,12 @@ export class Client {
     }
     this.parameters = hash;
     this.#memory = memory;
+    let cells = 0;
     for (const question of document.questions) {
       if (this.#encoders.has(question.name)) refuse("a question's name appears twice");
       const encoder = MECHANISMS[question.mechanism](question);
+      cells += encoder.cells;
+      if (cells > MAX_CELLS) refuse("all questions together have too many items");
       for (const key of document.version === 1 ? [] : ["pairs", "estimator"]) {
         const stated = canonical(question[key]);
         if (stated !== canonical(encoder[key])) refuse(`${key} do not follow from the integers`);

@@ -41,7 +41,10 @@ MAX_COUNT = 10**12
 """Of people, and of items: products of two counts and a probability stay exact in use."""
 
 MAX_CELLS = 2**24
-"""Bits of a report, or items that it may name: a collector counts each of them."""
+"""Sums that a collector keeps for one question, and for all of a parameter file together.
+
+They are the bits of a report, or the items that it may name, for each round or type of report.
+"""
 
 MAX_PADDING_LENGTH = 2**20
 """Size to which sets are padded or cut."""

@@ -1,7 +1,7 @@
 // Subset designs: a report says a type and, for every item, on which of two sides it stands.
 // The order of random words is that of planner/deployment/client/mechanisms/design.py.
 
-import { refuse } from "./document.mjs";
+import { MAX_CELLS, refuse } from "./document.mjs";
 import { GRID, chooseAll, words } from "./draws.mjs";
 import { checkRatio, demandedBudget, fraction, logAbove } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
@@ -9,7 +9,7 @@ import { itemNumber, readLevels } from "./levels.mjs";
 const D = BigInt(GRID);
 const SCALE = 1n << 80n;
 const BIAS = 1000000000n; // a person may shift an estimate by one part in so many of a person
-const [MAX_CELLS, MAX_GROUPS, MAX_TYPES, MAX_LISTED_LEVELS] = [2 ** 24, 64, 4096, 200];
+const [MAX_GROUPS, MAX_TYPES, MAX_LISTED_LEVELS] = [64, 4096, 200];
 const TYPE_BYTES = 8;
 
 const range = (count) => Array.from({ length: count }, (_, k) => k);
@@ -23,6 +23,7 @@ export function design(question) {
   return {
     pairs: listed(law),
     estimator: question.estimator,
+    cells: law.cells,
     size: TYPE_BYTES + 8 * Math.ceil(law.total / 64),
     code: (answer) => itemNumber(law, answer),
     draw: (item, source) => draw(law, item, source),
@@ -42,8 +43,9 @@ function read({ levels, rule, types, groups, estimator: { values } }) {
   const items = Array(size).fill(0);
   levels.forEach((level, i) => (items[own[i]] += level.item_count));
   if (types.some((row) => row.some((high, g) => high > items[g]))) refuse("more items are high than there are");
-  if (kinds * (1 + domain.total) > MAX_CELLS) refuse("there are too many items");
-  return { ...domain, own, types, groups, items };
+  const cells = kinds * (1 + domain.total);
+  if (cells > MAX_CELLS) refuse("there are too many items");
+  return { ...domain, cells, own, types, groups, items };
 }
 
 const sides = (items, high) => [items - high, high];

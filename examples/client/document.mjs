@@ -2,7 +2,10 @@
 
 import { createHash } from "node:crypto";
 
+export const MAX_CELLS = 2 ** 24; // that a collector counts, of one question and of all together
 const MAX_FILE_BYTES = 64 * 2 ** 20;
+const MAX_MARKS = 2 ** 20; // commas, colons and opening brackets: bounds what a file becomes in memory
+const MARKS = new Set(Buffer.from(",:[{"));
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g;
 
 /** Why nothing is reported. */
@@ -35,6 +38,9 @@ export function contentHash(document) {
 
 export function parseDocument(data) {
   if (data.length > MAX_FILE_BYTES) refuse("the file is larger than 64 MiB");
+  let marks = 0;
+  for (const octet of data) marks += MARKS.has(octet);
+  if (marks > MAX_MARKS) refuse("the file has more than 2^20 commas, colons and opening brackets");
   try {
     return parsed(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data));
   } catch (error) {

@@ -1,25 +1,28 @@
 // The mechanisms: each takes a question of the right shape, proves its budgets, and gives
-// { pairs, estimator, size, code, draw }: what follows from the integers; the bytes of a report;
+// { pairs, estimator, size, cells, code, draw }: what follows from the integers; the bytes of a
+// report; the sums that a collector keeps;
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
 // client's planner/deployment/client/mechanisms documents.
 
 import { design } from "./design.mjs";
-import { refuse } from "./document.mjs";
+import { MAX_CELLS, refuse } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
 import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
 import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
 
 const D = BigInt(GRID);
-const MAX_CELLS = 2 ** 24;
 const ACKNOWLEDGEMENTS = {
   "round-two": "Nobody who sees a person's round two can see that person's round one.",
   "aggregates-only": "A trusted aggregator releases totals only.",
 };
 
-function packed(bits) {
-  if (bits > MAX_CELLS) refuse("there are too many items");
-  return 8 * Math.ceil(bits / 64);
+const packed = (bits) => 8 * Math.ceil(bits / 64);
+
+/** Sums that a collector keeps; checked before anything is made of them. */
+function counted(cells) {
+  if (cells > MAX_CELLS) refuse("there are too many items");
+  return cells;
 }
 
 function setBit(report, k) {
@@ -34,7 +37,7 @@ function unary(question) {
   if (a.some((top, i) => b[i] >= top)) refuse("b must be below a");
   checkUnary({ ...domain, a, b });
   const least = domain.levels.reduce((best, x, i, all) => (x.epsilon < all[best].epsilon ? i : best), 0);
-  const bits = domain.total + length;
+  const bits = counted(domain.total + length);
   const size = packed(bits);
   const expand = (column) => {
     const full = new Uint32Array(bits).fill(column[least]);
@@ -55,7 +58,7 @@ function unary(question) {
   const offsets = b.map((bottom) => [BigInt(bottom), D]);
   const slopes = a.map((top, i) => [BigInt(top - b[i]), D]);
   const estimator = linear(offsets, slopes, Math.max(1, length));
-  const common = { size, estimator, pairs: unaryPairs({ ...domain, a, b }) };
+  const common = { size, cells: bits, estimator, pairs: unaryPairs({ ...domain, a, b }) };
   if (!length) return { ...common, code: (answer) => itemNumber(domain, answer), draw: encode };
   return {
     ...common,
@@ -76,7 +79,7 @@ function unary(question) {
 function response(question) {
   const domain = readLevels(question, 2);
   const { truth } = question;
-  if (domain.total > MAX_CELLS) refuse("there are too many items");
+  const cells = counted(domain.total);
   const [top, bottom] = responseRatio(truth, domain.total);
   checkRatio(top, bottom, leastBudget(domain));
   const all = D * BigInt(domain.total);
@@ -84,6 +87,7 @@ function response(question) {
     pairs: alikePairs(top, bottom, domain),
     estimator: alike([top, all], [bottom, all], domain),
     size: 4,
+    cells,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => uint32(respond(item, truth, domain.total, source)),
   };
@@ -92,13 +96,14 @@ function response(question) {
 function hashing(question) {
   const domain = readLevels(question, 2);
   const { truth, values } = question;
-  if (domain.total > MAX_CELLS) refuse("there are too many items");
+  const cells = counted(domain.total);
   const [top, bottom] = responseRatio(truth, values);
   checkRatio(top, bottom, leastBudget(domain));
   return {
     pairs: alikePairs(top, bottom, domain),
     estimator: alike([top, D * BigInt(values)], [1n, BigInt(values)], domain),
     size: 8,
+    cells,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
       const [seed] = words(source, 1);
@@ -115,12 +120,14 @@ function subset(question) {
   const below = (D - BigInt(held)) * BigInt(chosenSize);
   if (above <= below) refuse("a report must hold the true item more often than another");
   checkRatio(above, below, leastBudget(domain));
-  const size = packed(domain.total);
+  const cells = counted(domain.total);
+  const size = packed(cells);
   const [h, d, others] = [BigInt(held), BigInt(chosenSize), BigInt(domain.total - 1)];
   return {
     pairs: alikePairs(above, below, domain),
     estimator: alike([h, D], [h * (d - 1n) + (D - h) * d, D * others], domain),
     size,
+    cells,
     code: (answer) => itemNumber(domain, answer),
     draw: (item, source) => {
       const report = Buffer.alloc(size);
@@ -153,6 +160,7 @@ function sign(question) {
     pairs: [{ first: 0, second: 0, realised, demanded: epsilon }],
     estimator: { noise: low / GRID, theta: (GRID - 2 * low) / GRID },
     size: 1,
+    cells: 4,
     code: (answer) => {
       if (answer === null || Number.isNaN(answer)) return null;
       if (typeof answer !== "number" || !(answer >= lower && answer <= upper)) {
@@ -196,6 +204,7 @@ function sampling(question) {
     pairs,
     estimator: { sampling: sampled / GRID },
     size: 4,
+    cells: 2 * counted(1 + domain.total), // of both rounds
     code: (answer) => (answer === null && !everyone ? 0 : 1 + itemNumber(domain, answer)),
     draw: (_, source) => uint32(...words(source, 1)),
     output: (die, code, round) => {

@@ -14,13 +14,17 @@ from planner.deployment.answer_file import Column, read_answers
 from planner.deployment.client.client import Report
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.reports.batch import Key, Rows
+from planner.deployment.collecting.reports.lines import MAX_JSON_BYTES
 from planner.deployment.collecting.reports.parquet import ReportWriter
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError
 from planner.files import replace_file
+from planner.limits import MEBIBYTE
 
 __all__ = ["perturb_file"]
+
+_BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 
 
 def perturb_file(
@@ -82,14 +86,18 @@ def _randomised(
 ) -> Iterator[dict[Key, Rows]]:
     """Reports of all columns, a block of people at a time."""
     done = 0
-    for people in read_answers(data, columns):
-        drawn: dict[Key, Rows] = {}
-        for column, codes in zip(columns, zip(*people, strict=True), strict=True):
-            drawn |= _draw(column, codes)
-        yield drawn
-        done += len(people)
-        if progress is not None:
-            progress(done)
+    size = sum(column.law.size * len(column.law.rounds) for column in columns)
+    step = max(1, _BLOCK_BYTES // size)
+    for block in read_answers(data, columns):
+        for start in range(0, len(block), step):
+            people = block[start : start + step]
+            drawn: dict[Key, Rows] = {}
+            for column, codes in zip(columns, zip(*people, strict=True), strict=True):
+                drawn |= _draw(column, codes)
+            yield drawn
+            done += len(people)
+            if progress is not None:
+                progress(done)
 
 
 def _draw(column: Column, codes: Sequence[Any]) -> dict[Key, Rows]:
@@ -117,11 +125,19 @@ def _write_lines(
     blocks: Iterator[dict[Key, Rows]], parameters: str, paths: Mapping[Key, Path]
 ) -> None:
     lines: dict[Key, list[str]] = {key: [] for key in paths}
+    sizes = dict.fromkeys(paths, 0)
     for drawn in blocks:
         for (name, number), reports in drawn.items():
             for row in reports:
                 one = Report(parameters, name, row.tobytes(), system(8).hex(), number)
-                lines[name, number].append(one.to_json() + "\n")
+                line = one.to_json() + "\n"
+                lines[name, number].append(line)
+                sizes[name, number] += len(line.encode())
+                if sizes[name, number] > MAX_JSON_BYTES:
+                    reason = (
+                        f"would have more than {MAX_JSON_BYTES} bytes, which no collector reads"
+                    )
+                    raise FileError(paths[name, number], reason, "Write a .parquet file.")
     for key, path in paths.items():
         replace_file(path, "".join(lines[key]))
 

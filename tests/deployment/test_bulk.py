@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.counting.collector import collect
@@ -75,3 +76,23 @@ def test_a_directory_that_cannot_be_made(parameters, everything, tmp_path):
     with pytest.raises(FileError, match=r"taken.*cannot be made"):
         perturb_file(parameters, everything / "answers.csv", tmp_path / "taken")
     assert (tmp_path / "taken").read_text() == "a file"
+
+
+def test_large_reports_are_drawn_a_few_people_at_a_time(
+    parameters, everything, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(bulk, "_BLOCK_BYTES", 8 * 700)
+    seen, out = [], tmp_path / "idue.parquet"
+    perturb_file(parameters, everything / "answers.csv", out, ["idue"], seen.append)
+    assert seen == [700, 1400, 2100, 2800, 3000]
+    assert collect(parameters, [out]).sums["idue", None].users == 3000
+
+
+def test_lines_that_no_collector_would_read_are_not_written(
+    parameters, everything, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(bulk, "MAX_JSON_BYTES", 20_000)
+    out = tmp_path / "idue.jsonl"
+    with pytest.raises(FileError, match=r"idue.jsonl: would have more than 20000 bytes.*\.parquet"):
+        perturb_file(parameters, everything / "answers.csv", out, ["idue"])
+    assert not out.exists()

@@ -91,6 +91,10 @@ class NegativeLaw(OneRatioLaw):
         return cls(Levels.read(question, least=2), question["own"])
 
     @property
+    def cells(self):
+        return self.levels.total
+
+    @property
     def size(self):
         return 2
 

@@ -1,5 +1,6 @@
 """Client, JavaScript client and collector give one verdict on every file, good, bad or mutated."""
 
+import copy
 import json
 import sys
 
@@ -10,10 +11,11 @@ from planner import Level, Question, Survey
 from planner.deployment.client.mechanisms.sampling import ACKNOWLEDGEMENTS
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import json_schema
+from planner.limits import MAX_CELLS
 from planner.planning.sampling.plan import plan_sampling_survey
 from planner.survey import Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
-from tests.deployment.examples import FILES, singles
+from tests.deployment.examples import FILES, index, only, singles
 from tests.deployment.mutations import garbled, mutated, paths_of
 from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
 
@@ -38,6 +40,35 @@ def test_every_bad_file_is_refused_by_all(node, document, tmp_path):
     assert [name for name, one in zip(files, theirs, strict=True) if one != "Refused"] == []
     assert [name for name, data in files.items() if python_client(data, tmp_path) is None] == []
     assert [name for name, data in files.items() if collector(data) is None] == []
+
+
+def test_all_questions_together_have_as_many_items_as_a_collector_counts(node, document, tmp_path):
+    """Each question alone is far below the limit; one item more in one of them is too many."""
+    files = []
+    for last in (0, 1):
+        questions = []
+        for i in range(8):
+            question = copy.deepcopy(document["questions"][index(document, "olh")])
+            *_, level = question["levels"]
+            level["items"], others = [], sum(one["item_count"] for one in question["levels"][:-1])
+            level["item_count"] = MAX_CELLS // 8 - others + (last if i == 7 else 0)
+            questions.append(question | {"name": f"q{i}"})
+        files.append(text(only(document, questions)))
+    right, wrong = files
+    assert javascript_client(node, files) == ["accepted", "Refused"]
+    assert python_client(right, tmp_path) is collector(right) is None
+    for reason in (python_client(wrong, tmp_path), collector(wrong)):
+        assert "all questions have 16,777,217 sums to count, at most 16,777,216" in reason
+
+
+def test_a_file_of_too_many_commas_is_refused_by_all(node, document, tmp_path):
+    question = copy.deepcopy(document["questions"][index(document, "olh")])
+    count = 2**20
+    question["levels"][0] |= {"item_count": count, "items": [str(i) for i in range(count)]}
+    data = text(only(document, [question]))
+    assert javascript_client(node, [data]) == ["Refused"]
+    for reason in (python_client(data, tmp_path), collector(data)):
+        assert "more than 1,048,576 commas" in reason
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,5 @@
 """The parameters that the readers are attacked with."""
 
-from tests.deployment.conftest import one_question
+from tests.deployment.conftest import one_question, rng
 
-__all__ = ["one_question"]
+__all__ = ["one_question", "rng"]

@@ -1,7 +1,8 @@
 """Read a parameter document: the one list of what is checked, on a device and by a collector.
 
 In this order: the document's shape; for each question that its parts fit, that its integers keep
-the promised budgets, and that pairs and estimator are exactly what follows from the integers.
+the promised budgets, and that pairs and estimator are exactly what follows from the integers; that
+a collector can count the answers to all questions together.
 Format, version, content hash and the rules of JSON were checked when the document was parsed.
 """
 
@@ -19,7 +20,7 @@ from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.schema import TEXT, check, choice, list_of, record
 from planner.deployment.client.shape import file_shape, question_shape, version_1_question_shape
 from planner.errors import FileError, InputError, VerificationError
-from planner.limits import EXPORT_REMEDY
+from planner.limits import EXPORT_REMEDY, MAX_CELLS
 
 __all__ = [
     "DeployedQuestion",
@@ -96,6 +97,10 @@ def read_questions(document: Mapping[str, Any], source: str | Path) -> list[Depl
     names = [question.name for question in read]
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
+    cells = sum(question.law.cells for question in read)
+    if cells > MAX_CELLS:
+        reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
+        raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")
     if version > 1 and version != version_for(document["questions"]):
         reason = f"version: {version} is not the first one that has these mechanisms"
         raise FileError(source, reason, EXPORT_REMEDY)
@@ -181,10 +186,8 @@ def _checked(question: Mapping[str, Any], version: int, place: str) -> Law:
     shape = version_1_question_shape() if version == 1 else question_shape(law)
     check(question, shape, where=where)
     try:
-        read = law.read(question)
-        _ = read.size  # refuses reports that would be too large
+        return law.read(question)
     except InputError as error:
         raise InputError(
             error.argument + where, error.value, error.allowed, error.remedy
         ) from error
-    return read

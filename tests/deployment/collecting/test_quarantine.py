@@ -58,20 +58,24 @@ def copy(path, **_):
 
 
 def not_reports(path, **_):
-    pq.write_table(pa.table({"x": [1, 2]}), path)
+    pq.write_table(pa.table({"x": [1, 2]}), path, compression="none")
     seal(path)
 
 
 def unsealed(path, **_):
     table = pq.read_table(path)
-    pq.write_table(table, path)
+    pq.write_table(table, path, compression="none")
 
 
 def nulls(path, **_):
     about = pq.read_schema(path).metadata
     table = pq.read_table(path)
     column = pa.array([None, *table["report"].to_pylist()[1:]], pa.binary(8))
-    pq.write_table(table.set_column(0, "report", column).replace_schema_metadata(about), path)
+    pq.write_table(
+        table.set_column(0, "report", column).replace_schema_metadata(about),
+        path,
+        compression="none",
+    )
     seal(path)
 
 
@@ -79,7 +83,7 @@ def mixed_parameters(path, parameters, **_):
     table = pq.read_table(path)
     both = pa.array([bytes.fromhex(parameters.hash), bytes(32)], pa.binary())
     which = pa.DictionaryArray.from_arrays(np.arange(len(table), dtype=np.int32) % 2, both)
-    pq.write_table(table.set_column(1, "parameters", which), path)
+    pq.write_table(table.set_column(1, "parameters", which), path, compression="none")
     seal(path)
 
 

@@ -22,7 +22,6 @@ from planner.deployment.client.mechanisms.law import (
     Estimator,
     ItemEncoder,
     ItemLaw,
-    at_most,
     octets,
 )
 from planner.deployment.client.schema import Schema, list_of, record, whole
@@ -119,8 +118,11 @@ class DesignLaw(ItemLaw):
         return tuple(counts)
 
     @property
+    def cells(self) -> int:
+        return len(self.types) * (1 + self.levels.total)  # a collector counts them type by type
+
+    @property
     def size(self) -> int:
-        at_most(len(self.types) * (1 + self.levels.total))  # a collector counts them type by type
         return _TYPE_BYTES + octets(self.levels.total)
 
     def verify(self) -> None:

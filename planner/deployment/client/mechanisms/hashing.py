@@ -11,7 +11,7 @@ from planner.deployment.client.drawing.entropy import Source, words
 from planner.deployment.client.drawing.xxh32 import xxh32
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw, at_most
+from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw
 from planner.deployment.client.mechanisms.response import respond, response_ratio
 from planner.deployment.client.schema import PROBABILITY, Schema, choice, whole
 
@@ -37,8 +37,11 @@ class HashingLaw(OneRatioLaw):
         return cls(Levels.read(question, least=2), question["truth"], question["values"])
 
     @property
+    def cells(self) -> int:
+        return self.levels.total
+
+    @property
     def size(self) -> int:
-        at_most(self.levels.total)
         return 8
 
     @property

@@ -23,7 +23,6 @@ from planner.deployment.client.laws.levels import LEVEL, RULE, Levels
 from planner.deployment.client.laws.pairs import PairBudget, least_budget, listed_pairs
 from planner.deployment.client.schema import Schema, either, list_of, record, whole
 from planner.errors import InputError
-from planner.limits import MAX_CELLS
 
 __all__ = [
     "LINEAR",
@@ -34,7 +33,6 @@ __all__ = [
     "ItemLaw",
     "Law",
     "OneRatioLaw",
-    "at_most",
     "linear",
     "octets",
 ]
@@ -99,8 +97,12 @@ class Law(Protocol):
         """Names of the positions that :meth:`pairs` refers to."""
 
     @property
+    def cells(self) -> int:
+        """Sums that a collector keeps, of all rounds together."""
+
+    @property
     def size(self) -> int:
-        """Bytes of a report; InputError if it would be too large."""
+        """Bytes of a report."""
 
     def verify(self) -> None:
         """Prove the promised budgets; VerificationError if they are not kept."""
@@ -215,15 +217,5 @@ def linear(offsets: list[Fraction], slopes: list[Fraction], factor: int = 1) -> 
 
 
 def octets(bits: int) -> int:
-    """Bytes of a report of at most 2^24 bits, in whole 64-bit words."""
-    at_most(bits)
+    """Bytes of a report of so many bits, in whole 64-bit words."""
     return 8 * -(-bits // 64)
-
-
-def at_most(cells: int) -> None:
-    """Refuse more bits or items than a collector counts."""
-    if cells > MAX_CELLS:
-        remedy = "Merge items, or ask for a coarser answer first."
-        raise InputError(
-            "items", cells, f"at most {MAX_CELLS} for this mechanism's reports", remedy
-        )

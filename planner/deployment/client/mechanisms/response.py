@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 from planner.deployment.client.drawing.entropy import Source, choose, coin
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw, at_most
+from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw
 from planner.deployment.client.schema import PROBABILITY, Schema
 
 __all__ = ["ResponseEncoder", "ResponseLaw", "respond", "response_ratio"]
@@ -37,8 +37,11 @@ class ResponseLaw(OneRatioLaw):
         return self.levels.total
 
     @property
+    def cells(self) -> int:
+        return self.values
+
+    @property
     def size(self) -> int:
-        at_most(self.values)
         return 4
 
     @property

@@ -138,6 +138,10 @@ class SamplingLaw(ItemLaw):
         )
 
     @property
+    def cells(self) -> int:
+        return len(self.rounds) * (1 + self.levels.total)
+
+    @property
     def size(self) -> int:
         return 4
 

@@ -63,6 +63,10 @@ class SignLaw:
         return cls(*numbers, lower, upper, question["yes_no"])
 
     @property
+    def cells(self) -> int:
+        return 4
+
+    @property
     def size(self) -> int:
         return 1
 

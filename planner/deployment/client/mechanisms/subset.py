@@ -41,6 +41,10 @@ class SubsetLaw(OneRatioLaw):
         return cls(levels, question["held"], size)
 
     @property
+    def cells(self) -> int:
+        return self.levels.total
+
+    @property
     def size(self) -> int:
         return octets(self.levels.total)
 

@@ -80,6 +80,10 @@ class UnaryLaw(ItemLaw):
         return self.levels.total + self.dummies
 
     @property
+    def cells(self) -> int:
+        return self.bits
+
+    @property
     def size(self) -> int:
         return octets(self.bits)
 

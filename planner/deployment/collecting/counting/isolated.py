@@ -1,7 +1,8 @@
 """Count on all processors of this machine, in processes of their own.
 
 A file may be made to crash the library that reads it; then only the worker dies, the file is
-quarantined, and a new worker takes over. Workers end when their parent does, however it ends.
+quarantined, and a new worker takes over. What a worker may allocate is limited (``worker.py``).
+Workers end when their parent does, however it ends.
 """
 
 from __future__ import annotations
@@ -79,7 +80,11 @@ class _Worker:
 
     def _start(self) -> None:
         call = [sys.executable, "-m", "planner.deployment.collecting.counting.worker"]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+            # Others reserve a gibibyte at once, which a limit of memory cannot tell from use.
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+        }
         self.process = subprocess.Popen(  # noqa: S603 - this interpreter, our own module
             call,
             stdin=subprocess.PIPE,

@@ -93,6 +93,8 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
         return FileCount(path, stamp, refused=error.reason)
     except OSError as error:
         return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
+    except MemoryError:
+        return FileCount(path, stamp, refused="needs more memory than there is")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
     tallies = {key: counter.tally() for key, counter in counters.items()}

@@ -1,14 +1,23 @@
-"""A process that counts files: paths in, counts out (see ``counting/isolated.py``)."""
+"""A process that counts files: paths in, counts out (see ``counting/isolated.py``).
+
+What it may allocate is limited, so that a file cannot take the machine's memory: allocating more
+fails, and the file is refused.
+"""
 
 from __future__ import annotations
 
 import os
 import pickle
 import sys
+from contextlib import suppress
+from pathlib import Path
 
 from planner.deployment.collecting.counting.one_file import count_file
 
-__all__ = ["main"]
+__all__ = ["MAX_WORKER_BYTES", "main"]
+
+MAX_WORKER_BYTES = 2**30
+"""That the counting of a file may take, besides what the libraries take once they are loaded."""
 
 
 def main() -> None:
@@ -17,6 +26,7 @@ def main() -> None:
     with os.fdopen(os.dup(1), "wb") as counts:
         os.dup2(2, 1)  # nothing that is printed gets between the counts
         expected = pickle.load(paths)  # noqa: S301
+        _limit_memory()
         while True:
             try:
                 path = pickle.load(paths)  # noqa: S301
@@ -24,6 +34,18 @@ def main() -> None:
                 return
             pickle.dump(count_file(path, expected), counts)
             counts.flush()
+
+
+def _limit_memory() -> None:
+    """On Linux; other systems do not say what is taken, or do not keep to such a limit."""
+    with suppress(ImportError, OSError, StopIteration, ValueError):
+        import resource
+
+        status = Path("/proc/self/status").read_text().splitlines()
+        (taken,) = (int(line.split()[1]) for line in status if line.startswith("VmData:"))
+        most = taken * 1024 + MAX_WORKER_BYTES
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ MAX_EXPANSION = 64
 """Reports may take so many times the bytes of their file, besides one row group's worth."""
 _ROW_GROUP_BYTES = 8 * 2**20
 _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
-_STREAM_BYTES = 2**20
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
@@ -130,7 +129,7 @@ class ReportWriter:
         ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
         table = pa.Table.from_arrays([reports, ones], schema=self._schema)
         with self._named():
-            self._file.write_table(table, row_group_size=n)
+            self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
 
 
 def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
@@ -144,7 +143,9 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
         The file is corrupt all the same.
     """
     check_seal(path)
-    with pq.ParquetFile(path, buffer_size=_STREAM_BYTES, pre_buffer=False) as file:
+    # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
+    # be believed when it says how long the page is.
+    with pq.ParquetFile(path, buffer_size=0, pre_buffer=False) as file:
         key, file_id = _about(file)
         if key not in sizes:
             remedy = "Use the parameter file that the reports were made with."
@@ -158,6 +159,7 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
         if schema.field("parameters").type != _HASHES:
             kind = str(schema.field("parameters").type)
             raise InputError("parameters column", kind, str(_HASHES), REPORTS_REMEDY)
+        _check_codecs(file.metadata)
         _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
         hashes = bytes.fromhex(parameters)
         for number in range(file.num_row_groups):
@@ -179,6 +181,15 @@ def _about(file: pq.ParquetFile) -> tuple[Key, str]:
     if number is not None:
         number = about.whole("round", 1, 2)
     return (about.text("question"), number), about.text("file")
+
+
+def _check_codecs(metadata: Any) -> None:
+    """What a page becomes when it is decompressed stands in the page alone, which may lie."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    codecs = {group.column(i).compression for group in groups for i in range(group.num_columns)}
+    if not codecs <= {"UNCOMPRESSED"}:
+        remedy = "Write it without compression: random bits do not compress."
+        raise InputError("compression", sorted(codecs), "none", remedy)
 
 
 def _check_expansion(size: int, file_size: int) -> None:

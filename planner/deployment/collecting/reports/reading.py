@@ -49,10 +49,10 @@ def read_batches(
             yield from parquet_batches(path, parameters, sizes)
         else:
             yield from line_batches(path, parameters, sizes, without)
+    except MemoryError as error:  # Arrow's own is one, too
+        raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
-    except MemoryError as error:
-        raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
     except InputError as error:
         raise FileError(path, error.reason, error.remedy) from error

@@ -10,7 +10,7 @@ import pytest
 
 from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import _Worker, isolated_engine
-from planner.deployment.collecting.counting.local import local_engine
+from planner.deployment.collecting.counting.local import in_order, local_engine
 from planner.deployment.collecting.counting.one_file import Expected
 from planner.deployment.collecting.counting.places import report_files
 from planner.errors import InputError
@@ -81,6 +81,12 @@ def test_an_engine_that_is_given_up_ends_its_workers(one_question, collection):
     assert first.users == 30
     engine.close()
     assert list(isolated_engine([], Expected.of(one_question))) == []
+
+
+def test_an_engine_without_a_word_for_lost_files_passes_errors_on(tmp_path):
+    (tmp_path / "a.jsonl").touch()
+    with ThreadPoolExecutor(1) as pool, pytest.raises(AttributeError):
+        list(in_order(pool.submit, [tmp_path / "a.jsonl"], None, 1))
 
 
 def test_the_cluster_must_be_installed_and_answer(monkeypatch):

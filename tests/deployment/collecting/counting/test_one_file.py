@@ -3,13 +3,14 @@
 import io
 import os
 import pickle
+import resource
 import runpy
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from planner.deployment.collecting.counting import worker
+from planner.deployment.collecting.counting import one_file, worker
 from planner.deployment.collecting.counting.one_file import Expected, count_file, stamp_of
 from tests.deployment.report_files import KEY, counted, draw, write
 
@@ -43,6 +44,18 @@ def test_a_file_that_is_gone_is_refused(expected, tmp_path):
     assert (found.stamp, found.users) == ((-1, -1), 0)
 
 
+def test_a_file_whose_counting_takes_too_much_memory_is_refused(
+    one_question, expected, tmp_path, rng, monkeypatch
+):
+    def full(_):
+        raise MemoryError
+
+    write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 9))
+    monkeypatch.setattr(one_file, "deployed", full)
+    found = count_file(tmp_path / "a.parquet", expected)
+    assert (found.users, found.refused) == (0, "needs more memory than there is")
+
+
 def test_a_worker_answers_each_path_and_ends_with_its_input(
     one_question, expected, tmp_path, rng, monkeypatch
 ):
@@ -51,6 +64,8 @@ def test_a_worker_answers_each_path_and_ends_with_its_input(
     write(good, one_question, draw(one_question, rng, 9))
     asked = io.BytesIO(b"".join(map(pickle.dumps, (expected, good, tmp_path / "gone.parquet"))))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=asked))
+    limits = []
+    monkeypatch.setattr(resource, "setrlimit", lambda *limit: limits.append(limit))
     answers, outlet = os.pipe()
     screen = os.dup(1)
     os.dup2(outlet, 1)
@@ -64,5 +79,10 @@ def test_a_worker_answers_each_path_and_ends_with_its_input(
     with os.fdopen(answers, "rb") as found:
         first, second = pickle.load(found), pickle.load(found)  # noqa: S301 - our own
         assert found.read() == b""
+    ((kind, (most, _)),) = (
+        limits if sys.platform == "linux" else [(resource.RLIMIT_DATA, (2**31, 0))]
+    )
+    assert kind == resource.RLIMIT_DATA
+    assert most > worker.MAX_WORKER_BYTES
     assert (first.users, second.users) == (9, 0)
     assert "No such file" in second.refused

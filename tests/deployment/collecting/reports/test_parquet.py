@@ -45,6 +45,8 @@ def test_row_groups_are_bounded(one_question, tmp_path, rows, monkeypatch):
             writer.write(rows[start : start + 10])
     assert [len(batch.rows) for batch in batches(path, one_question)] == [20, 20, 10]
     assert pq.ParquetFile(path).num_row_groups == 3
+    write(path, one_question, rows)  # all at once
+    assert [len(batch.rows) for batch in batches(path, one_question)] == [20, 20, 10]
     done = collect(one_question, [tmp_path])
     assert done.sums[KEY].counts.tolist() == counted(rows).tolist()
 
@@ -53,7 +55,7 @@ def test_a_row_group_without_rows_holds_no_batch(one_question, tmp_path, rows):
     path = tmp_path / "a.parquet"
     write(path, one_question, rows)
     table = pq.read_table(path)
-    with pq.ParquetWriter(path, table.schema) as writer:
+    with pq.ParquetWriter(path, table.schema, compression="none") as writer:
         writer.write_table(table[:0])
         writer.write_table(table)
     seal(path)
@@ -67,7 +69,7 @@ def test_a_row_group_without_rows_holds_no_batch(one_question, tmp_path, rows):
 
 def altered(path, change):
     """The sealed file with its table changed."""
-    pq.write_table(change(pq.read_table(path)), path)
+    pq.write_table(change(pq.read_table(path)), path, compression="none")
     seal(path)
 
 
