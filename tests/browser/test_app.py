@@ -106,7 +106,7 @@ def test_downloads_are_what_was_planned_and_the_command_line_verifies_them(visit
 
 
 def test_from_a_target_error_to_budgets_in_the_table(visit):
-    visit.page.get_by_text("Set a target error, get the budgets").click()
+    visit.page.get_by_text("Start from the accuracy that you need").click()
     visit.settle()
     field = visit.page.get_by_role("textbox", name="this share of all people")
     field.fill("0.8 %")

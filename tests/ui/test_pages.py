@@ -173,8 +173,15 @@ def test_bars_and_tables_show_the_plan_at_once(budgets):
     assert f"{float(scale['error, people'][2]):,.0f} people" == metric(budgets, "Total error")
 
 
+def start_from_accuracy(app):
+    app.session_state["accuracy"] = True
+    app.run()
+
+
 def test_from_a_target_to_budgets_and_into_the_table(budgets):
-    by_label(budgets.toggle, "Set a target error, get the budgets").set_value(True).run()
+    start_from_accuracy(budgets)
+    assert "Now it is 0.93 %: enough" in words(budgets)
+    assert "ask 85,675 people" in words(budgets)  # also where the target is met
     by_label(budgets.text_input, "this share of all people").set_value("0.8 %").run()
     assert "smallest budgets that meet the targets" in words(budgets)
     by_label(budgets.button, "Put these budgets into the table").click().run()
@@ -184,8 +191,65 @@ def test_from_a_target_to_budgets_and_into_the_table(budgets):
     assert metric(budgets, "Total error") == "926 people"
 
 
+def test_from_a_target_to_people(budgets):
+    start_from_accuracy(budgets)
+    by_label(budgets.text_input, "this share of all people").set_value("0.5 %").run()
+    by_label(budgets.button, "Ask 342,700 people").click().run()
+    assert metric(budgets, "Total error") == "1,713 people"  # 0.5 % of them
+    by_label(budgets.button, "Undo: asking as many people as a target needs").click().run()
+    assert metric(budgets, "Total error") == "926 people"
+
+
+def test_only_some_budgets_begins_with_the_level_in_question(budgets):
+    start_from_accuracy(budgets)
+    need = "I have 100,000 people and need"
+    by_label(budgets.selectbox, need).set_value("level").run()
+    by_label(budgets.toggle, "Only some budgets may change").set_value(True).run()
+    assert budgets.multiselect[0].value == ["severe"]
+    by_label(budgets.selectbox, "for the level").set_value("common").run()
+    assert budgets.multiselect[0].value == ["common"]
+    by_label(budgets.selectbox, need).set_value("detect").run()
+    assert "detectable" in words(budgets) or "smallest budgets" in words(budgets)
+
+
+def test_sets_are_told_how_many_people_they_need(budgets):
+    sets = "A person may have several of these answers, or none"
+    by_label(budgets.toggle, sets).set_value(True).run()
+    start_from_accuracy(budgets)
+    by_label(budgets.text_input, "this share of all people").set_value("5 %").run()
+    assert "Not searched for item sets" in words(budgets)
+    assert any(button.label.startswith("Ask ") for button in budgets.button)
+
+
+def test_a_mean_is_told_which_budget_and_how_many_people_it_needs():
+    app = open_page("answer-rates", **{"answer-accuracy": True})
+    by_label(app.text_input, "Largest answer").set_value("1000").run()
+    need = "I have 100,000 people and need an error of the mean of at most"
+    by_label(app.text_input, need).set_value("2").run()
+    assert "With these people, offer" in words(app)
+    assert "At the best budget, ask" in words(app)
+    by_label(app.text_input, need).set_value("0.0000001").run()
+    assert "no budget is enough" in words(app)
+    by_label(app.text_input, need).set_value("-1").run()
+    assert "error of the mean is -1" in words(app)
+
+
+def test_figures_that_should_not_be_believed_come_with_a_warning(budgets):
+    assert not budgets.warning
+    edit(budgets, LEVELS, {0: {"epsilon": "6"}})
+    assert "change the odds between two answers 403-fold" in words(budgets)
+    by_label(budgets.text_input, "Number of people asked").set_value("10").run()
+    assert "Only 10 people are asked" in words(budgets)
+    edit(budgets, LEVELS, {0: {"epsilon": "0.1"}})
+    assert "larger than the number of people" in words(budgets)
+    rates = open_page("answer-rates")
+    assert "The expected mean is blank, so 50, the middle of the range" in words(rates)
+    by_label(rates.text_input, "Expected mean").set_value("40").run()
+    assert "mean is blank" not in words(rates)
+
+
 def test_an_impossible_target_says_why(budgets):
-    by_label(budgets.toggle, "Set a target error, get the budgets").set_value(True).run()
+    start_from_accuracy(budgets)
     by_label(budgets.toggle, "Only some budgets may change").set_value(True).run()
     by_label(budgets.text_input, "this share of all people").set_value("0.1 %").run()
     assert "Impossible, because 'severe' stays at 1.386" in words(budgets)

@@ -12,6 +12,7 @@ from planner.cli.output import table
 from planner.cli.show.question import question_document, show_question
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.allocation.plan import Allocation
+from planner.planning.whole_survey.cautions import survey_cautions
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.sentences import (
     ALLOCATION_ERRORS,
@@ -29,6 +30,8 @@ def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
     """Print a planned survey: what the questions share, then one by one."""
     survey = plan.survey
     console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
+    for sentence in survey_cautions(plan):
+        console.print(f"Note. {sentence}")
     if plan.several:
         console.print()
         _show_allocation(console, plan)

@@ -6,13 +6,17 @@ import numpy as np
 import streamlit as st
 
 from planner.planning.answer_rate.plan import AnswerRatePlan
+from planner.planning.whole_survey.cautions import assumed_mean
+from planner.policy.budget_text import rounded_up
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
+from planner.survey import Question
 from planner.survey.preferences import read_preferences
 from planner.ui.draft.numeric import EVERYBODY, MODELS, NumericDraft
-from planner.ui.parts import show, uploads
+from planner.ui.parts import cells, show, uploads
+from planner.ui.parts.accuracy import ENTRY, offer_people
 from planner.ui.parts.fields import kept, kept_item
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
-from planner.ui.parts.results import answer_rate_plan
+from planner.ui.parts.results import answer_rate_plan, enough
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
@@ -48,6 +52,8 @@ def page() -> None:
     elif question is not None:
         with show.complaint():
             users = session().draft.read_users()
+            show.warnings(list(filter(None, [assumed_mean(question)])))
+            _accuracy(question, users)
             _results(answer_rate_plan(question, users), users)
 
 
@@ -141,6 +147,27 @@ def _sample(draft: NumericDraft) -> None:
             draft.sample = tuple(read_preferences(path).sample.tolist())
     if draft.sample:
         st.caption(f"{len(draft.sample):,} people asked.")
+
+
+def _accuracy(question: Question, users: int) -> None:
+    box = show.drawer(ENTRY, "answer-accuracy")
+    if not box.open:
+        return
+    with box, show.complaint():
+        typed = kept_item(
+            st.text_input,
+            f"I have {users:,} people and need an error of the mean of at most",
+            "n-target",
+            "100",
+            help="A root mean squared error, in the unit of the answer.",
+        )
+        found = enough(question, users, cells.number(typed, "error of the mean"))
+        st.markdown(f"Now it is {show.plain(f'{found.reached:.4g}')} at the best budget.")
+        if found.epsilon is None:
+            st.markdown("**With these people, no budget is enough.**")
+        else:
+            st.markdown(f"**With these people, offer {rounded_up(found.epsilon, 3)}.**")
+        offer_people(found.users, "At the best budget")
 
 
 def _results(plan: AnswerRatePlan, users: int) -> None:

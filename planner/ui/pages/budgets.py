@@ -9,6 +9,7 @@ import streamlit as st
 
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
+from planner.ui.parts.accuracy import show_accuracy
 from planner.ui.parts.budget_results import show_results
 from planner.ui.parts.fields import edit_frame, edit_rows, kept
 from planner.ui.parts.opening import show_opening
@@ -51,6 +52,7 @@ def page() -> None:
         return
     _survey_fields(draft)
     _set_fields(draft)
+    accuracy = st.container()
     _level_table(draft)
     sentences = st.container()
     if draft.rule == "pairs":
@@ -67,7 +69,10 @@ def page() -> None:
         st.button("Show its results")
     elif question is not None and users is not None:
         with show.complaint():
-            show_results(planned_question(draft, question))
+            plan = planned_question(draft, question)
+            show_results(plan)
+            with accuracy:
+                show_accuracy(draft, plan)
 
 
 def _survey_fields(draft: CategoricalDraft) -> None:

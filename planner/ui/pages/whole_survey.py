@@ -8,6 +8,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.planning.ledger import Ledger, read_ledger
+from planner.planning.whole_survey.cautions import survey_cautions
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.sentences import (
     ALLOCATION_ERRORS,
@@ -190,6 +191,7 @@ def _forget_ledger() -> None:
 
 
 def _results(plan: SurveyPlan) -> None:
+    show.warnings(survey_cautions(plan))
     if plan.several:
         _sharing(plan)
     _targets(plan)

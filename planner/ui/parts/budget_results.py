@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
+from planner.planning.whole_survey.cautions import cautions
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import (
@@ -29,7 +30,6 @@ from planner.show.charts.levels import budget_figure, level_error_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
 from planner.show.charts.style import BLUE, GREY, SKY
 from planner.ui.parts import show
-from planner.ui.parts.inverse import show_inverse
 from planner.ui.parts.results import error_curve
 from planner.ui.parts.tables import Bars, show_table
 
@@ -44,6 +44,7 @@ def show_results(plan: QuestionPlan) -> None:
     if plan.choice is None or plan.levels is None:
         return
     _headline(plan)
+    show.warnings(cautions(plan))
     _say(asked_sentence(plan), error_sentence(plan), *map(target_sentence, plan.targets))
     _mechanisms(plan.choice)
     if plan.padding is not None and plan.padding_errors is not None:
@@ -51,7 +52,6 @@ def show_results(plan: QuestionPlan) -> None:
     _levels(plan, plan.levels)
     _prices(plan)
     _scale(plan)
-    show_inverse(plan)
 
 
 def _headline(plan: QuestionPlan) -> None:

@@ -6,12 +6,15 @@ already holds the very same question.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
+from planner.errors import InputError
+from planner.planning.answer_rate.enough import EnoughAnswers, enough_answers
+from planner.planning.answer_rate.plan import AnswerRatePlan, model_of, plan_answer_rates
 from planner.planning.frontier import Frontier
 from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
@@ -19,6 +22,7 @@ from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question, Survey
 from planner.survey.target import Target
 from planner.ui.draft.parts import QuestionDraft
@@ -28,7 +32,9 @@ from planner.ui.workers import compute
 __all__ = [
     "DELTA_EPSILONS",
     "answer_rate_plan",
+    "enough",
     "error_curve",
+    "needed",
     "planned_question",
     "sampling_deltas",
     "sampling_guarantees",
@@ -68,10 +74,37 @@ def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:
     PlannerError
         It cannot be planned, or another question of its survey.
     """
+    survey = _survey_of(draft, question)
+    return survey_plan(survey, session().ledger).question(question.name)
+
+
+def _survey_of(draft: QuestionDraft, question: Question) -> Survey:
     survey = session().build().survey
     if not draft.included or survey is None or question not in survey.questions:
-        survey = Survey("survey", session().draft.read_users(), (question,))
-    return survey_plan(survey, session().ledger).question(question.name)
+        return Survey("survey", session().draft.read_users(), (question,))
+    return survey
+
+
+def needed(draft: QuestionDraft, question: Question, target: Target) -> TargetAnswer:
+    """What a target takes: the question as its survey asks it, with this target alone.
+
+    Raises
+    ------
+    PlannerError
+        The survey cannot be planned with it.
+    """
+    survey, wanted = _survey_of(draft, question), replace(question, targets=(target,))
+    questions = tuple(wanted if one == question else one for one in survey.questions)
+    plan = survey_plan(replace(survey, questions=questions), session().ledger)
+    return plan.question(question.name).targets[0]
+
+
+@lru_cache(maxsize=_ENTRIES)
+def enough(question: Question, users: int, wanted: float) -> EnoughAnswers:
+    """What an error of the mean takes where people may refuse, asked alone."""
+    if question.numeric is None:
+        raise InputError("kind", question.kind, "numeric", "Choose a question for a number.")
+    return compute(enough_answers, model_of(question.numeric, users), wanted)
 
 
 @lru_cache(maxsize=_ENTRIES)

@@ -32,6 +32,7 @@ __all__ = [
     "header",
     "plain",
     "problems",
+    "warnings",
 ]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:])")
@@ -71,6 +72,12 @@ def problems(sentences: Sequence[str], rest: str) -> None:
     if len(sentences) > _MOST_PROBLEMS:
         shown.append(f"- ... and {len(sentences) - _MOST_PROBLEMS} more.")
     slot.warning("\n".join([*shown, "", rest]))
+
+
+def warnings(sentences: Sequence[str]) -> None:
+    """What to know before the figures are believed."""
+    if sentences:
+        st.warning("\n".join(f"- {plain(sentence)}" for sentence in sentences))
 
 
 @contextmanager
