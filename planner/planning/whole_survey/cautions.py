@@ -55,7 +55,7 @@ def assumed_mean(question: Question) -> str | None:
         return None
     middle = (about.domain.lower + about.domain.upper) / 2
     return (
-        f"The expected mean is blank, so {middle:g}, the middle of the range, is assumed. The "
+        f"The expected mean is blank, so {middle:,g}, the middle of the range, is assumed. The "
         "error and what is recommended depend on it: fill it in if you have an idea of it."
     )
 
