@@ -1,5 +1,7 @@
 """What the documentation shows comes true; ``python -m tests.documents PAGE.md`` mends outputs."""
 
+import re
+
 import pytest
 
 from tests.documents import ROOT, play
@@ -18,3 +20,29 @@ def test_a_wrong_example_would_be_seen(tmp_path):
     page.write_text("```python\n>>> 1 + 1\n3\n\n```\n")
     with pytest.raises(AssertionError, match="Expected"):
         play(page, tmp_path)
+
+
+# A row of the table of promises, and the tests that it names, in its last column.
+PROMISE = re.compile(r"^\| (?!Promise|---)(?P<promise>[^|]+) \| (?P<tests>`tests/[^|]+) \|$", re.M)
+
+
+def promises():
+    page = (DOCS / "threat-model.md").read_text()
+    _, _, table = page.partition("## What is promised, and the test that holds it\n")
+    table, _, _ = table.partition("\n## ")
+    rows = [line for line in table.splitlines() if line.startswith("| ")]
+    found = {
+        one["promise"]: re.findall(r"`([^`]+)`", one["tests"]) for one in PROMISE.finditer(table)
+    }
+    assert len(found) == len(rows) - 2  # no row but the heading and its rule is of another form
+    return found
+
+
+@pytest.mark.parametrize("promise", promises())
+def test_every_promise_is_held_by_tests_that_exist(promise):
+    for name in promises()[promise]:
+        path = ROOT / name
+        files = path.glob("*.py") if path.is_dir() else [path]
+        assert any(
+            re.search(r"^    def test_|^def test_", file.read_text(), re.M) for file in files
+        ), name

@@ -13,7 +13,9 @@ from planner.deployment.answer_file import read_answers
 from planner.deployment.bulk import perturb_file
 from planner.deployment.collecting.counting.checkpoint import Checkpoint
 from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.counting.isolated import _Worker
 from planner.deployment.collecting.counting.one_file import Expected, count_file
+from planner.deployment.collecting.reports.sealing import seal
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
@@ -27,6 +29,7 @@ READERS = (
     "parameters",
     "lines",
     "parquet",
+    "sealed",
     "memory",
     "checkpoint",
     "survey",
@@ -48,6 +51,7 @@ class Attack:
     path: object
     read: object
     damage: object = damaged
+    end: object = lambda: None
 
     def __post_init__(self):
         self.original = self.path.read_bytes()
@@ -108,6 +112,35 @@ def _parquet(parameters, folder):
         assert _counts(found) == right
 
     return Attack("parquet", path, read)
+
+
+def _sealed(parameters, folder):
+    """Damage that somebody sealed again: only the library that reads Parquet is left to see it.
+
+    What it says instead may be true, so nothing is compared; it is read in a process of its own,
+    which may crash, but neither hang nor take the machine's memory.
+    """
+    path = folder / "reports.parquet"
+    perturb_file(parameters, _answers_file(folder), path)
+    worker = _Worker(Expected.of(parameters))
+
+    def read(path):
+        seal(path)
+        if worker.count(path).refused:
+            raise Refused
+
+    return Attack("sealed", path, read, _inside, worker.stop)
+
+
+def _inside(data, random):
+    """Change what is between the frame's ends: the pages, or the footer and not its length."""
+    start = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    pages, footer = data[4:start], data[start:-8]
+    if random.random() < 0.5:
+        pages = damaged(pages, random)
+    else:
+        footer = damaged(footer, random)
+    return b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
 def _counts(one):
