@@ -68,7 +68,7 @@ def told(sentence, before):
 def test_large_files_that_are_damaged_are_refused_in_bounded_memory(
     one_question, tmp_path, rng, ending
 ):
-    """With more time near the largest: 60 MB of lines, 160 MB of Parquet."""
+    """With more time large ones: 34 MB of lines, 160 MB of Parquet."""
     path, people = tmp_path / f"reports.{ending}", LARGE
     if ending == "parquet":
         people *= 100
