@@ -89,6 +89,8 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
             if batch.key not in counters:
                 counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
             counters[batch.key].add(batch.rows)
+        tallies = {key: counter.tally() for key, counter in counters.items()}
+        signs = _signs(tallies, expected)
     except FileError as error:
         return FileCount(path, stamp, refused=error.reason)
     except OSError as error:
@@ -97,15 +99,18 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
         return FileCount(path, stamp, refused="needs more memory than there is")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
-    tallies = {key: counter.tally() for key, counter in counters.items()}
     if not tallies:
         return FileCount(path, stamp, refused="holds no reports")
-    signs = tuple(
+    return FileCount(path, stamp, file_id, tallies, signs, b"".join(marks))
+
+
+def _signs(tallies: dict[Key, Tally], expected: Expected) -> tuple[str, ...]:
+    """Signs of poisoning, each after its question and round."""
+    return tuple(
         f"{name}{'' if number is None else f', round {number}'}: {sign}"
         for (name, number), tally in tallies.items()
         for sign in deployed(expected.laws[name]).signs(tally, number)
     )
-    return FileCount(path, stamp, file_id, tallies, signs, b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:
