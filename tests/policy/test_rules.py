@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import PrivacyPolicy, Question, Survey, solve
+from planner import PrivacyPolicy, Question, Survey, plan_survey, solve
+from planner.deployment import Client
 from planner.deployment.client.laws.pairs import demanded_budget, least_budget
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.errors import InputError
 from planner.planning.budgets import relaxed, scaled
 from planner.planning.frontier import frontier
@@ -49,7 +51,11 @@ def test_a_rule_of_ones_own_is_planned():
         (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)),
         Harmonic(),
     )
-    assert Survey("one", 1000, (question,)).questions[0].policy.rule == Harmonic()
+    plan = plan_survey(Survey("one", 1000, (question,)))
+    document = survey_parameters(plan).document
+    bounds = question.policy.bounds().tolist()
+    assert document["questions"][0]["rule"] == bounds  # readers need not know the rule's name
+    assert len(Client(document).report("colour", 1).payload) == 8  # a bit for each of 14 items
     curve = frontier(POLICY, 1000, [1.0, 2.0])
     assert curve.to_frame().shape[0] == 2
     assert relaxations(solve(POLICY), 0.1)
@@ -104,7 +110,7 @@ def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
 def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
-    epsilons, plain = policy.epsilons.tolist(), policy.rule.plain
+    epsilons, plain = policy.epsilons.tolist(), policy.rule.plain(policy.epsilons)
     demanded = [
         [demanded_budget(epsilons, plain, i, j) for j in range(policy.size)]
         for i in range(policy.size)
@@ -132,8 +138,8 @@ def test_a_matrix_is_changed_as_a_whole():
     assert not policy.rule.by_level
     with pytest.raises(InputError, match="one number for a matrix of pair budgets"):
         scaled(policy, np.array([1.0, 2.0]))
-    assert policy.rule.without(np.array([0.5, 1.0])).plain == ((math.inf, 1.0), (1.0, 2.0))
-    assert policy.rule.of_levels(np.array([1])).plain == ((3.0,),)
+    assert policy.rule.without(np.array([0.5, 1.0])) == rule_of([[math.inf, 1.0], [1.0, 2.0]], 2)
+    assert policy.rule.of_levels(np.array([1])) == rule_of([[3.0]], 1)
 
 
 def test_changes_keep_what_is_not_changed():

@@ -104,7 +104,7 @@ def test_a_level_without_items_in_the_data_is_left_out_of_a_matrix_rule_too():
     )
     placed = assign_levels(asked, ("a", "c", "d"), np.random.default_rng(0))
     assert placed.level_of.tolist() == [0, 1, 1]
-    assert placed.policy.rule.plain == ((1.0, 1.2), (1.2, 3.0))
+    assert placed.policy.rule.plain(placed.policy.epsilons) == ((1.0, 1.2), (1.2, 3.0))
 
 
 def test_unlisted_items_need_a_level():

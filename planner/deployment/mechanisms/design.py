@@ -49,7 +49,7 @@ class DeployedDesign(Deployed[DesignLaw]):
         for level, group in zip(levels, source.groups.tolist(), strict=True):
             level["group"] = group
         return {
-            "rule": described_rule(question.policy.rule.plain),
+            "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),
             "levels": levels,
             "types": mechanism.high_counts.tolist(),
             "groups": mechanism.integers.tolist(),

@@ -110,7 +110,7 @@ def promised_rule(policy: PrivacyPolicy, *, keeps_all: bool) -> Any:
 
     A categorical question does not need the pair of two items of a level that has only one.
     """
-    return policy.rule.plain if keeps_all else policy.bounds().tolist()
+    return policy.rule.plain(policy.epsilons) if keeps_all else policy.bounds().tolist()
 
 
 def described_rule(rule: Any) -> Any:

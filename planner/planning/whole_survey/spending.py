@@ -65,7 +65,8 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
         replace(level, epsilon=float(epsilon))
         for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
     )
-    return replace(question, levels=levels, rule=policy.rule.plain)
+    rule = policy.rule.plain(policy.epsilons)
+    return replace(question, levels=levels, rule=question.rule if policy.rule.by_level else rule)
 
 
 def _largest(question: Question) -> list[float]:

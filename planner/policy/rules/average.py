@@ -22,6 +22,9 @@ class AvgRule(PairRule):
 
     name: ClassVar[str] = "avg"
 
+    def plain(self, epsilons: Array) -> str:
+        return self.name
+
     @property
     def words(self) -> str:
         return "the average of the two budgets"

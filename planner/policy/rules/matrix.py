@@ -28,10 +28,6 @@ class MatrixRule(PairRule):
         self.pairs.setflags(write=False)
 
     @property
-    def plain(self) -> tuple[tuple[float, ...], ...]:
-        return tuple(map(tuple, self.pairs.tolist()))
-
-    @property
     def words(self) -> str:
         return "the pair's own budget"
 

@@ -29,6 +29,9 @@ class MinRule(PairRule):
 
     name: ClassVar[str] = "min"
 
+    def plain(self, epsilons: Array) -> str:
+        return self.name
+
     @property
     def words(self) -> str:
         return "the smaller of the two budgets"

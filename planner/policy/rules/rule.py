@@ -97,10 +97,9 @@ class PairRule:
         """Pair budgets ``r_ij``, symmetric, shape ``(t, t)``; ``inf`` where none is needed."""
         raise NotImplementedError
 
-    @property
-    def plain(self) -> Any:
-        """The rule as files and questions have it: its name, or rows of pair budgets."""
-        return self.name
+    def plain(self, epsilons: Array) -> Any:
+        """The rule as files have it: its name if every reader knows it, else all pair budgets."""
+        return tuple(map(tuple, self.bounds(epsilons).tolist()))
 
     @property
     def words(self) -> str:

@@ -35,7 +35,7 @@ def asked(policy, name="q"):
     """A question with a policy's levels."""
     rows = zip(policy.epsilons.tolist(), policy.item_counts.tolist(), strict=True)
     levels = tuple(Level(f"l{i}", e, item_count=m) for i, (e, m) in enumerate(rows))
-    rule = policy.rule.plain
+    rule = policy.rule.plain(policy.epsilons)
     plain = rule if isinstance(rule, str) else tuple(map(tuple, np.asarray(rule).tolist()))
     return Question(name, levels, plain)
 

@@ -145,7 +145,7 @@ def test_rounding_inward_keeps_every_budget_and_little_is_lost(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule, low=0.05, high=8)
     table = solve(policy)
-    chosen = policy.rule.plain
+    chosen = policy.rule.plain(policy.epsilons)
     epsilons = policy.epsilons.tolist()
     a, b = round_inward(table.a.tolist(), table.b.tolist(), epsilons, chosen)
     assert kept(a, b, epsilons, chosen)
