@@ -21,7 +21,7 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize("epsilon", [1.0, 3.157, 6.0])
     def test_bisample_md(self, epsilon):
         rng = np.random.default_rng(41)
-        mechanism, users, repeats = BiSampleMD(epsilon), 4000, 12_000
+        mechanism, users, repeats = BiSampleMD(epsilon), 4000, 4000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
@@ -42,7 +42,7 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize(("name", "kind"), [("harmony", Harmony), ("piecewise", Piecewise)])
     def test_forced_answers(self, name, kind, fake_answer):
         rng = np.random.default_rng(42)
-        epsilon, users, repeats = 4.0, 500, 12_000
+        epsilon, users, repeats = 4.0, 500, 6000
         mechanism = kind(epsilon, fake_answer=fake_answer)
         values = np.clip(rng.normal(0.5, 0.1, users * repeats), -1, 1)
         values[rng.normal(5, 1.5, values.size) < epsilon] = np.nan
