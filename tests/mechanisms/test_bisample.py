@@ -33,7 +33,7 @@ class MissingSuite(NumericSuite):
         runs = np.array(
             [
                 mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng))).mean.value
-                for _ in range(20_000)
+                for _ in range(5000)
             ]
         )
         expected = np.nanmean(values) + self.mean_bias(values)
@@ -41,8 +41,8 @@ class MissingSuite(NumericSuite):
         # The ratio's own bias is of order variance: a thousandth here, a tenth of an error.
         assert abs(runs.mean() - expected) < 0.1 * np.sqrt(variance)
         assert mean_square_is((runs - expected)[:, None], variance)
-        assert not mean_square_is((runs - expected)[:, None], variance * 1.06)
-        assert not mean_square_is((runs - expected)[:, None], variance / 1.06)
+        assert not mean_square_is((runs - expected)[:, None], variance * 1.15)
+        assert not mean_square_is((runs - expected)[:, None], variance / 1.15)
 
     def mean_bias(self, values):  # noqa: ARG002 - a hook
         return 0.0
@@ -209,15 +209,15 @@ class TestPrivKVM(MissingSuite):
                 mechanism.estimate(
                     mechanism.aggregate(mechanism.perturb(rng.choice(population, 4000), rng))
                 ).mean.value
-                for _ in range(20_000)
+                for _ in range(5000)
             ]
         )
         expected = np.nanmean(population) + mechanism.bias(population)
         variance = mechanism.variance(population).mean * population.size / 4000
         assert abs(runs.mean() - expected) < 0.1 * np.sqrt(variance)
         assert mean_square_is((runs - expected)[:, None], variance)
-        assert not mean_square_is((runs - expected)[:, None], variance * 1.06)
-        assert not mean_square_is((runs - expected)[:, None], variance / 1.06)
+        assert not mean_square_is((runs - expected)[:, None], variance * 1.15)
+        assert not mean_square_is((runs - expected)[:, None], variance / 1.15)
 
     def test_more_iterations_less_bias(self):
         values = np.array([25.0, np.nan, np.nan])
