@@ -16,11 +16,12 @@ SEED ?= 1
 # What an installation is doing, one line a package, so that nobody takes it for hung.
 PROGRESS := sed -n -e 's/^Collecting \([^ ]*\).*/  fetching \1/p' -e 's/^Installing .*/  installing/p' -e '/^ERROR/p'
 
-.PHONY: help run test fuzz bench reproduce mutate docs format clean
+.PHONY: help run test sweep fuzz bench reproduce mutate docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
+	@echo "make sweep    properties over many more random cases than make test has time for"
 	@echo "make fuzz     damaged files against every reader (HOURS=2, SEED=1)"
 	@echo "make bench    measure speed beside its peers and limits"
 	@echo "make reproduce  the papers' tables and figures on one page (DATA=folder of the data sets)"
@@ -36,7 +37,10 @@ test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadscope --cov --cov-report=term
+
+sweep: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n 2 --hypothesis-profile=sweep tests --ignore=tests/browser --ignore=tests/ui
 
 fuzz: $(VENV)/test.stamp
 	FUZZ_SECONDS=$$(($(HOURS) * 3600)) FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz

@@ -7,7 +7,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from hypothesis import settings
 
 # The same examples on every run; no test is judged by the clock.
-settings.register_profile("planner", deadline=None, derandomize=True, max_examples=50)
+settings.register_profile("planner", deadline=None, derandomize=True, max_examples=25)
+# `make sweep`: other examples on every run, and many.
+settings.register_profile(
+    "sweep", parent=settings.get_profile("planner"), derandomize=False, max_examples=400
+)
 # Each of thousands of mutants meets these tests: fewer examples, so that more mutants can be tried.
 settings.register_profile("mutation", parent=settings.get_profile("planner"), max_examples=10)
 settings.load_profile("planner")
