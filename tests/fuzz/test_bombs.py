@@ -24,7 +24,7 @@ SECONDS = 5.0  # of a processor
     [
         ("{" + ",".join(f'"k{i}":0' for i in range(40_000)) + ',"k1":1}', "'k1' appears twice"),
         (START + '"x":[' + "0," * 2**20 + "0]}", "more than 1,048,576 commas"),
-        (START + '"x":' + "[" * 65 + "]" * 65 + "}", "nested at most 64 deep"),
+        (START + '"x":' + "[" * 65 + "]" * 65 + "}", "nested more than 64 levels deep"),
         (START + '"x":' + "[" * 970 + "]" * 970 + "}", "nested"),
         (START + '"x":' + "[" * 10**6 + "]" * 10**6 + "}", "nested too deeply"),
     ],

@@ -187,7 +187,8 @@ def _append(value: Any, parts: list[str], depth: int) -> None:
         return
     if depth == 0:
         remedy = "Take out levels of nesting."
-        raise InputError("document", "nested deeply", f"nested at most {_MAX_DEPTH} deep", remedy)
+        reason = f"the document is nested more than {_MAX_DEPTH} levels deep"
+        raise InputError.because("document", reason, remedy)
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             remedy = "Use text as the keys."

@@ -188,6 +188,5 @@ def _checked(question: Mapping[str, Any], version: int, place: str) -> Law:
     try:
         return law.read(question)
     except InputError as error:
-        raise InputError(
-            error.argument + where, error.value, error.allowed, error.remedy
-        ) from error
+        reason = f"question {question['name']!r}: {error.reason}"
+        raise InputError.because(error.argument + where, reason, error.remedy) from error

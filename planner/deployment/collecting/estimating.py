@@ -71,7 +71,7 @@ def estimates_table(
             rows = deployed(question.law).estimate(rounds, confidence)
             tables.append(_table(question.name, rows))
     if not tables:
-        raise InputError("reports", "none", "at least one", "Collect reports first.")
+        raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
 
 

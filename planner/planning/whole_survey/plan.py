@@ -129,7 +129,7 @@ class SurveyPlan(Framed):
         found = self.allocation
         if found is None:
             remedy = "Compare the questions one by one."
-            raise InputError("kind", "sampled-choice", "another for one question at least", remedy)
+            raise InputError.because("kind", "no question shares the budgets", remedy)
         split = self.survey.design == "split" or not self.several
         return found.value if split else found.one_each.value
 
@@ -156,7 +156,8 @@ class SurveyPlan(Framed):
         rules = {q.deployed.policy.rule_name for q in self.questions if q.levels is not None}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
-            raise InputError("rule", sorted(rules), "the same for all questions", remedy)
+            reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
+            raise InputError.because("rule", reason, remedy)
         spent: dict[str, float] = {}
         for row in self.spending:
             before = spent.get(row.level, 0.0)
@@ -164,7 +165,7 @@ class SurveyPlan(Framed):
             spent[row.level] = both
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
-            raise InputError("spending", None, "that of one question with budgets", remedy)
+            raise InputError.because("spending", "no question shares the budgets", remedy)
         return Collection.model_validate(
             {
                 "survey": self.survey.name,

@@ -49,7 +49,7 @@ def test_rounds_that_do_not_fit(parameters, everything):
     (first,) = folder.glob("question-*-round-1.parquet")
     with pytest.raises(InputError, match="equally many"):
         estimates_table(parameters, collect(parameters, [first]).sums)
-    with pytest.raises(InputError, match="none"):
+    with pytest.raises(InputError, match="no report was counted"):
         estimates_table(parameters, {})
 
 

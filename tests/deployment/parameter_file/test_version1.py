@@ -91,9 +91,9 @@ def test_strict_in_a_question(key, value, message, old, tmp_path):
         ("epsilon", 0, "levels.0..epsilon .* a number above 0 and at most 50"),
         ("epsilon", 51, "levels.0..epsilon .* a number above 0 and at most 50"),
         ("epsilon", "ln 4", "levels.0..epsilon .* a number above 0"),
-        ("item_count", 2, "a list of item_count = 2"),
+        ("item_count", 2, "its item_count is 2"),
         ("items", ["x", 3], "levels.0..items.1."),
-        ("name", "common", "distinct level names"),
+        ("name", "common", "two levels have the same name"),
         ("nickname", "x", "key of levels.0. .* is 'nickname'"),
     ],
 )

@@ -222,7 +222,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     assert both.question("q").total_error == errors.max()
     with pytest.raises(InputError, match="question is 'x'"):
         both.question("x")
-    with pytest.raises(InputError, match="spending"):
+    with pytest.raises(InputError, match="no question shares the budgets"):
         alone.collection(datetime.date(2026, 1, 1))
 
 

@@ -74,22 +74,18 @@ class Levels:
         items = [tuple(row["items"]) for row in rows]
         for i, (given, count) in enumerate(zip(items, counts, strict=True)):
             if given and len(given) != count:
-                allowed = f"a list of item_count = {count}"
-                raise InputError(
-                    f"levels[{i}].items", f"a list of {len(given)}", allowed, EXPORT_REMEDY
-                )
+                reason = f"levels[{i}] lists {len(given)} items, and its item_count is {count}"
+                raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
         epsilons = [float(row["epsilon"]) for row in rows]
         rule = _rule(question["rule"], len(rows))
         levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule)
         if levels.total < least:
-            raise InputError(
-                "levels", f"{levels.total} item", f"of at least {least} items", EXPORT_REMEDY
-            )
+            reason = f"the levels have {levels.total} item together, at least {least} are needed"
+            raise InputError.because("levels", reason, EXPORT_REMEDY)
         for kind, values in (("level", names), ("item", [x for row in items for x in row])):
             if len(set(values)) < len(values):
-                raise InputError(
-                    "levels", f"a repeated {kind} name", f"distinct {kind} names", EXPORT_REMEDY
-                )
+                reason = f"two {kind}s have the same name"
+                raise InputError.because("levels", reason, EXPORT_REMEDY)
         return levels
 
     @property

@@ -97,9 +97,8 @@ class DesignLaw(ItemLaw):
             ("estimator.values", values, (len(types), len(groups), 2)),
         ):
             if not _has_shape(rows, shape):
-                raise InputError(
-                    name, "of another shape", " x ".join(map(str, shape)), EXPORT_REMEDY
-                )
+                reason = f"{name} is not of the shape {' x '.join(map(str, shape))}"
+                raise InputError.because(name, reason, EXPORT_REMEDY)
         law = cls(levels, own, _tuples(types), _tuples(groups), _tuples(values))
         for o, row in enumerate(law.types):
             for g, (high, items) in enumerate(zip(row, law.items, strict=True)):

@@ -244,7 +244,7 @@ def test_wrong_files_are_refused_in_words(change, reason):
 @pytest.mark.parametrize(
     ("key", "value", "reason"),
     [
-        ("types", [[9]], "types of question"),
+        ("types", [[9]], "types is not of the shape"),
         ("groups", [[[1, 2]]], "groups"),
         ("estimator", {"values": [[[1.0]]]}, "estimator.values"),
     ],
@@ -259,7 +259,7 @@ def test_more_items_on_a_side_than_there_are_are_refused():
     question = json.loads(small().to_json())["questions"][0]
     question["types"][0][1] = 4
     with pytest.raises(
-        InputError, match=r"types\[0\]\[1\] of question 'q' is 4 but must be at most"
+        InputError, match=r"question 'q': types\[0\]\[1\] is 4 but must be at most"
     ):
         read_law(question)
 

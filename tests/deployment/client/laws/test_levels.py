@@ -44,14 +44,14 @@ def test_items_are_numbered_through_the_levels():
         (level(epsilon=True), "epsilon of question 'q' is True"),
         (level(item_count=0), "item_count of question 'q' is 0 .* from 1 to 1000000000000"),
         (level(item_count=10**12 + 1), "item_count of question 'q' is 1000000000001"),
-        (level(items=["x"]), "levels.0..items is 'a list of 1' .* a list of item_count = 2"),
+        (level(items=["x"]), "levels.0. lists 1 items, and its item_count is 2"),
         (
             level(items=["x", ""]),
             "levels.0..items.1. .* is empty but must be text that is not empty",
         ),
         (level(items=["x", 1]), "levels.0..items.1. of question 'q' is 1 but must be text"),
-        (level(items=["x", "x"]), "levels is 'a repeated item name'"),
-        (level(name="z", items="uv"), "levels is 'a repeated level name'"),
+        (level(items=["x", "x"]), "two items have the same name"),
+        (level(name="z", items="uv"), "two levels have the same name"),
         ([], "levels.0. of question 'q' is .* a JSON object"),
     ],
     ids=str,
@@ -69,7 +69,7 @@ def test_the_outermost_levels_are_right():
 
 def test_a_mechanism_may_need_more_items():
     read(level(item_count=2), least=2)
-    with pytest.raises(InputError, match=r"levels is '1 item' .* at least 2 items"):
+    with pytest.raises(InputError, match=r"the levels have 1 item together, at least 2 are needed"):
         read(level(item_count=1), least=2)
 
 

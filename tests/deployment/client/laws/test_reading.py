@@ -157,7 +157,7 @@ def test_budgets_and_their_ranges(mechanism):
 
 @pytest.mark.parametrize("mechanism", ["grr", "olh", "subset-selection"])
 def test_one_item_is_too_few(mechanism):
-    with pytest.raises(InputError, match="at least 2 items"):
+    with pytest.raises(InputError, match="at least 2 are needed"):
         read_law(changed(mechanism, ("levels", 0, "item_count"), 1))
     read_law(changed("idue", ("levels", 0, "item_count"), 1))
 
@@ -166,14 +166,14 @@ def test_the_range_of_numbers():
     largest = sys.float_info.max
     for lower, upper in ((-1, -1), (2, -1), (-largest, largest), (1e308, -1e308)):
         given = question("bisample-md") | {"lower": lower, "upper": upper}
-        with pytest.raises(InputError, match=r"upper of question 'q' .* above lower"):
+        with pytest.raises(InputError, match=r"question 'q': upper is .* above lower"):
             read_law(given)
     law = read_law(question("bisample-md") | {"lower": 0, "upper": largest})
     assert (law.lower, law.upper) == (0.0, largest)
 
 
 def test_b_lies_below_a():
-    with pytest.raises(InputError, match=r"b of level 'level 0' .* is 5 but must be below a = 5"):
+    with pytest.raises(InputError, match=r"b of level 'level 0' is 5 but must be below a = 5"):
         read_law(changed("idue", ("levels", 0, "b"), 5))
 
 
