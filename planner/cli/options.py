@@ -17,8 +17,8 @@ Mechanism = Annotated[
         "--mechanism",
         "--model",
         metavar="NAME",
-        help="Plan this mechanism for every choice and set: opt0, opt1, opt2, rappor, oue, and for "
-        "choices grr, subset, olh [each question's own].",
+        help="Plan this mechanism for every choice and set: best, opt0, opt1, opt2, rappor, oue, "
+        "and for choices subset-design, grr, subset, olh [each question's own].",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]

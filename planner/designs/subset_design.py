@@ -15,7 +15,7 @@ linear estimator, and the variances. Nothing in them grows with the number of it
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -201,6 +201,24 @@ class OutputTypes:
         high = np.where((self.high_counts > 0) & present, high, 0.0)
         return np.stack([low, high], axis=2)
 
+    @property
+    def pair_losses(self) -> Array:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``, nats.
+
+        NaN on the diagonal of a level with a single item, which has no pair.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = np.log(self.low), np.log(self.high)
+            # A side on which nobody stands is in no report.
+            most = np.where(self.high_counts > 0, high, low)
+            least = np.where(self.low_counts > 0, low, high)
+            # NaN where neither level ever sends the type.
+            losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
+        losses = np.maximum(losses, losses.T)
+        alone = self.item_counts == 1
+        losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
+        return np.asarray(losses)
+
     def _spread(self) -> Array:
         """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
         m = self.item_counts
@@ -331,6 +349,10 @@ class SubsetDesign(Framed):
     (175.8053, True)
     """
 
+    model: ClassVar[str] = "subset-design"
+    method: ClassVar[str] = "columns"
+    shadow_prices: ClassVar[None] = None
+
     policy: PrivacyPolicy
     types: OutputTypes
     groups: NDArray[np.int64]
@@ -379,11 +401,79 @@ class SubsetDesign(Framed):
     @property
     def objective_value(self) -> float:
         """The minimised objective, per user; the worst-case error unless chosen otherwise."""
-        weights = self.objective.coefficients(self.policy).noise_sum / self.policy.item_counts
+        return self.value(self.objective)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of another objective, with the same estimator.
+
+        Raises
+        ------
+        InputError
+            It is the error of the worst single item, which designs are not made for.
+        """
+        if objective.kind == "minimax":
+            allowed = '"worst-case" or "expected" for a design'
+            raise InputError("objective", objective.kind, allowed, "Use solve() for a table.")
+        weights = objective.coefficients(self.policy).noise_sum / self.policy.item_counts
         errors = self._level_errors(weights)
-        if self.objective.kind == "expected":
-            return float(np.asarray(self.objective.prior) @ errors)
+        if objective.prior is not None:
+            return float(np.asarray(objective.prior) @ errors)
         return float(errors.max())
+
+    @property
+    def a(self) -> Array:
+        """Probability that a person's own item is on the high side, by level, shape ``(t,)``."""
+        return self._high_side[1][self.groups]
+
+    @property
+    def b(self) -> Array:
+        """The largest probability, whatever the answer, that another item is, shape ``(t,)``."""
+        return self._high_side[0].max(axis=0)[self.groups]
+
+    @property
+    def least_b(self) -> Array:
+        """The smallest such probability, shape ``(t,)``."""
+        other = np.where(self._present, self._high_side[0], np.inf)
+        return other.min(axis=0)[self.groups]
+
+    @property
+    def noise(self) -> Array:
+        """Variance of a rare item's count per user, at most, whatever the answers, ``(t,)``."""
+        return self.variances.other.max(axis=0)[self.groups]
+
+    @property
+    def signal(self) -> Array:
+        """Extra variance per user who has the item, at most and at least 0, shape ``(t,)``."""
+        return np.maximum(self.variances.own[self.groups] - self.noise, 0.0)
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget beyond which a level gains nothing (rule ``"min"``): twice the smallest, nats.
+
+        No mechanism can use more. ``None`` for other rules.
+        """
+        return 2 * float(self.policy.epsilons.min()) if self.policy.rule.saturates else None
+
+    @property
+    def pair_losses(self) -> Array:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``.
+
+        0 for a level with a single item, which has no pair.
+        """
+        losses = self.types.pair_losses
+        return np.where(np.isnan(losses), 0.0, losses)[np.ix_(self.groups, self.groups)]
+
+    @property
+    def _high_side(self) -> tuple[Array, Array]:
+        """Probabilities of the high side: another item's, by the answer's group, and one's own."""
+        side = np.zeros((*self.types.high_counts.shape, 2))
+        side[:, :, 1] = 1.0
+        return self.types.expectations(side)
+
+    @property
+    def _present(self) -> NDArray[np.bool_]:
+        """Where there is an item of a group (column) beside an answer of a group (row)."""
+        return (self.types.item_counts > 1) | ~np.eye(self.types.item_counts.size, dtype=np.bool_)
 
     def _level_errors(self, weights: Array) -> Array:
         other, own = self.variances

@@ -91,6 +91,11 @@ class UnaryTable(Framed):
             raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
 
     @property
+    def least_b(self) -> NDArray[np.float64]:
+        """As ``b``, which is the same whatever the other answer is."""
+        return self.b
+
+    @property
     def noise(self) -> NDArray[np.float64]:
         """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
         return logodds.noise_from_probabilities(self.a, self.b)
@@ -103,12 +108,22 @@ class UnaryTable(Framed):
     @property
     def worst_case_mse(self) -> float:
         """Total mean squared error per user for the least favourable counts (eq. 9)."""
-        return Objective().coefficients(self.policy).evaluate(self.noise, self.signal)
+        return self.value(Objective())
 
     @property
     def objective_value(self) -> float:
         """The minimised objective, per user; the worst-case error unless chosen otherwise."""
-        return self.objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+        return self.value(self.objective)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of any objective."""
+        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+
+    @property
+    def pair_losses(self) -> NDArray[np.float64]:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``."""
+        s, w = logodds.to_log_odds(self.a, self.b)
+        return np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])
 
     @property
     def max_violation(self) -> float:

@@ -22,6 +22,11 @@ __all__ = ["CATALOGUE", "SENDS_A_BIT", "Offer"]
 SENDS_A_BIT = "send a 1 for it"
 
 
+def _bits(items: int) -> int:
+    """One bit an item."""
+    return -(-items // 8)
+
+
 @dataclass(frozen=True, slots=True)
 class Offer:
     """A mechanism as people choose it.
@@ -44,6 +49,8 @@ class Offer:
         The mechanism for ``(epsilon, items)``, if it needs no solver.
     most:
         Largest epsilon of ``at``.
+    report_bytes:
+        Bytes of a report about so many items.
     """
 
     name: str
@@ -54,10 +61,22 @@ class Offer:
     by_level: bool = False
     at: Callable[[float, int], FrequencyMechanism] | None = None
     most: float = MAX_EPSILON
+    report_bytes: Callable[[int], int] = _bits
 
 
 _CHOICES, _SETS = ("categorical",), ("categorical", "item-set")
 _ALL = (
+    Offer("best", "whichever has the smallest error", _SETS),
+    Offer(
+        "subset-design",
+        "Subset design",
+        _CHOICES,
+        "A report is of one of a few types and puts each answer on one of two sides: on the high "
+        "side with probability a if it is the person's own, and with at most b if it is not.",
+        "have it on the high side",
+        by_level=True,
+        report_bytes=lambda items: 8 + _bits(items),
+    ),
     Offer("opt0", "IDUE opt0", _SETS, by_level=True),
     Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),
     Offer("opt2", "IDUE opt2 (a = 1/2)", _SETS, by_level=True),

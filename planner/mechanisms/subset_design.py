@@ -281,15 +281,7 @@ class SubsetDesignMechanism:
 
         NaN on the diagonal of a level with a single item, which has no pair.
         """
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low, high = np.log(self._types.low), np.log(self._types.high)
-            most, least = np.maximum(low, high), np.minimum(low, high)
-            # NaN where neither level ever sends the type.
-            losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
-        losses = np.maximum(losses, losses.T)
-        alone = self.policy.item_counts == 1
-        losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
-        return np.asarray(losses)
+        return self._types.pair_losses
 
     def output_law(self) -> NDArray[np.float64]:
         """``Pr[report | item]``, shape ``(items, reports)``, type by type, for small domains."""

@@ -41,6 +41,9 @@ class LevelExplanation:
         What a report says, as a sentence about 100 people.
     with_answer, without_answer:
         Probability that a report supports an answer, for people who have it and for others.
+    least_without_answer:
+        The smallest such probability of others, where it depends on their answer, and
+        ``without_answer`` is the largest.
     leakage:
         By how much a report moves the odds of an answer at most, in nats.
     belief:
@@ -53,6 +56,7 @@ class LevelExplanation:
     odds: str
     with_answer: float
     without_answer: float
+    least_without_answer: float
     leakage: float
     belief: str
     bounds: tuple[tuple[float, float], ...]
@@ -125,7 +129,7 @@ def _explain_level(
     leakage: Array,
 ) -> LevelExplanation:
     name = table.policy.names[level]
-    a, b = float(table.a[level]), float(table.b[level])
+    a, b, least_b = (float(column[level]) for column in (table.a, table.b, table.least_b))
     whose = f"whose answer about {question} is one of {name!r}"
     other = "with another answer"
     if padding_length is not None:
@@ -134,11 +138,14 @@ def _explain_level(
             f"with a certain one of {name!r} among up to {padding_length} answers about {question}"
         )
         other = "without it"
-    odds = f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {_people(b)} do."
+    others = _people(b)
+    if _people(least_b) != others:
+        others = f"{_people(least_b)} to {others}"
+    odds = f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {others} do."
     own = float(leakage[level])
     pairs = (beliefs_after(np.array(own), prior) for prior in PRIORS)
     bounds = tuple((float(low), float(high)) for low, high in pairs)
-    return LevelExplanation(name, odds, a, b, own, _belief(bounds), bounds)
+    return LevelExplanation(name, odds, a, b, least_b, own, _belief(bounds), bounds)
 
 
 def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:

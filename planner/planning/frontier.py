@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
-from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
+from planner.planning.certified import Certified, solve_named, solve_next
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import solve, solve_near
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -90,9 +89,9 @@ def frontier(
     scales:
         Factors above 0 that leave every budget at most 50, any order; 50 around 1 if omitted.
     model:
-        ``"opt0"``, ``"opt1"`` or ``"opt2"``.
+        ``"opt0"``, ``"opt1"`` or ``"opt2"`` for tables, or ``"subset-design"``.
     objective:
-        What the tables minimise; the total error for the least favourable answers when omitted.
+        What is minimised; the total error for the least favourable answers when omitted.
 
     Raises
     ------
@@ -112,14 +111,14 @@ def frontier(
         chosen = usual_scales(policy)
     else:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
-    tables = _solved(policy, chosen, model, objective or Objective())
+    solved = _solved(policy, chosen, model, objective or Objective())
     return Frontier(
         policy.names,
         chosen,
-        np.sqrt([table.objective_value / users for table in tables]),
-        np.sqrt([table.noise / users for table in tables]),
-        np.array([table.saturation_epsilon or np.nan for table in tables]),
-        max(table.certificate.relative_gap for table in tables if table.certificate),
+        np.sqrt([one.objective_value / users for one in solved]),
+        np.sqrt([one.noise / users for one in solved]),
+        np.array([one.saturation_epsilon or np.nan for one in solved]),
+        max(one.certificate.relative_gap for one in solved if one.certificate),
     )
 
 
@@ -131,15 +130,16 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 
 def _solved(
     policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
-) -> list[UnaryTable]:
-    """Neighbouring points are solved from each other where there is no reduction."""
-    tables: list[UnaryTable] = []
+) -> list[Certified]:
+    """Neighbouring points are solved from each other."""
+    solved: list[Certified] = []
     for scale in scales.tolist():
         at = scaled(policy, scale)
-        tables.append(
-            solve_near(at, tables[-1]) if tables else solve(at, model, objective=objective)
+        first = not solved
+        solved.append(
+            solve_named(at, model, objective=objective) if first else solve_next(at, solved[-1])
         )
-    return tables
+    return solved
 
 
 def _largest_scale(policy: PrivacyPolicy) -> float:

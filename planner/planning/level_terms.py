@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
-from planner.policy import logodds
+from planner.mechanisms.frequency import FrequencyMechanism
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["LevelTerms", "Terms", "terms_of"]
+__all__ = ["LevelTerms", "Terms"]
 
 Array = NDArray[np.float64]
 
 
 class Terms(Protocol):
-    """What errors and explanations need to know of a mechanism, level by level."""
+    """What errors and explanations need to know of a mechanism, level by level.
+
+    Tables and subset designs have it all themselves; :class:`LevelTerms` for the others.
+    """
 
     @property
     def policy(self) -> PrivacyPolicy:
@@ -31,19 +33,26 @@ class Terms(Protocol):
 
     @property
     def b(self) -> Array:
-        """The same if another item is the person's answer, shape ``(t,)``."""
+        """The same if another item is the person's answer, at most, shape ``(t,)``."""
+
+    @property
+    def least_b(self) -> Array:
+        """The smallest such probability, where it depends on the answer; shape ``(t,)``."""
 
     @property
     def noise(self) -> Array:
-        """Variance of one item's count per user, shape ``(t,)``."""
+        """Variance of one item's count per user, at most, shape ``(t,)``."""
 
     @property
     def signal(self) -> Array:
-        """Extra variance per user who has the item, shape ``(t,)``."""
+        """Extra variance per user who has the item, at most, shape ``(t,)``."""
 
     @property
     def worst_case_mse(self) -> float:
         """Total mean squared error per user for the least favourable answers."""
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of an objective."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,29 +65,34 @@ class LevelTerms:
     noise: Array
     signal: Array
 
+    @classmethod
+    def of(cls, mechanism: FrequencyMechanism, policy: PrivacyPolicy) -> Self:
+        """The terms of a mechanism for one answer, for the levels of ``policy``.
+
+        Items are numbered through the levels, one level after the other.
+
+        Examples
+        --------
+        >>> from planner import GeneralizedRandomizedResponse
+        >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4])
+        >>> terms = LevelTerms.of(GeneralizedRandomizedResponse(1.0, items=5), policy)
+        >>> terms.a.round(3).tolist(), terms.b.round(3).tolist()
+        ([0.405, 0.405], [0.149, 0.149])
+        """
+        first = np.cumsum(policy.item_counts) - policy.item_counts
+        noise, signal = mechanism.variance_terms()
+        return cls(policy, mechanism.a[first], mechanism.b[first], noise[first], signal[first])
+
+    @property
+    def least_b(self) -> Array:
+        """As ``b``, which is the same whatever the other answer is."""
+        return self.b
+
     @property
     def worst_case_mse(self) -> float:
         """Total mean squared error per user for the least favourable answers."""
-        return Objective().coefficients(self.policy).evaluate(self.noise, self.signal)
+        return self.value(Objective())
 
-
-def terms_of(mechanism: Any, policy: PrivacyPolicy) -> LevelTerms:
-    """The terms of a table, or of a mechanism for one answer, for the levels of ``policy``.
-
-    Items are numbered through the levels, one level after the other.
-
-    Examples
-    --------
-    >>> from planner import GeneralizedRandomizedResponse
-    >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4])
-    >>> terms = terms_of(GeneralizedRandomizedResponse(1.0, items=5), policy)
-    >>> terms.a.round(3).tolist(), terms.b.round(3).tolist()
-    ([0.405, 0.405], [0.149, 0.149])
-    """
-    if isinstance(mechanism, UnaryTable):
-        a, b = mechanism.a, mechanism.b
-        noise = logodds.noise_from_probabilities(a, b)
-        return LevelTerms(policy, a, b, noise, logodds.signal_from_probabilities(a, b))
-    first = np.cumsum(policy.item_counts) - policy.item_counts
-    noise, signal = mechanism.variance_terms()
-    return LevelTerms(policy, mechanism.a[first], mechanism.b[first], noise[first], signal[first])
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of an objective."""
+        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
@@ -22,12 +21,14 @@ from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.level_terms import terms_of
+from planner.planning.certified import DESIGN
+from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.prediction import plain_rivals
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS
 from planner.survey import Question
+from planner.survey.kinds import BEST
 from planner.survey.preferences import HistogramPreferences
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Candidate",
     "MechanismChoice",
+    "best_of",
     "check_mechanism",
     "choose",
     "errors_for_choices",
@@ -46,6 +48,7 @@ __all__ = [
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
+_DIGITS = 6  # to which designs are solved
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +101,8 @@ class MechanismChoice(Framed):
         Why the best is the best.
     least_error:
         What no mechanism of any kind can beat; None where that is not known.
+    left_out:
+        Mechanisms whose error could not be computed, each with the reason, in sentences.
     """
 
     candidates: tuple[Candidate, ...]
@@ -106,6 +111,7 @@ class MechanismChoice(Framed):
     measure: str
     reason: str
     least_error: float | None = None
+    left_out: tuple[str, ...] = ()
 
     @property
     def best(self) -> Candidate:
@@ -152,13 +158,15 @@ def mechanism_choices(question: Question) -> list[str]:
     --------
     >>> from planner.survey import Level
     >>> mechanism_choices(Question("q", (Level("any", 1.0, item_count=4),)))
-    ['opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
+    ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
     if question.kind != "categorical":
         return offered
-    known = rivals(question.policy, _MOST_DEPLOYED_ITEMS)
-    return [name for name in offered if name in known or name in (*MODELS, *BASELINES)]
+    known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
+    if question.criterion == "total" and question.policy.item_counts.sum() > 1:
+        known.add(DESIGN)
+    return [name for name in offered if name in known]
 
 
 def check_mechanism(question: Question) -> None:
@@ -177,7 +185,7 @@ def check_mechanism(question: Question) -> None:
 
 
 def errors_for_choices(
-    policy: PrivacyPolicy, tables: Mapping[str, UnaryTable], objective: Objective | None = None
+    policy: PrivacyPolicy, solved: Mapping[str, Terms], objective: Objective | None = None
 ) -> dict[str, float]:
     """The objective per user of every mechanism for a question with one answer, by name.
 
@@ -185,8 +193,8 @@ def errors_for_choices(
     ----------
     policy:
         The levels and budgets.
-    tables:
-        Unary tables to compare, by name.
+    solved:
+        Tables and designs to compare, by name.
     objective:
         The total error for the least favourable answers when omitted.
 
@@ -198,10 +206,10 @@ def errors_for_choices(
     >>> min(errors, key=errors.get), round(min(errors.values()), 3)
     ('grr', 4.889)
     """
-    coefficients = (objective or Objective()).coefficients(policy)
-    every = {**rivals(policy, _MOST_ITEMS), **tables}
-    terms = {name: terms_of(mechanism, policy) for name, mechanism in every.items()}
-    return {name: coefficients.evaluate(one.noise, one.signal) for name, one in terms.items()}
+    others = rivals(policy, _MOST_ITEMS)
+    terms = {name: LevelTerms.of(mechanism, policy) for name, mechanism in others.items()}
+    wanted = objective or Objective()
+    return {name: one.value(wanted) for name, one in {**terms, **solved}.items()}
 
 
 def rivals(policy: PrivacyPolicy, most_items: int) -> dict[str, FrequencyMechanism]:
@@ -250,6 +258,7 @@ def choose(
     unit: str,
     measure: str,
     least_error: float | None = None,
+    left_out: Mapping[str, str] | None = None,
 ) -> MechanismChoice:
     """The comparison of mechanisms by their errors, with the reason for the best.
 
@@ -263,6 +272,8 @@ def choose(
         The levels; ``None`` for a mean.
     unit, measure, least_error:
         See :class:`MechanismChoice`.
+    left_out:
+        Why others have no error, by name.
 
     Examples
     --------
@@ -276,10 +287,37 @@ def choose(
         Candidate(name, error, _over(error, own), note, _efficiency(error, least_error))
         for name, error, note in errors
     ]
-    # Errors that differ by rounding alone are equal: the planned one then comes first.
-    ranked = sorted(every, key=lambda one: (float(f"{one.error:.9g}"), one.name != planned))
+    ranked = sorted(every, key=lambda one: (_rounded(one.error), one.name != planned))
     reason = _reason_of_mean(ranked) if policy is None else _reason(ranked, policy)
-    return MechanismChoice(tuple(ranked), planned, unit, measure, reason, least_error)
+    without = tuple(
+        f"{CATALOGUE[name].label} is left out: {why}." for name, why in (left_out or {}).items()
+    )
+    return MechanismChoice(tuple(ranked), planned, unit, measure, reason, least_error, without)
+
+
+def best_of(errors: Mapping[str, float], deployable: Sequence[str]) -> str:
+    """The one of ``deployable`` with the smallest error; of equal ones the first.
+
+    Raises
+    ------
+    InputError
+        None of them has an error.
+
+    Examples
+    --------
+    >>> best_of({"grr": 2.0, "opt0": 2.0000001, "direct": 1.0}, ["opt0", "grr"])
+    'opt0'
+    """
+    known = [name for name in deployable if name in errors]
+    if not known:
+        remedy = "Ask for a mechanism by its name to see why."
+        raise InputError("mechanism", BEST, "one that can be planned", remedy)
+    return min(known, key=lambda name: _rounded(errors[name]))
+
+
+def _rounded(error: float) -> float:
+    """Errors that differ by what solvers leave open alone are equal."""
+    return float(f"{error:.{_DIGITS}g}")
 
 
 def _efficiency(error: float, least_error: float | None) -> float | None:
@@ -289,7 +327,7 @@ def _efficiency(error: float, least_error: float | None) -> float | None:
 def _over(error: float, own: float) -> float:
     """``error / own - 1``, and 0 where they differ by rounding alone."""
     ratio = error / own
-    return ratio - 1 if abs(ratio - 1) > 1e-9 else 0.0
+    return ratio - 1 if abs(ratio - 1) > 10.0**-_DIGITS else 0.0
 
 
 def _constant(rate: float) -> HistogramPreferences:
@@ -335,11 +373,19 @@ def _reason(ranked: Sequence[Candidate], policy: PrivacyPolicy) -> str:
     best, items = ranked[0], int(policy.item_counts.sum())
     ours = next(c for c in ranked if CATALOGUE[c.name].by_level)
     plain = next(c for c in ranked if not CATALOGUE[c.name].by_level)
+    if best is ours and policy.rule.by_level and np.ptp(policy.epsilons) == 0:
+        return (
+            "All budgets are equal, so there is nothing to discriminate by: the best plain LDP "
+            f"mechanism, {plain.title}, has {_more(plain.error, best.error)}."
+        )
     if best is ours:
+        bits = next((c for c in ranked if c.name == "opt0" and best.name == DESIGN), None)
+        more = "" if bits is None else _more(bits.error, best.error)
+        table = "" if bits is None else f" {bits.title}, one bit an answer, has {more}."
         return (
             f"{best.title} uses what the less sensitive answers tolerate: the best plain LDP "
             f"mechanism, {plain.title}, protects all like the most sensitive and has "
-            f"{_more(plain.error, best.error)}."
+            f"{_more(plain.error, best.error)}.{table}"
         )
     reason = (
         f"Plain LDP wins: {best.title}, protects every answer at least as well as asked, and "

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
-from planner.policy import logodds
-from planner.solvers import Solver, solve
+from planner.planning.certified import Certified, CertifiedSolver, solve_named
 
 __all__ = ["Misplacement", "excess_loss", "misplaced"]
 
 Array = NDArray[np.float64]
 _MOST_LEVELS = 1_000
+_ROUNDING = 1e-8  # nats: less is the rounding of a solver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +35,8 @@ class Misplacement:
     largest_excess:
         Largest break of a promise, in nats; 0 if none.
     wasted_error:
-        How much smaller the total error would be with every item in its right level and the
-        table solved for that, as a share of the error now; negative if it would be larger.
+        How much smaller the total error would be with every item in its right level and
+        solved for that, as a share of the error now; negative if it would be larger.
     """
 
     share: float
@@ -46,12 +45,12 @@ class Misplacement:
     wasted_error: float
 
 
-def excess_loss(table: UnaryTable) -> Array:
+def excess_loss(certified: Certified) -> Array:
     """By how much the loss of an item of level ``i``, put in level ``j``, exceeds its promise.
 
-    Shape ``(t, t)``, nats, at least 0, 0 on the diagonal. The item is reported with level
-    ``j``'s probabilities, so against an item of level ``l`` its loss is
-    ``max(s_j + w_l, s_l + w_j)`` where ``r_il`` was promised.
+    Shape ``(t, t)``, nats, at least 0, 0 on the diagonal. The item is reported like those of
+    level ``j``, so against an item of level ``l`` its loss is that of the pair ``(j, l)`` where
+    ``r_il`` was promised.
 
     Raises
     ------
@@ -60,34 +59,37 @@ def excess_loss(table: UnaryTable) -> Array:
 
     Examples
     --------
-    >>> from planner import PrivacyPolicy
+    >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90]))
     >>> excess_loss(table).round(3).tolist()
     [[0.0, 0.421], [0.0, 0.0]]
     """
-    t = table.policy.size
+    policy = certified.policy
+    t = policy.size
     if t > _MOST_LEVELS:
         remedy = "Merge levels that have the same budget."
         raise InputError("levels", t, f"at most {_MOST_LEVELS} for this view", remedy)
-    s, w = logodds.to_log_odds(table.a, table.b)
-    loss = np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])  # placed j against l
-    promised = table.policy.bounds()
-    excess = np.max(loss[None, :, :] - promised[:, None, :], axis=2)
+    loss = certified.pair_losses  # of an item placed in j against one in l
+    promised = policy.bounds()[:, None, :]
+    over = np.where(np.isinf(promised), 0.0, loss[None, :, :]) - promised
+    excess = np.max(over, axis=2)
     np.fill_diagonal(excess, 0.0)
-    return np.where(excess > 1e-12, excess, 0.0)
+    return np.where(excess > _ROUNDING, excess, 0.0)
 
 
-def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Misplacement:
+def misplaced(
+    certified: Certified, share: float, solver: CertifiedSolver = solve_named
+) -> Misplacement:
     """The consequences of ``share`` of the items being in a wrong level, any other alike.
 
     Parameters
     ----------
-    table:
-        The planned table; its policy has at least two levels.
+    certified:
+        The planned table or design; its policy has at least two levels.
     share:
         Share of every level's items that belong elsewhere, 0 to 1.
     solver:
-        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
+        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
 
     Raises
     ------
@@ -96,13 +98,13 @@ def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Mispla
 
     Examples
     --------
-    >>> from planner import PrivacyPolicy
+    >>> from planner import PrivacyPolicy, solve
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> view = misplaced(solve(policy), 0.1)
     >>> round(view.exposed_items, 2), round(view.largest_excess, 2)
     (9.25, 0.39)
     """
-    policy = table.policy
+    policy = certified.policy
     if not 0 <= share <= 1:
         remedy = "Give the share of misplaced people, such as 0.05 for 5 %."
         raise InputError("share", share, "from 0 to 1", remedy)
@@ -110,7 +112,7 @@ def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Mispla
         raise InputError(
             "levels", policy.size, "at least 2", "With one level no item is misplaced."
         )
-    excess = excess_loss(table)
+    excess = excess_loss(certified)
     # moved[i, j]: expected number of items of true level i that were put in level j.
     moved = np.tile(share * policy.item_counts / (policy.size - 1), (policy.size, 1))
     np.fill_diagonal(moved, (1 - share) * policy.item_counts)
@@ -118,6 +120,6 @@ def misplaced(table: UnaryTable, share: float, solver: Solver = solve) -> Mispla
     exposed = float(np.sum(wrong * (excess > 0)))
     largest = float(excess.max()) if share > 0 else 0.0
     right = np.maximum(np.rint(moved.sum(axis=1)), 1).astype(np.int64)
-    ideal = solver(policy.with_changes(item_counts=right), table.model).worst_case_mse
-    now = table.worst_case_mse
+    ideal = solver(policy.with_changes(item_counts=right), certified.model).worst_case_mse
+    now = certified.worst_case_mse
     return Misplacement(share, exposed, largest, 1 - ideal / now)

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, relaxed
-from planner.solvers import Solver, solve
+from planner.planning.certified import Certified, CertifiedSolver, solve_named
 
 __all__ = ["Relaxation", "most_binding", "relaxations"]
 
 _MOST = 10
+_MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
+_NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,28 +30,31 @@ class Relaxation:
     """What it buys to raise one level's budget by ``amount`` nats.
 
     ``saving`` is the share of the objective that goes away, 0 to 1, from solving the
-    relaxed problem. ``price`` is the slope: by how much the objective falls per nat.
+    relaxed problem. ``price`` is the slope: by how much the objective falls per nat; None for a
+    subset design, which has none.
     """
 
     level: str
     amount: float
     saving: float
-    price: float
+    price: float | None
 
 
 def relaxations(
-    table: UnaryTable, amount: float = 0.1, solver: Solver = solve
+    certified: Certified, amount: float = 0.1, solver: CertifiedSolver = solve_named
 ) -> tuple[Relaxation, ...]:
     """What ``amount`` nats more would buy for each of the ten levels with the highest prices.
 
+    Of a subset design, which has no prices: for the five levels with the smallest budgets.
+
     Parameters
     ----------
-    table:
-        A solved table, with shadow prices.
+    certified:
+        A solved table or design.
     amount:
         Extra budget in nats, above 0.
     solver:
-        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
+        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
 
     Returns
     -------
@@ -66,33 +70,46 @@ def relaxations(
     Examples
     --------
     >>> from planner import PrivacyPolicy
-    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
-    >>> best = relaxations(table)[0]
-    >>> best.level, round(best.saving, 3)
-    ('A', 0.146)
+    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
+    >>> for name in ("opt0", "subset-design"):
+    ...     best = relaxations(solve_named(policy, name))[0]
+    ...     print(best.level, round(best.saving, 3))
+    A 0.146
+    A 0.145
     """
     if not 0 < amount < MAX_EPSILON:
         remedy = "Relax by a smaller amount, such as 0.1."
         raise InputError("relax_by", amount, f"above 0 and below {MAX_EPSILON:g}", remedy)
-    policy, prices = table.policy, table.shadow_prices
-    if prices is None:
+    policy, prices = certified.policy, certified.shadow_prices
+    if certified.certificate is None:
         return ()
     largest, found = largest_budgets(policy), []
-    for i in np.argsort(-prices)[:_MOST]:
-        if prices[i] <= 0 or largest[i] + amount > MAX_EPSILON:
+    for i in _worth_trying(certified).tolist():
+        if largest[i] + amount > MAX_EPSILON:
             continue
-        after = solver(relaxed(policy, int(i), amount), table.model, objective=table.objective)
-        saving = max(0.0, 1 - after.objective_value / table.objective_value)
-        found.append(Relaxation(policy.names[i], amount, saving, float(prices[i])))
+        after = solver(relaxed(policy, i, amount), certified.model, objective=certified.objective)
+        saving = max(0.0, 1 - after.objective_value / certified.objective_value)
+        if prices is not None or saving > _NOTHING:
+            price = None if prices is None else float(prices[i])
+            found.append(Relaxation(policy.names[i], amount, saving, price))
     return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
 
 
-def most_binding(table: UnaryTable, among: NDArray[np.bool_] | None = None) -> str:
+def _worth_trying(certified: Certified) -> NDArray[np.intp]:
+    """Levels whose budgets limit the error most, or may do so."""
+    prices = certified.shadow_prices
+    if prices is not None:
+        first = np.argsort(-prices)[:_MOST]
+        return first[prices[first] > 0]
+    return np.argsort(certified.policy.epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
+
+
+def most_binding(table: Certified, among: NDArray[np.bool_] | None = None) -> str:
     """Name of the level whose budget holds the error up most; ``among`` limits the choice.
 
     Examples
     --------
-    >>> from planner import PrivacyPolicy
+    >>> from planner import PrivacyPolicy, solve
     >>> most_binding(solve(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])))
     'severe'
     """

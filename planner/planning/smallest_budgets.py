@@ -1,7 +1,7 @@
 """Smallest budgets: the smallest common scale of the budgets that reaches a given error.
 
-The error falls monotonically in a common scale of all budgets (every table that keeps
-the smaller budgets keeps the larger ones), so the answer is a search in one variable.
+The error falls monotonically in a common scale of all budgets (whatever keeps the smaller
+budgets keeps the larger ones), so the answer is a search in one variable.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from planner.arguments import whole_number
-from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
+from planner.planning.certified import DESIGN, Certified, CertifiedSolver, solve_named
 from planner.planning.relax import most_binding
 from planner.planning.targets import achieved, users_needed
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import Solver, solve
 from planner.survey.target import Target, check_targets
 
 __all__ = ["BudgetAnswer", "smallest_budgets"]
 
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
+_STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,19 +41,20 @@ class BudgetAnswer:
         Whether the targets can be met.
     scale:
         Common factor on the adjustable budgets; the largest tried if impossible.
-    table:
-        The solved table at these budgets.
+    certified:
+        The table or design at these budgets.
     reached:
-        What that table reaches for each target, shares of the users.
+        What it reaches for each target, shares of the users.
     reason:
         The answer as a sentence.
     binding_level:
-        The level that limits the answer: whose budget has the highest shadow price.
+        The level that limits the answer: whose budget has the highest shadow price, or of a
+        design, which has none, is the smallest.
     """
 
     possible: bool
     scale: float
-    table: UnaryTable
+    certified: Certified
     reached: tuple[float, ...]
     reason: str
     binding_level: str
@@ -65,7 +66,7 @@ def smallest_budgets(
     targets: Target | Sequence[Target],
     model: str = "opt0",
     adjustable: Sequence[str] | None = None,
-    solver: Solver = solve,
+    solver: CertifiedSolver = solve_named,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
 
@@ -78,12 +79,12 @@ def smallest_budgets(
     targets:
         One target or several; all must be met.
     model:
-        ``"opt0"``, ``"opt1"`` or ``"opt2"``; the table minimises the total error.
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised.
     adjustable:
         Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
         budget is raised above 50.
     solver:
-        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
+        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
 
     Raises
     ------
@@ -114,23 +115,24 @@ def smallest_budgets(
         return search.impossible(high)
     if search.excess(low) <= 0:
         return search.answer(low, "The targets are met even with next to no budget")
-    found = brentq(search.excess, *search.bracket(low, high), xtol=1e-12, rtol=1e-12)
+    step = _STEP_OF_DESIGNS if model == DESIGN else _STEP
+    found = brentq(search.excess, *search.bracket(low, high), xtol=step, rtol=1e-12)
     while search.excess(found) > 0:  # never promise what misses by a rounding error
-        found += 1e-12
+        found, step = found + step, 2 * step
     return search.answer(found, "These are the smallest budgets that meet the targets")
 
 
 @dataclass(slots=True, eq=False)
 class _Search:
-    """The targets' excess over the logarithm of the scale; every table is solved once."""
+    """The targets' excess over the logarithm of the scale; every one is solved once."""
 
     policy: PrivacyPolicy
     users: int
     targets: tuple[Target, ...]
     model: str
     free: NDArray[np.bool_]
-    solver: Solver
-    _last: tuple[float, UnaryTable] | None = None
+    solver: CertifiedSolver
+    _last: tuple[float, Certified] | None = None
 
     def limits(self) -> tuple[float, float]:
         """Logarithms of the smallest and the largest scale worth trying."""
@@ -145,7 +147,7 @@ class _Search:
         """The largest scale up to ``high`` at which the error can be told from rounding."""
         for _ in range(12):
             with suppress(ConvergenceError):
-                self.table(high)
+                self.solved(high)
                 return high
             high -= 0.1
         return high
@@ -161,42 +163,42 @@ class _Search:
             high, at, step = at, max(at - step, low), 2 * step
         return at, high
 
-    def table(self, at: float) -> UnaryTable:
+    def solved(self, at: float) -> Certified:
         if self._last is None or self._last[0] != at:
             self._last = at, self.solver(self._scaled(at), self.model)
         return self._last[1]
 
     def excess(self, at: float) -> float:
         """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
-        reached = self._reached(self.table(at))
+        reached = self._reached(self.solved(at))
         return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
 
     def answer(self, at: float, opening: str) -> BudgetAnswer:
-        table = self.table(at)
-        budgets = _named_budgets(table.policy, self.free)
+        certified = self.solved(at)
+        budgets = _named_budgets(certified.policy, self.free)
         reason = f"{opening}: {budgets} ({exp(at):.4g} times what they are)."
-        return self._result(table, at, reason, most_binding(table), possible=True)
+        return self._result(certified, at, reason, most_binding(certified), possible=True)
 
     def impossible(self, at: float) -> BudgetAnswer:
-        table = self.table(at)
-        reached = self._reached(table)
+        certified = self.solved(at)
+        reached = self._reached(certified)
         missed = [k for k, t in enumerate(self.targets) if reached[k] > t.value]
         worst = max(missed, key=lambda k: reached[k] / self.targets[k].value)
         target, fixed = self.targets[worst], ~self.free
-        binding = most_binding(table, fixed if fixed.any() else None)
+        binding = most_binding(certified, fixed if fixed.any() else None)
         if fixed.any():
             held = float(self.policy.epsilons[self.policy.names.index(binding)])
             cause = f"{binding!r} stays at {held:.4g}: however large the other budgets"
         else:
-            largest = float(table.policy.epsilons.max())
+            largest = float(certified.policy.epsilons.max())
             cause = f"even at budgets up to {largest:.4g}"
         floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
         reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
-        if table.saturation_epsilon is not None and fixed.any():
-            reason += f" Budget above {table.saturation_epsilon:.4g} buys nothing."
-        more = users_needed(table, target).users
+        if certified.saturation_epsilon is not None and fixed.any():
+            reason += f" Budget above {certified.saturation_epsilon:.4g} buys nothing."
+        more = users_needed(certified, target).users
         reason += f" Raise {binding!r}, or ask {more:,} users." if fixed.any() else ""
-        return self._result(table, at, reason, binding, possible=False)
+        return self._result(certified, at, reason, binding, possible=False)
 
     def _scaled(self, at: float) -> PrivacyPolicy:
         if self.free.all():
@@ -205,14 +207,14 @@ class _Search:
         budgets = np.where(self.free, np.minimum(now.epsilons * exp(at), MAX_EPSILON), now.epsilons)
         return now.with_changes(budgets)
 
-    def _reached(self, table: UnaryTable) -> list[float]:
-        return [min(achieved(table, self.users, t), 1e300) for t in self.targets]
+    def _reached(self, certified: Certified) -> list[float]:
+        return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
 
     def _result(
-        self, table: UnaryTable, at: float, reason: str, binding: str, *, possible: bool
+        self, certified: Certified, at: float, reason: str, binding: str, *, possible: bool
     ) -> BudgetAnswer:
-        reached = tuple(self._reached(table))
-        return BudgetAnswer(possible, exp(at), table, reached, reason, binding)
+        reached = tuple(self._reached(certified))
+        return BudgetAnswer(possible, exp(at), certified, reached, reason, binding)
 
 
 def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[np.bool_]:

@@ -9,12 +9,14 @@ from planner.errors import InputError
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = ["KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
+__all__ = ["BEST", "KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
 
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
+BEST = "best"
+"""Asks for whichever mechanism has the smallest error; planning says which one that is."""
 USUAL_MECHANISM = {
-    "categorical": "opt0",
-    "item-set": "opt0",
+    "categorical": BEST,
+    "item-set": BEST,
     "sampled-choice": "sampling-privacy",
     "numeric": "bisample-md",
 }

@@ -67,7 +67,8 @@ class Question:
     mechanism:
         Name of the mechanism that is planned and deployed; which there are for the question says
         :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when
-        left out.
+        left out: for ``"categorical"`` and ``"item-set"`` it is ``"best"``, whichever has the
+        smallest error.
 
     Raises
     ------

@@ -29,6 +29,7 @@ from planner.planning.whole_survey.sentences import (
     report_sentence,
     saturation_sentence,
     target_sentence,
+    types_sentence,
 )
 
 __all__ = ["question_document", "show_question"]
@@ -49,7 +50,12 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
     console.print()
     if question.levels is not None:
         _show_levels(console, question, question.levels)
-        _say(console, report_sentence(question), detectable_sentence(question))
+        _say(
+            console,
+            report_sentence(question),
+            types_sentence(question),
+            detectable_sentence(question),
+        )
         console.print()
     if question.choice is not None:
         _show_choice(console, question.choice)
@@ -74,7 +80,8 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
     document: dict[str, Any] = {
         "name": question.name,
         "kind": question.question.kind,
-        "mechanism": question.question.mechanism,
+        "mechanism": question.deployed.mechanism,
+        "asked_for": question.question.mechanism,
         "share": question.share,
         "fraction": question.fraction,
         "users": question.users,
@@ -151,17 +158,17 @@ def _show_choice(console: Console, choice: MechanismChoice) -> None:
         title = one.title + (" *" if planned else "")
         view.add_row(title, people(one.error), against, *efficiency)
     console.print(view)
-    console.print(choice.reason)
+    _say(console, choice.reason, *choice.left_out)
 
 
 def _certificate(question: QuestionPlan) -> dict[str, Any] | None:
-    if question.lower_bound is None or question.table is None:
+    if question.lower_bound is None or question.certified is None:
         return None
     return {
         "sentence": certificate_sentence(question),
         "lower_bound": question.lower_bound,
         "relative_gap": question.proven_gap,
-        "method": question.table.method,
+        "method": question.certified.method,
     }
 
 
@@ -190,6 +197,7 @@ def _choice(choice: MechanismChoice) -> dict[str, Any]:
         "unit": choice.unit,
         "recommended": choice.best.name,
         "reason": choice.reason,
+        "left_out": choice.left_out,
         "candidates": [asdict(one) | {"title": one.title} for one in choice.candidates],
     }
 

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from planner.limits import MAX_EPSILON
 from planner.planning.allocation.blocks import error_of_sample
 from planner.planning.budgets import largest_budgets
-from planner.planning.frontier import Frontier, frontier
+from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.whole_survey.question_plan import QuestionPlan
 
 __all__ = ["budget_curve"]
+
+_POINTS, _DESIGNS = 50, 9  # designs take longer
 
 
 def budget_curve(
@@ -30,7 +32,7 @@ def budget_curve(
         The planned question.
     scales:
         Factors above 0; those that would raise a budget above 50 are left out. 50 around 1 when
-        omitted.
+        omitted, 9 for a subset design.
 
     Examples
     --------
@@ -41,14 +43,16 @@ def budget_curve(
     >>> bool(abs(curve.total_error[0] / plan.error_share - 1) < 1e-9)
     True
     """
-    table, block = question.table, question.block
-    if table is None or table.certificate is None or block is None:
+    certified, block = question.certified, question.block
+    if certified is None or certified.certificate is None or block is None:
         return None
     if question.padding_length is not None:
         return None
-    if scales is not None:
-        scales = scales[scales * largest_budgets(table.policy).max() <= MAX_EPSILON]
-    curve = frontier(table.policy, question.users, scales, table.model, table.objective)
+    if scales is None:
+        scales = usual_scales(certified.policy, _POINTS if question.design is None else _DESIGNS)
+    else:
+        scales = scales[scales * largest_budgets(certified.policy).max() <= MAX_EPSILON]
+    curve = frontier(certified.policy, question.users, scales, certified.model, certified.objective)
     asked = curve.total_error**2 * question.users
     errors = [error_of_sample(block, float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

@@ -14,6 +14,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
 from planner.survey import Question
+from planner.survey.kinds import BEST
 
 __all__ = [
     "answer_rate",
@@ -111,7 +112,9 @@ def padding_plan(
         return None
     _refuse_objective(question)
     policy = scaled(question.policy, share)
-    table = tables.named(policy, question.mechanism, Objective())
+    # Of sets the best that can be deployed is the best table.
+    name = "opt0" if question.mechanism == BEST else question.mechanism
+    table = tables.named(policy, name, Objective())
     return plan_padding(table, max(1, round(users)), sets)
 
 

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.certified import DESIGN, Certified
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
-from planner.planning.level_terms import LevelTerms, terms_of
+from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import (
+    best_of,
     choose,
     errors_for_choices,
+    mechanism_choices,
 )
 from planner.planning.misplacement import Misplacement, misplaced
 from planner.planning.padding import PaddingPlan, plan_padding
@@ -25,9 +29,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
 from planner.planning.relax import Relaxation, relaxations
 from planner.planning.smallest_budgets import smallest_budgets
-from planner.planning.whole_survey.left_open import (
-    settled_objective,
-)
+from planner.planning.whole_survey.left_open import settled_objective
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import choice_block
@@ -40,6 +42,7 @@ from planner.planning.whole_survey.target_answers import (
     answer_set_targets,
 )
 from planner.solvers import MODELS, solve
+from planner.survey.kinds import BEST
 from planner.survey.target import Target
 
 __all__ = ["plan_choice"]
@@ -68,20 +71,55 @@ class _Planning:
 
     def __init__(self, part: Part, tables: Tables) -> None:
         self.part, self.tables = part, tables
-        self.spent = at_share(part.question, part.share)
-        self.policy = self.spent.policy
-        self.objective = settled_objective(self.spent)
+        asked, spent = part.asked.mechanism, at_share(part.question, part.share)
+        self.policy, self.objective = spent.policy, settled_objective(spent)
         self.block = choice_block(part.question, part.everybody, tables)
-        self.unary = tables.every(self.policy, self.objective)
-        name = part.asked.mechanism
-        self.name, self.table = name, self.unary.get(name)
-        self.mechanism = self._mechanism(self.table)
-        single = self.mechanism if self.table is None else self.table
-        self.terms = terms_of(single, self.policy)
-        self.error = self.error_of(self.terms, self.objective)
+        self.unary, self.left_out = tables.every(self.policy, self.objective, asked)
+        self.solved: dict[str, Certified] = dict(self.unary)
+        self.best = self._best_of_all()
+        self.values = self._values()
+        self.name = asked
+        if asked == BEST:
+            self.name = best_of(self.values, mechanism_choices(part.asked))
+        self.spent = replace(spent, mechanism=self.name)
+        self.certified = self.solved.get(self.name)
+        self.mechanism, self.terms = self._mechanism()
+        self.error = self.error_of(self.values[self.name])
 
-    def error_of(self, terms: LevelTerms, objective: Any) -> float:
-        value = objective.coefficients(self.policy).evaluate(terms.noise, terms.signal)
+    def _best_of_all(self) -> SubsetDesign | None:
+        """The best design, for its bound; among what is solved if it can be deployed."""
+        if self.part.question.kind != "categorical":
+            self.left_out[DESIGN] = "its reports are of one answer, and people have sets here"
+            return None
+        if self.part.asked.mechanism == DESIGN:  # as asked for, however long it takes
+            self.solved[DESIGN] = found = self.tables.design(self.policy, self.objective)
+            return found
+        best, reason = self.tables.best(self.policy, self.objective)
+        if best is not None and not reason:
+            self.solved = {DESIGN: best, **self.solved}
+        elif reason:
+            self.left_out[DESIGN] = reason
+        return best
+
+    def _values(self) -> dict[str, float]:
+        """The objective of every mechanism, by name."""
+        if self.part.question.kind == "categorical":
+            return errors_for_choices(self.policy, self.solved, self.objective)
+        return {name: one.value(self.objective) for name, one in self.solved.items()}
+
+    def _mechanism(self) -> tuple[Any, Terms]:
+        """What is deployed, and what it does to answers of each level."""
+        certified, length = self.certified, self.spent.padding_length
+        if certified is None:
+            plain = plain_rivals(self.policy)[self.name]
+            return plain, LevelTerms.of(plain, self.policy)
+        table = self.unary.get(self.name)
+        if table is None or length is None:
+            return certified, certified
+        return PaddedUnaryMechanism(UnaryMechanism(table), length), table
+
+    def error_of(self, value: float) -> float:
+        """Squared error per user of the survey, from the objective's value."""
         return self.part.error(self.block, self.block.error_with(value))
 
     def planned(self) -> QuestionPlan:
@@ -108,50 +146,44 @@ class _Planning:
             misplacement=self._misplacement(),
             targets=self._targets(padding),
             explanations=self._explanations(),
-            table=self.table,
+            table=self.unary.get(self.name),
+            design=self.certified if isinstance(self.certified, SubsetDesign) else None,
             block=replace(self.block, solver=solve),
         )
-        choice = choose(
-            self._errors(), self.name, self.policy, plan.unit, plan.measure, plan.least_error
-        )
+        about = plan.unit, plan.measure, plan.least_error
+        choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
         return replace(plan, choice=choice)
-
-    def _mechanism(self, table: UnaryTable | None) -> Any:
-        if table is None:
-            return plain_rivals(self.policy)[self.name]
-        length = self.spent.padding_length
-        if length is None:
-            return table
-        return PaddedUnaryMechanism(UnaryMechanism(table), length)
 
     def _padding(self) -> PaddingPlan | None:
         """Every length's error with the very table that is planned."""
         sets = None if self.spent.kind != "item-set" else set_model_of(self.spent)
-        if sets is None or self.table is None:
+        if sets is None:
             return None
-        return plan_padding(self.table, self.part.people, sets)
+        return plan_padding(self.unary[self.name], self.part.people, sets)
 
     def _lower_bound(self) -> float | None:
-        table = self.table
-        if table is None or table.certificate is None:
+        """What no table of the deployed form has less than; of a design, no mechanism at all."""
+        total = self.part.total(self.error)
+        if self.name == DESIGN:
+            least = self._least_error()
+            return None if least is None else min(least, total)
+        if self.certified is None or self.certified.certificate is None:
             return None
-        bound = self.block.error_with(table.certificate.lower_bound)
-        return min(self.part.total(self.part.error(self.block, bound)), self.part.total(self.error))
+        bound = self.block.error_with(self.certified.certificate.lower_bound)
+        return min(self.part.total(self.part.error(self.block, bound)), total)
 
     def _least_error(self) -> float | None:
         """For one answer a person; a set's error depends on its padding too."""
-        if self.spent.kind == "item-set":
+        if self.best is None or self.best.certificate is None:
             return None
-        bound = self.tables.least(self.policy, self.objective)
-        if bound is None:
-            return None
+        bound = self.best.certificate.lower_bound
         # The perturbation alone: what a sample misses is known from above only.
         return self.part.total(self.block.error_with(bound) / self.part.fraction)
 
     def _levels(self) -> Levels:
         terms, people, length = self.terms, self.part.people, self.spent.padding_length
         errors = np.sqrt(people * terms.noise) * (length or 1)
-        limit = None if self.table is None else self.table.saturation_epsilon
+        limit = None if self.certified is None else self.certified.saturation_epsilon
         detectable = None
         if length is None:
             detectable = detectable_frequencies(terms.noise, terms.signal, people)
@@ -165,7 +197,7 @@ class _Planning:
             percent=100 * errors / people,
             detectable=detectable,
             saturated=self.policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
-            prices=None if self.table is None else self._people(self.table.shadow_prices),
+            prices=None if self.certified is None else self._people(self.certified.shadow_prices),
         )
 
     def _people(self, objective: Array | None) -> Array | None:
@@ -175,32 +207,30 @@ class _Planning:
         change = objective * self.block.scale / self.part.fraction
         return np.asarray(change * self.part.total(self.error) / (2 * self.error))
 
-    def _saving(self, saving: float) -> float:
+    def _saving(self, certified: Certified, saving: float) -> float:
         """A share of the objective as a share of the total error."""
-        if self.table is None:
-            return 0.0
-        change = self.block.scale * saving * self.table.objective_value / self.part.fraction
+        change = self.block.scale * saving * certified.objective_value / self.part.fraction
         return 1 - sqrt(max(0.0, 1 - change / self.error))
 
     def _relaxations(self) -> tuple[Relaxation, ...]:
-        if self.table is None:
+        if self.certified is None:
             return ()
         found = []
-        for one in relaxations(self.table, _RELAX_BY, self.tables.solve):
-            price = self._people(np.array([one.price]))
-            price_in_people = 0.0 if price is None else float(price[0])
-            saving = self._saving(one.saving)
-            found.append(replace(one, saving=saving, price=price_in_people))
+        for one in relaxations(self.certified, _RELAX_BY, self.tables.certified):
+            price = None if one.price is None else self._people(np.array([one.price]))
+            in_people = None if price is None else float(price[0])
+            saving = self._saving(self.certified, one.saving)
+            found.append(replace(one, saving=saving, price=in_people))
         return tuple(found)
 
     def _misplacement(self) -> Misplacement | None:
-        certified = self.table is not None and self.table.certificate is not None
-        if self.table is None or not certified:
+        certified = self.certified
+        if certified is None or certified.certificate is None:
             return None
         if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
             return None
-        found = misplaced(self.table, _MISPLACED, self.tables.solve)
-        worst, kept = self.table.worst_case_mse, 1 - found.wasted_error
+        found = misplaced(certified, _MISPLACED, self.tables.certified)
+        worst, kept = certified.worst_case_mse, 1 - found.wasted_error
         now, then = (
             self.part.error(self.block, self.block.error_with(x)) for x in (worst, worst * kept)
         )
@@ -231,36 +261,27 @@ class _Planning:
         return self.part.people * np.sqrt(every / self.part.everybody)
 
     def _smallest(self, people: int, target: Target) -> str:
-        if self.name not in MODELS:
+        if self.name not in (*MODELS, DESIGN):
             label = CATALOGUE[self.name].label
             return f"Not searched for {label}, which has one budget for all levels."
-        found = smallest_budgets(self.policy, people, target, self.name, solver=self.tables.solve)
-        return found.reason
+        solver = self.tables.certified
+        return smallest_budgets(self.policy, people, target, self.name, solver=solver).reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
-        length = self.spent.padding_length
+        length, offer = self.spent.padding_length, CATALOGUE[self.name]
         leakage = belief_leakage(self.terms, length)
-        if length is None and self.name not in MODELS:  # protects every pair like the strictest
+        if length is None and not offer.by_level:  # protects every pair like the strictest
             strictest = float(self.policy.room(np.zeros(self.policy.size)).min())
             leakage = np.minimum(leakage, strictest)
-        return explain(
-            self.terms,
-            self.part.asked.name,
-            length,
-            sends=CATALOGUE[self.name].sends,
-            leakage=leakage,
-        )
+        name = self.part.asked.name
+        return explain(self.terms, name, length, sends=offer.sends, leakage=leakage)
 
     def _errors(self) -> list[tuple[str, float, str]]:
         """Every mechanism's total error; sets at each mechanism's own best padding length."""
-        if self.spent.kind != "item-set":
-            values = errors_for_choices(self.policy, self.unary, self.objective)
-            totals = {
-                name: self.part.total(self.part.error(self.block, self.block.error_with(value)))
-                for name, value in values.items()
-            }
-            return [(name, error, "") for name, error in totals.items()]
-        return [self._error_of_sets(name, table) for name, table in self.unary.items()]
+        if self.spent.kind == "item-set":
+            return [self._error_of_sets(name, table) for name, table in self.unary.items()]
+        totals = {name: self.part.total(self.error_of(x)) for name, x in self.values.items()}
+        return [(name, error, "") for name, error in totals.items()]
 
     def _error_of_sets(self, name: str, table: UnaryTable) -> tuple[str, float, str]:
         part, length = self.part, self.spent.padding_length
@@ -269,7 +290,5 @@ class _Planning:
             length = plan_padding(table, part.people, sets).length
         at = replace(part.question, padding_length=length)
         block, objective = choice_block(at, part.everybody, self.tables), settled_objective(at)
-        terms = terms_of(table, self.policy)
-        value = objective.coefficients(self.policy).evaluate(terms.noise, terms.signal)
-        error = part.error(block, block.error_with(value))
+        error = part.error(block, block.error_with(table.value(objective)))
         return name, part.total(error), f"l = {length}"

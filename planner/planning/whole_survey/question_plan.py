@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.allocation.blocks import Block
+from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
 from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.misplacement import Misplacement
@@ -58,7 +60,8 @@ class QuestionPlan(Framed):
     error_share:
         The same as a share of those who answer; of a mean, of half the range.
     lower_bound:
-        No table of the deployed form has a smaller total error; None where nothing is proven.
+        No table of the deployed form has a smaller total error; of a subset design, no mechanism
+        of any kind. None where nothing is proven.
     least_error:
         What no mechanism of any kind that keeps the budgets can beat with unbiased estimates,
         as ``total_error``; None where that is not known.
@@ -80,6 +83,9 @@ class QuestionPlan(Framed):
         What becomes of the question's targets.
     explanations:
         Levels in plain sentences, the first 40.
+    table, design:
+        The table of probabilities, or the subset design, that is deployed, with its proof; None
+        for other mechanisms.
     block:
         What its error is at any share of its budgets; None for the kind ``"sampled-choice"``.
     """
@@ -106,6 +112,7 @@ class QuestionPlan(Framed):
     targets: tuple[TargetAnswer, ...] = ()
     explanations: tuple[LevelExplanation, ...] = ()
     table: UnaryTable | None = None
+    design: SubsetDesign | None = None
     block: Block | None = None
 
     @property
@@ -116,7 +123,7 @@ class QuestionPlan(Framed):
     @property
     def mechanism_label(self) -> str:
         """What the deployed mechanism is called."""
-        return CATALOGUE[self.question.mechanism].label
+        return CATALOGUE[self.deployed.mechanism].label
 
     @property
     def padding_length(self) -> int | None:
@@ -165,7 +172,12 @@ class QuestionPlan(Framed):
     @property
     def saturation_epsilon(self) -> float | None:
         """Budget spent above which a level gains nothing, in nats; None where not known."""
-        return None if self.table is None else self.table.saturation_epsilon
+        return None if self.certified is None else self.certified.saturation_epsilon
+
+    @property
+    def certified(self) -> Certified | None:
+        """The table or the design that is deployed, with its proof; None for the others."""
+        return self.design or self.table
 
     @property
     def proven_gap(self) -> float | None:

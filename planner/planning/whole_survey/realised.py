@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.subset_design import SubsetDesign, pooled
+from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.objective import Objective
@@ -29,6 +31,8 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     [[nan, 1.0], [1.0, 1.337]]
     """
     policy = question.deployed.policy
+    if question.design is not None:
+        return _of_design(question.design)
     if question.table is None:
         losses = np.full((policy.size, policy.size), question.mechanism.privacy_loss())
         alone = policy.item_counts == 1
@@ -38,3 +42,14 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
     table = replace(question.table, policy=small, objective=Objective())
     return UnaryMechanism(table).pair_losses()
+
+
+def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
+    """As it is drawn: its probabilities are rounded to the private side."""
+    groups = pooled(design.policy, design.groups)
+    grid = round_types(groups, design.types)
+    drawn = replace(design, types=grid.output_types(groups.item_counts))
+    losses = drawn.pair_losses
+    alone = design.policy.item_counts == 1
+    losses[np.diag_indices(alone.size)] = np.where(alone, np.nan, np.diag(losses))
+    return losses

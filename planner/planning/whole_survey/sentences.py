@@ -32,6 +32,7 @@ __all__ = [
     "shares_sentence",
     "spending_sentence",
     "target_sentence",
+    "types_sentence",
 ]
 
 ALLOCATION_ERRORS = (
@@ -123,8 +124,23 @@ def report_sentence(question: QuestionPlan) -> str:
         length = question.padding_length
         whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
     bits = f"A report has one bit per item: 1 with probability a if {whose}, else b."
-    report = CATALOGUE[question.question.mechanism].report or bits
-    return f"{report} The standard error is that of one rare item's estimated count, in people."
+    report = CATALOGUE[question.deployed.mechanism].report or bits
+    error = "The standard error is that of one rare item's estimated count, in people"
+    if question.design is not None:
+        error += ", for whatever answers the others have"
+    return f"{report} {error}."
+
+
+def types_sentence(question: QuestionPlan) -> str | None:
+    """How many types of reports a design has, and how large they are; None for others."""
+    design = question.design
+    if design is None:
+        return None
+    items, types = int(design.policy.item_counts.sum()), design.types.size
+    return (
+        f"The design has {types} types of reports. Each says its type and the sides of all "
+        f"{items:,} answers, {CATALOGUE[question.deployed.mechanism].report_bytes(items):,} bytes."
+    )
 
 
 def detectable_sentence(question: QuestionPlan) -> str | None:
@@ -160,6 +176,10 @@ def padding_sentence(question: QuestionPlan) -> str | None:
 def certificate_sentence(question: QuestionPlan) -> str | None:
     """What is proven of the error; None where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
+    if question.design is not None and bound is not None and gap is not None:
+        return (
+            f"{_best_of_all(question, bound)} the plan's is within a factor of 1 + {gap:.0e} of it."
+        )
     if bound is None or gap is None or table is None:
         return None
     where = ""
@@ -173,15 +193,23 @@ def certificate_sentence(question: QuestionPlan) -> str | None:
 
 
 def efficiency_sentence(question: QuestionPlan) -> str | None:
-    """How far the plan is from the best of all mechanisms; None where that is not known."""
+    """How far the plan is from the best of all mechanisms; None where that is not known.
+
+    Of a subset design :func:`certificate_sentence` says it.
+    """
     least, share = question.least_error, question.efficiency
-    if least is None or share is None:
+    if least is None or share is None or question.design is not None:
         return None
     return (
-        f"Proven: no mechanism of any kind that keeps these budgets and answers once, with any "
-        f"unbiased estimate, has a {question.objective_name} below {people(least)} people. The "
-        f"plan's efficiency is {percent(share)}: the best of all would need at least that share "
-        "of the people."
+        f"{_best_of_all(question, least)} the plan's efficiency is {percent(share)}: the best of "
+        "all would need at least that share of the people."
+    )
+
+
+def _best_of_all(question: QuestionPlan, least: float) -> str:
+    return (
+        "Proven: no mechanism of any kind that keeps these budgets and answers once, with any "
+        f"unbiased estimate, has a {question.objective_name} below {people(least)} people;"
     )
 
 

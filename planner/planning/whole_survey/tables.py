@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
+from planner.designs.subset_design import SubsetDesign, pooled
 from planner.designs.table import UnaryTable
-from planner.errors import ConvergenceError, InputError
+from planner.errors import InputError, SolverError, VerificationError
+from planner.limits import MAX_CELLS
+from planner.mechanisms.design_grid import round_types
+from planner.planning.certified import DESIGN, Certified
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import BASELINES, MODELS, baseline, least_error, solve
+from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-__all__ = ["Tables"]
+__all__ = ["Tables", "Unary"]
 
-# More levels are merged for the bound, which takes too long to be waited for at every edit.
+# More levels take too long to be waited for at every edit.
 _MOST_LEVELS = 5
+_Problem = tuple[PrivacyPolicy, str, Objective]
+
+
+class Unary(NamedTuple):
+    """The tables of a policy by name, and for those that could not be proven the reason."""
+
+    tables: dict[str, UnaryTable]
+    left_out: dict[str, str]
 
 
 class Tables:
-    """Solved tables by what was asked for; kept while a survey is being planned.
+    """Solved tables and designs by what was asked for; kept while a survey is being planned.
 
     Examples
     --------
@@ -26,34 +42,85 @@ class Tables:
     """
 
     def __init__(self) -> None:
-        self._found: dict[tuple[PrivacyPolicy, str, Objective], UnaryTable] = {}
+        self._tables: dict[_Problem, UnaryTable] = {}
+        self._designs: dict[_Problem, SubsetDesign] = {}
+        self._last: SubsetDesign | None = None
 
     def solve(
         self, policy: PrivacyPolicy, model: str = "opt0", objective: Objective | None = None
     ) -> UnaryTable:
         """As :func:`planner.solvers.solving.solve`."""
         key = (policy, model, objective or Objective())
-        if key not in self._found:
-            self._found[key] = solve(policy, model, objective=key[2])
-        return self._found[key]
+        if key not in self._tables:
+            self._tables[key] = solve(policy, model, objective=key[2])
+        return self._tables[key]
+
+    def design(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SubsetDesign:
+        """As :func:`planner.best_design`; the types of the last design are tried first."""
+        key = (policy, DESIGN, objective or Objective())
+        if key not in self._designs:
+            self._last = best_design(policy, key[2], near=self._last)
+            self._designs[key] = self._last
+        return self._designs[key]
+
+    def certified(
+        self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
+    ) -> Certified:
+        """As :func:`planner.planning.certified.solve_named`."""
+        if name == DESIGN:
+            return self.design(policy, objective)
+        return self.solve(policy, name, objective)
 
     def named(self, policy: PrivacyPolicy, name: str, objective: Objective) -> UnaryTable:
         """The table of a model, or of a baseline, which minimises nothing."""
         return baseline(policy, name) if name in BASELINES else self.solve(policy, name, objective)
 
-    def every(self, policy: PrivacyPolicy, objective: Objective) -> dict[str, UnaryTable]:
-        """The tables of all models and baselines, by name."""
-        return {name: self.named(policy, name, objective) for name in (*MODELS, *BASELINES)}
+    def every(self, policy: PrivacyPolicy, objective: Objective, needed: str) -> Unary:
+        """The tables of all models and baselines; those that are only compared may fail.
 
-    def least(self, policy: PrivacyPolicy, objective: Objective) -> float | None:
-        """The objective's lower bound over all mechanisms, as :func:`planner.least_error`.
-
-        None where it is not known: more than five levels, an objective that designs do not
-        have, or a bound that could not be proven.
+        Raises
+        ------
+        SolverError
+            The table called ``needed`` could not be proven.
         """
-        if policy.size > _MOST_LEVELS:
-            return None
+        found = Unary({}, {})
+        for name in (*MODELS, *BASELINES):
+            try:
+                found.tables[name] = self.named(policy, name, objective)
+            except SolverError as error:
+                if name == needed:
+                    raise
+                found.left_out[name] = error.reason
+        return found
+
+    def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
+        """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
+        if (levels := _differing(policy, objective)) > _MOST_LEVELS:
+            most = f"designs are planned for at most {_MOST_LEVELS}"
+            return None, f"{levels:,} levels differ, and {most}"
+        design = None
         try:
-            return least_error(policy, objective)
-        except (ConvergenceError, InputError):
-            return None
+            design = self.design(policy, objective)
+            _check_deployable(design)
+        except (InputError, SolverError, VerificationError) as error:
+            return design, error.reason
+        return design, ""
+
+
+def _differing(policy: PrivacyPolicy, objective: Objective) -> int:
+    """Number of levels that a mechanism may treat differently; levels alike count as one."""
+    alone = objective.weights is not None or objective.prior is not None
+    if alone or not policy.rule.by_level:
+        return policy.size
+    budgets = policy.epsilons
+    most = 2 * budgets.min() if policy.rule.saturates else np.inf
+    return int(np.unique(np.minimum(budgets, most)).size)
+
+
+def _check_deployable(design: SubsetDesign) -> None:
+    """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
+    round_types(pooled(design.policy, design.groups), design.types)
+    cells = (design.types.size + 1) * (1 + int(design.policy.item_counts.sum()))
+    if cells > MAX_CELLS:
+        remedy = "Merge items, or ask for a coarser answer first."
+        raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)

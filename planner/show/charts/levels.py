@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from planner.designs.table import UnaryTable
+from planner.planning.certified import Certified
 from planner.planning.whole_survey.levels import Levels
 from planner.show.charts.style import BLUE, RED, SKY, figure
 
@@ -45,14 +45,14 @@ def level_error_figure(levels: Levels) -> Figure:
     )
 
 
-def budget_figure(table: UnaryTable) -> Figure:
+def budget_figure(certified: Certified) -> Figure:
     """The budget of each level, and the saturation point above which budget buys nothing.
 
     At most 40 levels.
     """
     from plotly.graph_objects import Bar
 
-    policy = table.policy
+    policy = certified.policy
     epsilons = policy.epsilons[:_MOST_BARS]
     bars = Bar(
         x=policy.names[:_MOST_BARS],
@@ -60,7 +60,7 @@ def budget_figure(table: UnaryTable) -> Figure:
         marker={"color": SKY},
         hovertemplate="%{x}: epsilon %{y:.4f}<extra></extra>",
     )
-    limit = table.saturation_epsilon
+    limit = certified.saturation_epsilon
     top = max(float(epsilons.max()), limit or 0.0)
     made = figure(
         bars,

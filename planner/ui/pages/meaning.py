@@ -89,8 +89,8 @@ def _beliefs(plan: QuestionPlan) -> None:
     show.ends("1 %: nobody suspects it", "99 %: as good as known")
     share = prior / 100
     shown = plan.explanations[:_MOST_LEVELS]
-    ones = [_after(_BELIEFS, one.with_answer, one.without_answer) for one in shown]
-    zeros = [_after(_BELIEFS, 1 - one.with_answer, 1 - one.without_answer) for one in shown]
+    ones = [_after(_BELIEFS, one.with_answer, one.least_without_answer) for one in shown]
+    zeros = [_after(_BELIEFS, 1 - one.with_answer, 1 - one.least_without_answer) for one in shown]
     show.chart(
         charts.posterior_figure(_BELIEFS, ones, zeros, [one.level for one in shown], share),
         "posterior",
@@ -103,9 +103,11 @@ def _beliefs(plan: QuestionPlan) -> None:
         {
             "level": [one.level for one in rows],
             "before": [f"{share:.0%}" for _ in rows],
-            "after a 1": [_share(_after(column, x.with_answer, x.without_answer)) for x in rows],
+            "after a 1": [
+                _share(_after(column, x.with_answer, x.least_without_answer)) for x in rows
+            ],
             "after a 0": [
-                _share(_after(column, 1 - x.with_answer, 1 - x.without_answer)) for x in rows
+                _share(_after(column, 1 - x.with_answer, 1 - x.least_without_answer)) for x in rows
             ],
             "whole report: at least": [f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low],
             "whole report: at most": [f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high],

@@ -9,7 +9,6 @@ import streamlit as st
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import percent
 from planner.planning.whole_survey.target_answers import TargetAnswer
-from planner.solvers import MODELS
 from planner.survey import Question
 from planner.survey.target import Target
 from planner.ui.draft.categorical import CategoricalDraft
@@ -104,7 +103,7 @@ def _budgets(plan: QuestionPlan, target: Target, answer: TargetAnswer) -> None:
     mechanisms that have one budget for all levels.
     """
     policy = plan.deployed.policy
-    if plan.padding_length is not None or plan.question.mechanism not in MODELS:
+    if plan.padding_length is not None or plan.lower_bound is None:
         st.markdown(show.plain(answer.budgets))
         return
     adjustable = _adjustable(plan, target)
@@ -112,7 +111,7 @@ def _budgets(plan: QuestionPlan, target: Target, answer: TargetAnswer) -> None:
     st.markdown(show.plain(found.reason))
     if not found.possible:
         return
-    now, then = policy.epsilons, found.table.policy.epsilons
+    now, then = policy.epsilons, found.certified.policy.epsilons
     show_table(
         {
             "level": policy.names,

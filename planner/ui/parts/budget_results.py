@@ -24,6 +24,7 @@ from planner.planning.whole_survey.sentences import (
     report_sentence,
     saturation_sentence,
     target_sentence,
+    types_sentence,
 )
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.levels import budget_figure, level_error_figure
@@ -56,6 +57,7 @@ def show_results(plan: QuestionPlan) -> None:
 
 def _headline(plan: QuestionPlan) -> None:
     saturation, gap = plan.saturation_epsilon, plan.proven_gap
+    of_what = "mechanism of any kind" if plan.design else "other choice of probabilities"
     show.figures(
         {
             plan.objective_name.capitalize(): (
@@ -75,8 +77,8 @@ def _headline(plan: QuestionPlan) -> None:
             ),
             "Gap to the best": (
                 "not proven" if gap is None else f"{gap:.0e}",
-                "No other choice of probabilities of this form has an error smaller by more "
-                "than this share: proven by linear programming, not taken on trust.",
+                f"No {of_what} has an error smaller by more than this share: proven by convex "
+                "programming, not taken on trust.",
             ),
         }
     )
@@ -101,7 +103,7 @@ def _mechanisms(choice: MechanismChoice) -> None:
         },
         accent=planned,
     )
-    _say(choice.reason)
+    _say(choice.reason, *choice.left_out)
 
 
 def _efficiencies(choice: MechanismChoice) -> dict[str, list[str]]:
@@ -155,7 +157,7 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
         }
     )
     st.caption(show.plain(report_sentence(plan)))
-    _say(detectable_sentence(plan))
+    _say(types_sentence(plan), detectable_sentence(plan))
     box = show.drawer("Draw the levels", "levels-drawn")
     if box.open:
         picture, bars = box.columns(2)
@@ -165,9 +167,9 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
                 "level-errors",
                 "Standard error of a rare item's count, one bar per level.",
             )
-        if plan.table is not None:
+        if plan.certified is not None:
             with bars:
-                chart = budget_figure(plan.table)
+                chart = budget_figure(plan.certified)
                 show.chart(chart, "budgets", "Budget per level and saturation point.")
 
 

@@ -121,7 +121,7 @@ def target_answer(
     plan: QuestionPlan, target: Target, adjustable: tuple[str, ...] | None
 ) -> BudgetAnswer:
     """The smallest budgets that reach a target, for the people who answer the question."""
-    policy, name = plan.deployed.policy, plan.question.mechanism
+    policy, name = plan.deployed.policy, plan.deployed.mechanism
     return compute(smallest_budgets, policy, plan.users, target, name, adjustable)
 
 
