@@ -48,7 +48,11 @@ def test_the_document_has_all_of_it(tmp_path):
     assert [q["name"] for q in document["questions"]] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["met"] is False
     exported = {q.name: q.mechanism for q in read_parameters(out).questions}
-    assert exported == {"diagnosis": "idue", "page": "idue", "income": "bisample-md"}
+    assert exported == {
+        "diagnosis": "subset-design",
+        "page": "subset-design",
+        "income": "bisample-md",
+    }
 
 
 def test_names_are_printed_as_they_are(tmp_path):

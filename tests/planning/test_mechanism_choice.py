@@ -161,11 +161,14 @@ def test_choices_by_kind():
     levels = (Level("a", 1.0, item_count=4),)
     numeric = Numeric(NumericDomain(0, 1), epsilon=1.0)
     sets = Question("q", levels, kind="item-set", padding_length=2)
-    assert mechanism_choices(sets) == ["opt0", "opt1", "opt2", "rappor", "oue"]
+    assert mechanism_choices(sets) == ["best", "opt0", "opt1", "opt2", "rappor", "oue"]
     mean = Question("q", (), kind="numeric", numeric=numeric)
     assert mechanism_choices(mean) == [mean.mechanism] == ["bisample-md"]
     for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
         question = Question("q", (Level("all", 1.0, item_count=count),))
         assert ("grr" in mechanism_choices(question)) == plain
+        assert ("subset-design" in mechanism_choices(question)) == (count > 1)
+    worst_item = Question("q", levels, criterion="minimax")
+    assert "subset-design" not in mechanism_choices(worst_item)  # it has another objective
     graph = Question("q", levels, rule=((0.5,),))
     assert "direct" not in mechanism_choices(graph)  # compared, and cannot be deployed

@@ -17,7 +17,7 @@ def test_budgets_to_error_and_back(policy, kind, level):
     assert answer.possible
     assert answer.scale == pytest.approx(1, rel=1e-6)
     assert answer.reached[0] <= reached
-    assert answer.table.policy.epsilons == pytest.approx(policy.epsilons, rel=1e-6)
+    assert answer.certified.policy.epsilons == pytest.approx(policy.epsilons, rel=1e-6)
 
 
 def test_several_targets_are_all_met_and_one_is_tight():
@@ -39,7 +39,7 @@ def test_a_level_that_stays_sets_a_floor_and_is_named():
     assert answer.reached[0] == pytest.approx(np.sqrt(floor / users), rel=1e-9)
     loose = smallest_budgets(policy, users, Target(error=0.0152), adjustable=["B", "C"])
     assert loose.possible
-    assert loose.table.policy.epsilons[0] == 1.0
+    assert loose.certified.policy.epsilons[0] == 1.0
 
 
 def test_no_budget_is_raised_beyond_the_largest():
@@ -69,7 +69,7 @@ def test_targets_that_next_to_no_budget_meets():
     answer = smallest_budgets(POLICIES[0], 10**12, Target(error=0.5))
     assert answer.possible
     assert "even with next to no budget" in answer.reason
-    assert answer.table.policy.epsilons.min() == pytest.approx(1e-3)
+    assert answer.certified.policy.epsilons.min() == pytest.approx(1e-3)
 
 
 def test_budgets_whose_error_cannot_be_told_from_rounding_are_not_tried():

@@ -52,7 +52,7 @@ def test_one_file_for_everybody(plan):
     assert list(files) == ["parameters"]
     parameters = files["parameters"]
     mechanisms = [question.mechanism for question in parameters.questions]
-    assert mechanisms == ["idue", "idue-ps", "bisample-md", "sampling-privacy"]
+    assert mechanisms == ["subset-design", "idue-ps", "bisample-md", "sampling-privacy"]
     assert parameters.users == 1000
     spent = {(row.question, row.level): row.spent for row in plan.spending}
     illness, symptoms, age, _ = parameters.questions
@@ -87,6 +87,7 @@ def test_a_file_for_each_question_where_each_person_answers_one():
 def test_every_choice_can_be_deployed():
     choices = mechanism_choices(CHOICE)
     mechanism = {"grr": "grr", "subset": "subset-selection", "olh": "olh"}
+    mechanism |= {"best": "subset-design", "subset-design": "subset-design"}
     for name in choices:
         plan = plan_survey(survey(replace(CHOICE, mechanism=name)))
         question = survey_parameters(plan).questions[0]

@@ -54,7 +54,7 @@ def test_errors_are_those_of_the_tables(plan):
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_the_objective_is_that_of_the_errors(design):
-    others = Question("page", (Level("any", 1.0, item_count=30),), weight=0.5)
+    others = Question("page", (Level("any", 1.0, item_count=30),), weight=0.5, mechanism="opt0")
     for survey in (replace(HOUSEHOLD, design=design), shop(others, design=design)):
         plan = plan_survey(survey)
         weighted = sum(q.question.weight * q.error for q in plan.questions)
@@ -87,7 +87,7 @@ def test_minimax_keeps_the_ratios_to_the_targets_equal():
 
 def test_priors_change_the_table():
     levels = (Level("a", 1.0, item_count=3, prior=0.9), Level("b", 2.0, item_count=5, prior=0.1))
-    plan = plan_survey(Survey("s", 100, (Question("q", levels),)))
+    plan = plan_survey(Survey("s", 100, (Question("q", levels, mechanism="opt0"),)))
     table = plan.questions[0].table
     assert table.objective.kind == "expected"
     worst = solve(table.policy)

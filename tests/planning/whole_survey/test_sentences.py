@@ -28,7 +28,7 @@ def test_what_a_person_spends_is_never_shown_smaller_than_it_is():
 
 def first_of(*levels):
     made = tuple(Level(f"{i}", e, item_count=n) for i, (e, n) in enumerate(levels))
-    return plan_survey(Survey("s", 100, (Question("q", made),))).questions[0]
+    return plan_survey(Survey("s", 100, (Question("q", made, mechanism="opt0"),))).questions[0]
 
 
 def test_what_misplaced_items_do():

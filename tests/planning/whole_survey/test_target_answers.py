@@ -45,9 +45,9 @@ def test_the_sampling_error_of_one_question_each_is_part_of_the_total():
 
 
 def test_the_smallest_budgets_leave_room_for_the_sampling_error():
-    other = Question("other", (Level("a", 1.0, item_count=5),))
-    level = Level("a", 1.0, item_count=5)
-    survey = Survey("s", 10_000, (Question("q", (level,), targets=total(0.02)), other), "one-each")
+    other = Question("other", (Level("a", 1.0, item_count=5),), mechanism="opt0")
+    asked = replace(other, name="q", targets=total(0.02))
+    survey = Survey("s", 10_000, (asked, other), "one-each")
     plan = plan_survey(survey)
     question = plan.questions[0]
     (answer,) = question.targets
