@@ -156,6 +156,7 @@ def test_an_unknown_model_writes_nothing(model, tmp_path):
     result = CliRunner().invoke(app, call)
     assert result.exit_code != 0
     assert str(result.exception).startswith(
-        f"mechanism of question 'diagnosis' is {model!r} but must be one of opt0, opt1, opt2"
+        f"mechanism of question 'diagnosis' is {model!r} but must be one of best, subset-design, "
+        "opt0, opt1, opt2"
     )
     assert not out.exists()

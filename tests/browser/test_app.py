@@ -39,9 +39,9 @@ item_count = 12
 
 
 def test_an_edited_cell_changes_the_plan_and_survives_a_page_switch(visit):
-    assert visit.metric("Total error") == "926 people"
+    assert visit.metric("Total error") == "622 people"
     visit.type_cell(2, 0, "2.5")
-    assert visit.metric("Total error") != "926 people"
+    assert visit.metric("Total error") != "622 people"
     changed = visit.metric("Total error")
     visit.type_cell(1, 1, "usual")
     visit.go("Sampling Privacy")
@@ -62,7 +62,7 @@ def test_a_wrong_cell_is_kept_and_explained_while_the_rest_is_planned(visit):
     assert visit.metric("LDP epsilon") == "1.792"
     visit.type_cell(2, 0, "ln 4")
     expect(visit.page.get_by_text("Row 1 (severe)")).to_have_count(0)
-    assert visit.metric("Total error") == "926 people"
+    assert visit.metric("Total error") == "622 people"
 
 
 def test_uploads_of_a_survey_and_of_items_are_taken_and_undone(visit):

@@ -104,7 +104,7 @@ def test_the_app_goes_on_with_the_survey_of_its_address():
     app.run()
     assert not app.exception
     assert by_label(app.text_input, "Survey").value == "mine"
-    assert metric(app, "Total error") == "926 people"
+    assert metric(app, "Total error") == "622 people"
 
 
 def test_an_address_that_cannot_be_read_is_said_and_the_app_still_starts():

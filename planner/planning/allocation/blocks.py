@@ -4,10 +4,10 @@ With share ``g`` of its budgets a question's smallest error per user is
 
     scale * V(g) + offset
 
-with ``V`` convex and decreasing: for choices the optimum of opt0 under
-``s_i + w_j <= g r_ij``; for a mean ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``.
-Every evaluation comes with a tangent ``V(h) >= constant - slope * h`` for all shares
-``h``, proven like a certificate, from which allocations are proven.
+with ``V`` decreasing: for choices the optimum of a model under ``s_i + w_j <= g r_ij``, or of all
+mechanisms; for a mean ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``. For opt0 and a
+mean it is convex, too. Then every evaluation comes with a tangent ``V(h) >= constant - slope * h``
+for all shares ``h``, proven like a certificate, from which allocations are proven.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from planner import arguments
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.budgets import scaled
+from planner.planning.certified import DESIGN, Certified, CertifiedSolver, solve_named
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import Solver, solve
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program
@@ -38,15 +38,15 @@ Array = NDArray[np.float64]
 
 
 class AtShare(NamedTuple):
-    """A block's error per user at one share, a proven tangent of it, and its table if any.
+    """A block's error per user at one share, a proven tangent of it, and what was solved if any.
 
-    For all shares ``h``: ``error(h) >= constant - slope * h``.
+    For all shares ``h``: ``error(h) >= constant - slope * h``. None where it is not convex.
     """
 
     error: float
-    constant: float
-    slope: float
-    table: UnaryTable | None
+    constant: float | None
+    slope: float | None
+    certified: Certified | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,9 @@ class ChoiceBlock:
         Largest variance per user of the answers themselves, all items together, for when only
         some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
     solver:
-        Finds the tables: :func:`~planner.solvers.solving.solve`, or one that remembers them.
+        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
+    mechanism:
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``.
 
     Raises
     ------
@@ -89,7 +91,8 @@ class ChoiceBlock:
     offset: float = 0.0
     fixed: float = 0.0
     sampling_variance: float | None = None
-    solver: Solver = solve
+    solver: CertifiedSolver = solve_named
+    mechanism: str = "opt0"
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
@@ -101,9 +104,31 @@ class ChoiceBlock:
         """Error per user of a mechanism with this value of the objective."""
         return self.scale * objective_value + self.offset
 
+    @property
+    def convex(self) -> bool:
+        """Whether the error is convex in the share: proven for opt0."""
+        return self.mechanism == "opt0"
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes long to solve."""
+        return self.mechanism == DESIGN
+
+    def solved(self, share: float) -> Certified:
+        """The table or design at ``share``, above 0 and at most 1."""
+        return self.solver(scaled(self.policy, share), self.mechanism, objective=self.objective)
+
+    def bounds_at(self, share: float) -> tuple[float, float]:
+        """Error at ``share``, and what it is at least with as much or less; proven."""
+        found = self.solved(share)
+        proven = found.certificate.lower_bound if found.certificate else -np.inf
+        return self.error_with(found.objective_value), self.error_with(proven)
+
     def at(self, share: float) -> AtShare:
-        """Error, proven tangent and certified table at ``share``, above 0 and at most 1."""
-        table = self.solver(scaled(self.policy, share), "opt0", objective=self.objective)
+        """Error, and of opt0 a proven tangent, at ``share``, above 0 and at most 1."""
+        table = self.solved(share)
+        if not (self.convex and isinstance(table, UnaryTable)):
+            return AtShare(self.error_with(table.objective_value), None, None, table)
         program = Program.of(table.policy, self.objective, model_named("opt0"))
         v, proof = _tangent(program, table)
         total, branches, slope, own = program.pieces(v)
@@ -164,6 +189,21 @@ class MeanBlock:
         _check_weight(self.name, self.weight)
         arguments.budget("epsilon", self.epsilon)
         _check_terms(self.scale, self.offset, self.fixed)
+
+    @property
+    def convex(self) -> bool:
+        """Whether the error is convex in the share."""
+        return True
+
+    @property
+    def slow(self) -> bool:
+        """Whether it takes long to solve."""
+        return False
+
+    def bounds_at(self, share: float) -> tuple[float, float]:
+        """Error at ``share``, and what it is at least with as much or less: the same."""
+        error = self.at(share).error
+        return error, error
 
     def at(self, share: float) -> AtShare:
         """Error and its tangent at ``share``, above 0 and at most 1."""

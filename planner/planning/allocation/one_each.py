@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from planner.designs.table import UnaryTable
 from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.allocation.goal import Goal
+from planner.planning.certified import Certified
 
 __all__ = ["OneEach", "one_each"]
 
@@ -35,15 +35,15 @@ class OneEach:
         The objective at these errors.
     noise_value:
         The objective for the perturbation alone, at the fractions that are best for it.
-    tables:
-        One per question at its full budget; None for a mean.
+    certified:
+        One table or design per question at its full budget; None for a mean.
     """
 
     fractions: Array
     errors: Array
     value: float
     noise_value: float
-    tables: tuple[UnaryTable | None, ...]
+    certified: tuple[Certified | None, ...]
 
 
 def one_each(blocks: Sequence[Block], goal: Goal) -> OneEach:
@@ -65,8 +65,8 @@ def one_each(blocks: Sequence[Block], goal: Goal) -> OneEach:
             for block, point, fraction in zip(blocks, points, fractions.tolist(), strict=True)
         ]
     )
-    tables = tuple(p.table for p in points)
-    return OneEach(fractions, errors, goal.value(errors), goal.value(alone), tables)
+    certified = tuple(p.certified for p in points)
+    return OneEach(fractions, errors, goal.value(errors), goal.value(alone), certified)
 
 
 def _fractions(growing: Array, rest: Array, goal: Goal) -> Array:

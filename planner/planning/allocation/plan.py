@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.planning.allocation.blocks import AtShare, Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.joint_program import solve_shares
 from planner.planning.allocation.one_each import OneEach, one_each
+from planner.planning.allocation.search import search_shares
+from planner.planning.certified import Certified
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,9 +52,9 @@ class Allocation(Framed):
         The objective at these shares.
     lower_bound, relative_gap:
         No shares have a smaller objective than ``lower_bound``: proven from tangents of the
-        questions' errors.
-    tables:
-        One per question at its share; None for a mean.
+        questions' errors, or where these are not convex from their falling, to a few per cent.
+    certified:
+        One table or design per question at its share; None for a mean.
     one_each:
         The alternative.
     """
@@ -65,7 +66,7 @@ class Allocation(Framed):
     value: float
     lower_bound: float
     relative_gap: float
-    tables: tuple[UnaryTable | None, ...]
+    certified: tuple[Certified | None, ...]
     one_each: OneEach
 
     @property
@@ -120,7 +121,10 @@ def allocate(
     targets: ArrayLike | None = None,
     alone: Sequence[Block] | None = None,
 ) -> Allocation:
-    """The shares with the smallest error, by one convex program, with proof.
+    """The shares with the smallest error, with proof: by one convex program, or a search.
+
+    The search is for questions with subset designs, or opt1 and opt2: see
+    :mod:`planner.planning.allocation.search`.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def allocate(
     InputError
         No question, a repeated name, or targets that do not fit.
     ConvergenceError
-        No allocation could be proven optimal to a relative 1e-6.
+        The convex program could not be proven optimal to a relative 1e-6.
 
     Examples
     --------
@@ -162,20 +166,33 @@ def allocate(
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
     goal = Goal.of(blocks, objective, targets)
-    shares = np.ones(1) if len(names) == 1 else solve_shares(blocks, goal)
-    shares, points, bound = _improved(blocks, shares, goal)
-    errors = _errors(points)
+    errors, shares, bound, certified = _solved(blocks, goal)
     value = goal.value(errors)
     bound = min(bound, value)
-    gap = (value - bound) / abs(bound)
-    if not gap <= _PROVEN:
+    gap = (value - bound) / abs(bound) if bound else float(np.inf)
+    if all(block.convex for block in blocks) and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
             "Bring the weights or targets of the questions closer together.",
         )
-    tables = tuple(p.table for p in points)
     each = one_each(blocks if alone is None else alone, goal)
-    return Allocation(names, objective, shares, errors, value, bound, gap, tables, each)
+    return Allocation(names, objective, shares, errors, value, bound, gap, certified, each)
+
+
+def _solved(
+    blocks: Sequence[Block], goal: Goal
+) -> tuple[Array, Array, float, tuple[Certified | None, ...]]:
+    """Errors, shares, a lower bound, and what was solved."""
+    if len(blocks) == 1:
+        shares = np.ones(1)
+        points = _at(blocks, shares)
+        bound = goal.value(np.array([blocks[0].bounds_at(1.0)[1]]))
+    elif all(block.convex for block in blocks):
+        shares, points, bound = _improved(blocks, solve_shares(blocks, goal), goal)
+    else:
+        shares, bound = search_shares(blocks, goal)
+        points = _at(blocks, shares)
+    return _errors(points), shares, bound, tuple(point.certified for point in points)
 
 
 def _improved(

@@ -41,7 +41,7 @@ _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usuall
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """One question in both designs, with the best tables.
+    """One question in both designs.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class SurveyPlan(Framed):
 
     @property
     def objective_value(self) -> float:
-        """The survey's objective in its design, as planned with the best tables.
+        """The survey's objective in its design, as the shares are planned.
 
         Raises
         ------
@@ -206,7 +206,7 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
     Every question is planned with its :attr:`~planner.survey.questions.Question.mechanism`; the
-    shares are planned with opt0.
+    shares too, but with opt0 in place of those with one budget for all levels.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from planner.designs.table import UnaryTable
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.certified import DESIGN, Certified
+from planner.planning.certified import DESIGN, Certified, solve_named
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import (
@@ -41,7 +41,7 @@ from planner.planning.whole_survey.target_answers import (
     answer_choice_targets,
     answer_set_targets,
 )
-from planner.solvers import MODELS, solve
+from planner.solvers import MODELS
 from planner.survey.kinds import BEST
 from planner.survey.target import Target
 
@@ -148,7 +148,7 @@ class _Planning:
             explanations=self._explanations(),
             table=self.unary.get(self.name),
             design=self.certified if isinstance(self.certified, SubsetDesign) else None,
-            block=replace(self.block, solver=solve),
+            block=replace(self.block, solver=solve_named),
         )
         about = plan.unit, plan.measure, plan.least_error
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)

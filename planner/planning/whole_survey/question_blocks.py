@@ -6,10 +6,13 @@ from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
+from planner.planning.certified import DESIGN
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
 from planner.planning.whole_survey.tables import Tables
+from planner.solvers import MODELS
 from planner.survey import Numeric, Question
+from planner.survey.kinds import BEST
 
 __all__ = ["block_of", "choice_block", "mean_block", "target_error"]
 
@@ -46,8 +49,18 @@ def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
         offset=largest * offset,
         fixed=fixed,
         sampling_variance=largest * sampled,
-        solver=tables.solve,
+        solver=tables.certified,
+        mechanism=_planned_with(question, tables),
     )
+
+
+def _planned_with(question: Question, tables: Tables) -> str:
+    """The mechanism whose errors decide the shares: the question's own where these surely fall."""
+    name = question.mechanism
+    if name in (BEST, DESIGN) and question.kind == "categorical":
+        best, reason = tables.best(question.policy, settled_objective(question))
+        return "opt0" if best is None or reason else DESIGN
+    return name if name in MODELS else "opt0"
 
 
 def _set_terms(question: Question, users: int) -> tuple[float, float, float, float | None]:

@@ -12,7 +12,7 @@ from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.allocation.blocks import Block
+from planner.planning.allocation.blocks import Block, ChoiceBlock
 from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
 from planner.planning.mechanism_choice import MechanismChoice
@@ -124,6 +124,13 @@ class QuestionPlan(Framed):
     def mechanism_label(self) -> str:
         """What the deployed mechanism is called."""
         return CATALOGUE[self.deployed.mechanism].label
+
+    @property
+    def shared_as(self) -> str | None:
+        """What the mechanism is called whose errors decide its share; None where none does."""
+        return (
+            CATALOGUE[self.block.mechanism].label if isinstance(self.block, ChoiceBlock) else None
+        )
 
     @property
     def padding_length(self) -> int | None:

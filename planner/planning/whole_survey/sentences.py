@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 ALLOCATION_ERRORS = (
-    "Errors are in per cent of the people, of a mean of half its range, with the best tables. "
+    "Errors are in per cent of the people, of a mean of half its range. "
     "Asking only some of the people adds what a sample misses; it is included as an upper bound."
 )
 _MOST_SHARES = 10
@@ -69,7 +69,14 @@ def shares_sentence(plan: SurveyPlan) -> str:
     if plan.allocation is None:
         return ""
     gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
-    return f"The shares are proven best to within a factor of 1 + {gap:.0e}."
+    proven = f"The shares are proven best to within a factor of 1 + {gap:.0e}"
+    others = [
+        one.name for one in plan.questions if one.shared_as not in (None, one.mechanism_label)
+    ]
+    if not others:
+        return f"{proven}."
+    names = ", ".join(repr(name) for name in others)
+    return f"{proven} if {names} had {CATALOGUE['opt0'].label}, whose errors they are planned with."
 
 
 def objective_sentence(plan: SurveyPlan) -> str:

@@ -6,7 +6,8 @@ from planner.show.charts.levels import budget_figure, level_error_figure
 
 def planned(levels, users, rule="min"):
     made = tuple(Level(name, epsilon, item_count=n) for name, epsilon, n in levels)
-    return plan_survey(Survey("s", users, (Question("q", made, rule),))).questions[0]
+    question = Question("q", made, rule, mechanism="opt0")
+    return plan_survey(Survey("s", users, (question,))).questions[0]
 
 
 LEVELS = (("rare", 1.0, 1), ("odd", 1.2, 5), ("common", 4.0, 50))
