@@ -80,8 +80,10 @@ def one_line(text):
 
 def sentences_of(question):
     """All that is said of a question, wherever it is shown."""
-    levels = [said.report_sentence(question), said.detectable_sentence(question)]
-    proof = [said.certificate_sentence(question), said.saturation_sentence(question)]
+    levels = [said.report_sentence(question), said.types_sentence(question)]
+    levels.append(said.detectable_sentence(question))
+    proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
+    proof += [said.saturation_sentence(question), *question.choice.left_out]
     more = [said.padding_sentence(question), said.misplaced_sentence(question)]
     targets = map(said.target_sentence, question.targets)
     every = (*levels, *proof, *more, *targets, *said.relaxation_sentences(question))
@@ -135,7 +137,8 @@ def test_json(survey, plan, tmp_path):
     document = json.loads(result.stdout)
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     for found, question in zip(document["questions"], plan.questions, strict=True):
-        assert found["mechanism"] == question.question.mechanism
+        assert found["mechanism"] == question.deployed.mechanism
+        assert found["asked_for"] == question.question.mechanism
         assert found["users"] == question.users
         assert found["error"]["value"] == pytest.approx(question.total_error)
         assert found["error"]["share"] == pytest.approx(question.error_share)
@@ -199,7 +202,7 @@ def test_exported_files_hold_what_is_shown(plan):
     }
     for question in plan.questions:
         users, file = exported[question.name]
-        name, document = question.question.mechanism, file.document
+        name, document = question.deployed.mechanism, file.document
         everybody = plan.survey.design == "split" or len(plan.questions) == 1
         assert users == (plan.survey.users if everybody else question.users)
         assert document.get("model", name) == name
@@ -210,6 +213,13 @@ def test_exported_files_hold_what_is_shown(plan):
             assert document.get("padding_length") == question.padding_length
         elif question.sampling is None:
             assert document["epsilon"] == pytest.approx(spent[0])
+        if name == "subset-design":
+            assert file.mechanism == name
+            group = [level["group"] for level in document["levels"]]
+            sides = np.array(document["groups"])[group]  # by level, type and side
+            assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
+            error = document["predicted"]["worst_case_mse"]
+            assert error == pytest.approx(question.design.worst_case_mse, rel=1e-6)
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array([level[letter] for level in document["levels"]]) / 2**32

@@ -23,8 +23,8 @@ SENDS_A_BIT = "send a 1 for it"
 
 
 def _bits(items: int) -> int:
-    """One bit an item."""
-    return -(-items // 8)
+    """One bit an item, in words of 64."""
+    return 8 * -(-items // 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,7 @@ _ALL = (
         "probability b.",
         "name it",
         at=GeneralizedRandomizedResponse,
+        report_bytes=lambda _: 4,
     ),
     Offer(
         "subset",
@@ -109,6 +110,7 @@ _ALL = (
         "send a number that it is hashed to",
         at=OptimizedLocalHashing,
         most=MAX_HASHING_EPSILON,
+        report_bytes=lambda _: 8,
     ),
     Offer("direct", "direct encoding, per-input rows", by_level=True),
     Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),

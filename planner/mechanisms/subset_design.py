@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +83,8 @@ class SubsetDesignMechanism:
     >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
     [594.0, -16.0, -20.0, 378.0, 64.0]
     """
+
+    takes_sets: ClassVar[bool] = False
 
     policy: PrivacyPolicy
     high_counts: NDArray[np.int64]
@@ -233,6 +235,10 @@ class SubsetDesignMechanism:
         slope = self.estimator[:, :, 1] - self.estimator[:, :, 0]
         values = (slope[:, level] * high).sum(axis=0) + (reports @ self.estimator[:, :, 0])[level]
         return Estimates(self._in_item_order(values), *self._standard_errors(values, n), n)
+
+    def bias(self, true_counts: ArrayLike) -> NDArray[np.float64]:
+        """Bias of each estimated count, shape ``(items,)``: none."""
+        return np.zeros(inputs.true_counts(true_counts, self.items).size)
 
     def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
         """Exact variance of each estimated count, shape ``(items,)``, in users squared.

@@ -75,7 +75,7 @@ def relaxations(
     ...     best = relaxations(solve_named(policy, name))[0]
     ...     print(best.level, round(best.saving, 3))
     A 0.146
-    A 0.145
+    A 0.125
     """
     if not 0 < amount < MAX_EPSILON:
         remedy = "Relax by a smaller amount, such as 0.1."

@@ -20,16 +20,20 @@ from planner.mechanisms import inputs
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.certified import DESIGN
 from planner.planning.datasets import Answers
 from planner.planning.prediction import padded_rivals, plain_rivals
+from planner.planning.whole_survey.tables import Tables
+from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import MODELS, solve
 from planner.survey import Question
 
 __all__ = ["Assignment", "Simulated", "assign_levels", "build_mechanisms", "simulate"]
 
-Mechanism = FrequencyMechanism | PaddedUnaryMechanism
+Mechanism = FrequencyMechanism | PaddedUnaryMechanism | SubsetDesignMechanism
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,23 +134,27 @@ def assign_levels(
 def build_mechanisms(
     assignment: Assignment, padding_length: int | None = None
 ) -> dict[str, Mechanism]:
-    """IDUE with each model, and what a user would pick instead.
+    """The subset design, IDUE with each model, and what a user would pick instead.
 
     With a padding length the item-set mechanisms (names end in ``-ps``), without one
-    those for single items.
+    those for single items; there the design is missing where a plan has none.
 
     Examples
     --------
     >>> placed = Assignment(PrivacyPolicy([1.0, 2.0], [1, 3]), np.array([0, 1, 1, 1]))
     >>> list(build_mechanisms(placed))
-    ['idue-opt0', 'idue-opt1', 'idue-opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
+    ['subset-design', 'idue-opt0', 'idue-opt1', 'idue-opt2', 'rappor', 'oue', 'grr', 'subset', ...]
     >>> list(build_mechanisms(placed, padding_length=2))
     ['idue-opt0-ps', 'idue-opt1-ps', 'idue-opt2-ps', 'rappor-ps', 'oue-ps']
     """
     policy, level_of = assignment.policy, assignment.level_of
     unary = {f"idue-{name}": UnaryMechanism(solve(policy, name), level_of) for name in MODELS}
     if padding_length is None:
-        return {**unary, **plain_rivals(policy)}
+        design, missing = Tables().best(policy, Objective())
+        best: dict[str, Mechanism] = {}
+        if design is not None and not missing:
+            best[DESIGN] = SubsetDesignMechanism.of(design, level_of)
+        return {**best, **unary, **plain_rivals(policy)}
     padded = {
         f"{name}-ps": PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()
     }

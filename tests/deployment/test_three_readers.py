@@ -26,7 +26,7 @@ def test_the_javascript_client_reads_the_schema_that_is_printed():
 
 def test_good_files_are_accepted_by_all(node, document, tmp_path):
     files = [text(document), *map(text, singles(document))]
-    files += [(FILES / f"version{version}.json").read_bytes() for version in (1, 2)]
+    files += [(FILES / f"version{version}.json").read_bytes() for version in (1, 2, 3)]
     assert javascript_client(node, files) == ["accepted"] * len(files)
     for data in files:
         assert python_client(data, tmp_path) is collector(data) is None

@@ -54,7 +54,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     >>> from planner import Level, Question, Survey, plan_survey
     >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
     >>> survey_parameters(plan_survey(survey)).questions[0].mechanism
-    'idue'
+    'subset-design'
     """
     if question is None and not one_file(plan):
         remedy = "Export the questions one by one: each person gets the file of one of them."

@@ -28,7 +28,7 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     >>> levels = (Level("low", 1.0, ("x",)), Level("high", 2.0, item_count=9))
     >>> (plan,) = plan_survey(Survey("s", 1000, (Question("q", levels),))).questions
     >>> realised_budgets(plan).round(3).tolist()
-    [[nan, 1.0], [1.0, 1.337]]
+    [[nan, 1.0], [1.0, 2.0]]
     """
     policy = question.deployed.policy
     if question.design is not None:

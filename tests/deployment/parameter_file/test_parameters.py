@@ -24,13 +24,14 @@ def test_every_mechanism_there_and_back(parameters, parameter_file):
     assert parameters.question("idue").pairs[0].realised > 0
 
 
-@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_files_of_every_version_stay_readable(version):
     path = FILES / f"version{version}.json"
     parameters = read_parameters(path)
     client = Client(path)
     assert client.questions == tuple(question.name for question in parameters.questions)
     assert client.parameter_hash == parameters.hash
+    assert parameters.document["version"] == version
 
 
 def test_writing_refuses_another_hash(parameters, tmp_path):

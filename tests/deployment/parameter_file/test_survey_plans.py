@@ -9,6 +9,7 @@ from planner.deployment.parameter_file.survey_plans import (
     deployable_files,
     survey_parameters,
 )
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
@@ -93,6 +94,8 @@ def test_every_choice_can_be_deployed():
         question = survey_parameters(plan).questions[0]
         assert question.mechanism == mechanism.get(name, "idue")
         assert getattr(question, "model", name) == name
+        deployed = plan.questions[0].deployed.mechanism
+        assert CATALOGUE[deployed].report_bytes(4) == question.law.size
     with pytest.raises(InputError, match=r"mechanism of question 'illness' is 'coin' .* opt0"):
         plan_survey(survey(replace(CHOICE, mechanism="coin")))
 

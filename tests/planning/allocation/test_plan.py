@@ -105,7 +105,7 @@ def test_matrix_rules_are_allocated_too():
     blocks = [ChoiceBlock("graph", PrivacyPolicy([1, 2, 1.5], [2, 3, 4], rule)), SECTION_9[0]]
     found = allocate(blocks)
     assert found.relative_gap <= 1e-8
-    assert found.tables[0].max_violation == 0
+    assert found.certified[0].max_violation == 0
 
 
 def test_bad_allocations_are_refused():

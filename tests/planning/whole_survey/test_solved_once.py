@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
-from planner.solvers import solving
+from planner.planning.whole_survey import tables
+from planner.solvers import best_design, solving
 from tests.surveys import EXAMPLES
 
 LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
@@ -39,8 +40,15 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         solved[program.policy, program.model.name, program.objective] += 1
         return solve_by(program, method)
 
+    def designed(policy, objective, near=None):
+        solved[policy, "subset-design", objective] += 1
+        return best_design(policy, objective, near=near)
+
     monkeypatch.setattr(solving, "_solve_by", counted)
+    monkeypatch.setattr(tables, "best_design", designed)
     plan_survey(SURVEYS[name])
     assert max(solved.values(), default=0) <= 1, solved.most_common(3)
     if any(question.levels and not question.sampling for question in SURVEYS[name].questions):
         assert len(solved) >= 3  # every model at least: the count is of what is really solved
+    if any(question.kind == "categorical" for question in SURVEYS[name].questions):
+        assert any(model == "subset-design" for _, model, _ in solved)
