@@ -83,7 +83,8 @@ def sentences_of(question):
     levels = [said.report_sentence(question), said.types_sentence(question)]
     levels.append(said.detectable_sentence(question))
     proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
-    proof += [said.saturation_sentence(question), *question.choice.left_out]
+    proof.append(said.saturation_sentence(question))
+    proof += question.choice.left_out if question.choice else ()
     more = [said.padding_sentence(question), said.misplaced_sentence(question)]
     targets = map(said.target_sentence, question.targets)
     every = (*levels, *proof, *more, *targets, *said.relaxation_sentences(question))
@@ -229,15 +230,16 @@ def test_exported_files_hold_what_is_shown(plan):
 class Holder:
     """Looks like a page that was open before."""
 
-    def __init__(self, survey):
-        self.session_state = {"session": Session(SurveyDraft.of(survey))}
+    def __init__(self, survey, place=0):
+        session = Session(SurveyDraft.of(survey))
+        session.typed["question of CategoricalDraft"] = place
+        self.session_state = {"session": session}
 
 
 def test_app_budgets_and_what_a_report_says(survey, plan):
     shown = [one for one in plan.questions if one.levels is not None]
     for place, question in enumerate(shown):
-        chosen = {"question of CategoricalDraft": place}
-        app = open_page("budgets", Holder(survey), **chosen)
+        app = open_page("budgets", Holder(survey, place))
         page = one_line(words(app))
         headline = metric(app, question.objective_name.capitalize())
         assert headline == f"{question.total_error:,.0f} people"
@@ -253,7 +255,7 @@ def test_app_budgets_and_what_a_report_says(survey, plan):
         assert shown_errors == pytest.approx(question.levels.standard_errors, abs=0.051)
         shown_a = [float(one) for one in reports["a: with the answer"]]
         assert shown_a == pytest.approx(question.levels.a, abs=1e-6)
-        app = open_page("meaning", Holder(survey), **chosen)
+        app = open_page("meaning", Holder(survey, place))
         page = one_line(words(app))
         for level in question.explanations[:3]:
             assert one_line(level.odds) in page

@@ -28,9 +28,11 @@ from planner.policy.policy import PrivacyPolicy
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["DesignCertificate", "OutputTypes", "SubsetDesign", "Variances", "pooled"]
+__all__ = ["NO_SPLIT", "DesignCertificate", "OutputTypes", "SubsetDesign", "Variances", "pooled"]
 
 Array = NDArray[np.float64]
+NO_SPLIT = 1e-6
+"""Sides whose likelihoods differ by less, relatively, tell nothing apart."""
 
 
 class Variances(NamedTuple):
@@ -466,8 +468,11 @@ class SubsetDesign(Framed):
     @property
     def _high_side(self) -> tuple[Array, Array]:
         """Probabilities of the high side: another item's, by the answer's group, and one's own."""
-        side = np.zeros((*self.types.high_counts.shape, 2))
-        side[:, :, 1] = 1.0
+        types = self.types
+        side = np.zeros((*types.high_counts.shape, 2))
+        # Sides that tell nothing apart are deployed as one, the low one.
+        alike = types.low >= types.high * (1 - NO_SPLIT)
+        side[:, :, 1] = ~alike | (types.low_counts == 0)
         return self.types.expectations(side)
 
     @property

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import OutputTypes
+from planner.designs.subset_design import NO_SPLIT, OutputTypes
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
@@ -27,7 +27,6 @@ __all__ = ["GridTypes", "round_types"]
 
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
-_NO_SPLIT = 1e-6  # sides whose likelihoods differ by less, relatively, tell nothing apart
 _DOWN = Context(prec=40)
 
 
@@ -135,7 +134,7 @@ def _cells(types: OutputTypes, o: int) -> list[_Cell]:
         share = Fraction(high_count, items)
         if high == 0:
             continue  # the level never sends this type
-        if low >= high * (1 - Fraction(_NO_SPLIT)) and 0 < share < 1:
+        if low >= high * (1 - Fraction(NO_SPLIT)) and 0 < share < 1:
             low, share = low + (high - low) * share, Fraction(0)
         for side, portion, likelihood in ((0, 1 - share, low), (1, share, high)):
             if portion:
