@@ -326,7 +326,7 @@ def test_a_simulation_measures_what_was_predicted():
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
     ratios = [float(text) for text in tables(app)[0]["measured / predicted"]]
-    assert len(ratios) == 8
+    assert len(ratios) == 9
     assert all(0.5 < ratio < 2 for ratio in ratios)
     by_label(app.text_input, "Seed").set_value("-1").run()
     assert "seed is '-1'" in words(app)

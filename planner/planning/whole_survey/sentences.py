@@ -69,7 +69,8 @@ def shares_sentence(plan: SurveyPlan) -> str:
     if plan.allocation is None:
         return ""
     gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
-    proven = f"The shares are proven best to within a factor of 1 + {gap:.0e}"
+    within = f"a factor of 1 + {gap:.0e}" if gap < 1e-3 else f"{math.ceil(100 * gap)} %"
+    proven = f"The shares are proven best to within {within}"
     others = [
         one.name for one in plan.questions if one.shared_as not in (None, one.mechanism_label)
     ]
