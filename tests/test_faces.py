@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
+from planner.cli.show.outsiders import show_outsiders
 from planner.cli.show.survey import show_survey_plan
 from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey import sentences as said
+from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
 from planner.planning.whole_survey.promises import costs, promises
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
@@ -130,12 +132,55 @@ def test_text(plan):
             assert f"{said.people(one.error)} │ {against}" in page.replace("  ", " ")
 
 
-def test_json(survey, plan, tmp_path):
+@pytest.fixture(scope="module")
+def outsiders(plan):
+    return plan.outsiders()
+
+
+def test_text_of_outsiders(outsiders):
+    page = one_line(printed(show_outsiders, outsiders))
+    if outsiders is None:
+        assert one_line(NOTHING_TO_SAY) in page
+        return
+    for view in (*outsiders.questions, outsiders):
+        for sentence in view.sentences:
+            assert one_line(sentence) in page
+    for view in outsiders.questions:
+        assert f"epsilon {rounded_up(view.shuffled.epsilon, 5)} at delta" in page
+        for _, _, local, epsilon in view.shuffled.pairs if len(view.shuffled.names) > 1 else ():
+            assert f"{rounded_up(local, 4)} │ {rounded_up(epsilon, 5)}" in page.replace("  ", " ")
+
+
+def check_outsiders(document, outsiders):
+    if outsiders is None:
+        assert document is None
+        return
+    assert document["epsilon"] == pytest.approx(outsiders.epsilon, rel=1e-6)
+    assert document["delta"] == outsiders.delta
+    assert document["sentences"] == list(outsiders.sentences)
+    for one, view in zip(document["questions"], outsiders.questions, strict=True):
+        assert one["sentences"] == list(view.sentences)
+        assert one["shuffled"]["epsilon"] == pytest.approx(view.shuffled.epsilon, rel=1e-6)
+        pairs = [(x["local"], x["epsilon"]) for x in one["shuffled"]["pairs"]]
+        assert np.array(pairs) == pytest.approx(np.array([row[2:] for row in view.shuffled.pairs]))
+        guess = None if view.guess is None else (view.guess.success, view.guess.blind)
+        shown = one["guess"] and (one["guess"]["success"], one["guess"]["blind"])
+        assert (shown is None) == (guess is None)
+        assert guess is None or shown == pytest.approx(guess)
+        if view.reach is not None:
+            each = [row["people_each"] for row in one["false_reports"]]
+            assert each == pytest.approx(view.reach.tolist())
+            sway = [row["for_standard_error"] for row in one["false_reports"]]
+            assert sway == view.swaying.tolist()
+
+
+def test_json(survey, plan, outsiders, tmp_path):
     path = tmp_path / "survey.toml"
     path.write_text(survey_to_text(survey))
     result = invoke("plan", path, "--json")
     assert result.exit_code == 0, result.exception
     document = json.loads(result.stdout)
+    check_outsiders(document["outsiders"], outsiders)
     assert document["survey"]["most_spent"] == pytest.approx(plan.most_spent)
     for found, question in zip(document["questions"], plan.questions, strict=True):
         assert found["mechanism"] == question.deployed.mechanism
@@ -160,11 +205,14 @@ def test_json(survey, plan, tmp_path):
                 assert found["certificate"]["sentence"] == said.certificate_sentence(question)
 
 
-def test_report(plan):
+def test_report(plan, outsiders):
     page = report_html(plan).rpartition("<h1>")[2]
     text = one_line(html.unescape(re.sub(r"<[^>]+>", " ", page)))
     for sentence in (*sentences_of_survey(plan), *promises_of_all(plan)):
         assert one_line(sentence) in text
+    for view in () if outsiders is None else (*outsiders.questions, outsiders):
+        for sentence in view.sentences:
+            assert one_line(sentence) in text
     for question in plan.questions:
         for sentence in (said.asked_sentence, said.error_sentence):
             assert one_line(sentence(question)) in text
@@ -236,7 +284,7 @@ class Holder:
         self.session_state = {"session": session}
 
 
-def test_app_budgets_and_what_a_report_says(survey, plan):
+def test_app_budgets_and_what_a_report_says(survey, plan, outsiders):
     shown = [one for one in plan.questions if one.levels is not None]
     for place, question in enumerate(shown):
         app = open_page("budgets", Holder(survey, place))
@@ -259,6 +307,13 @@ def test_app_budgets_and_what_a_report_says(survey, plan):
         page = one_line(words(app))
         for level in question.explanations[:3]:
             assert one_line(level.odds) in page
+        (view,) = (one for one in outsiders.questions if one.question == question.name)
+        for sentence in view.sentences:
+            assert one_line(sentence) in page
+        pairs = next(one for one in tables(app) if "epsilon if shuffled" in one)
+        shuffled = [rounded_up(epsilon, 5) for *_, epsilon in view.shuffled.pairs]
+        assert list(pairs["epsilon if shuffled"]) == shuffled
+        assert "holds if a shuffler" in page
 
 
 def test_app_survey_and_export(survey, plan):

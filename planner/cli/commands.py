@@ -13,6 +13,7 @@ from planner.cli.app import app as open_app
 from planner.cli.audit import audit
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
 from planner.cli.output import visible
+from planner.cli.outsiders import outsiders
 from planner.cli.planning import compare, plan
 from planner.cli.sampling import sampling
 from planner.cli.simulate import simulate
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command()(plan)
 app.command()(compare)
+app.command()(outsiders)
 app.command()(answer_rate)
 app.command()(sampling)
 app.command()(simulate)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from planner.planning.whole_survey.plan import SurveyPlan
     from planner.survey import Survey
 
-__all__ = ["compare", "plan"]
+__all__ = ["compare", "plan", "planned"]
 
 
 def plan(
@@ -46,7 +46,7 @@ def plan(
     from planner.files import replace_file
     from planner.show.report import report_html
 
-    made, before = _planned(survey, mechanism)
+    made, before = planned(survey, mechanism)
     parameters = _parameters(made, question, needed=out is not None)
     if record:  # first: what was not recorded must not be spent
         _record(made, before)
@@ -77,14 +77,14 @@ def compare(
     from planner.cli.show.comparison import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
 
-    found = compare_plans(*(_planned(path, mechanism)[0] for path in (first, second)))
+    found = compare_plans(*(planned(path, mechanism)[0] for path in (first, second)))
     if json_output:
         print_json(comparison_document(found))
     else:
         show_comparison(terminal(), found, (first.name, second.name))
 
 
-def _planned(path: Path, mechanism: str) -> tuple[SurveyPlan, Ledger]:
+def planned(path: Path, mechanism: str) -> tuple[SurveyPlan, Ledger]:
     """The plan, and the ledger that it was made with."""
     from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey

@@ -378,6 +378,12 @@ class SubsetDesign(Framed):
             object.__setattr__(self, name, value)
 
     @property
+    def group_names(self) -> tuple[str, ...]:
+        """What each group of levels is called: by its levels, the first of them if many."""
+        names = np.array(self.policy.names, dtype=object)
+        return tuple(_listed(names[self.groups == g]) for g in range(self.types.item_counts.size))
+
+    @property
     def estimator(self) -> Array:
         """What a report adds to an item's estimated count, by type, group and side of the item.
 
@@ -508,15 +514,13 @@ class SubsetDesign(Framed):
         from pandas import DataFrame
 
         n, t = self.types.size, self.types.item_counts.size
-        names = np.array(self.policy.names, dtype=object)
-        levels = [_listed(names[self.groups == group]) for group in range(t)]
         chance = self.types.probabilities.transpose(1, 0, 2)
         total = chance.sum(axis=2)
         share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
         return DataFrame(
             {
                 "type": np.repeat(np.arange(1, n + 1), t),
-                "level": levels * n,
+                "level": self.group_names * n,
                 "items": np.tile(self.types.item_counts, n),
                 "weight": np.repeat(self.types.weights, t),
                 "low": self.types.low.ravel(),

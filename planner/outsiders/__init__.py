@@ -7,6 +7,8 @@ from planner.outsiders.auditing.audit import (
     audit_reports,
 )
 from planner.outsiders.auditing.boxes import CommandBox, FunctionBox
+from planner.outsiders.exposure import Exposure, exposure_of
+from planner.outsiders.guessing.designs import DesignGuessing
 from planner.outsiders.guessing.laws import (
     Guess,
     HashGuessing,
@@ -15,6 +17,7 @@ from planner.outsiders.guessing.laws import (
     UnaryGuessing,
     any_mechanism_success,
     best_guess,
+    guess_of_set,
 )
 from planner.outsiders.guessing.simulation import (
     AskedQuestion,
@@ -23,9 +26,10 @@ from planner.outsiders.guessing.simulation import (
     simulate_guesses,
     simulate_reidentification,
 )
-from planner.outsiders.poisoning import Poisoning, poisoning
+from planner.outsiders.poisoning import Poisoning, design_reach, poisoning, reach
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.central import central_delta, central_epsilon
+from planner.outsiders.shuffling.designs import DesignReports
 from planner.outsiders.shuffling.guarantee import (
     ShuffledGuarantee,
     composed,
@@ -35,9 +39,8 @@ from planner.outsiders.shuffling.guarantee import (
 from planner.outsiders.shuffling.mechanisms import (
     AnyMechanism,
     HashedReports,
-    ItemReports,
     MatrixReports,
-    SubsetReports,
+    SetReports,
     UnaryReports,
 )
 from planner.outsiders.shuffling.positive_part import Bracket
@@ -48,21 +51,23 @@ __all__ = [
     "Blanket",
     "Bracket",
     "CommandBox",
+    "DesignGuessing",
+    "DesignReports",
+    "Exposure",
     "FoundPair",
     "FunctionBox",
     "Guess",
     "HashGuessing",
     "HashedReports",
-    "ItemReports",
     "MatrixGuessing",
     "MatrixReports",
     "Poisoning",
     "Promise",
     "ReportAudit",
+    "SetReports",
     "ShuffledGuarantee",
     "SimulatedSuccess",
     "SubsetGuessing",
-    "SubsetReports",
     "UnaryGuessing",
     "UnaryReports",
     "any_mechanism_success",
@@ -71,9 +76,13 @@ __all__ = [
     "central_delta",
     "central_epsilon",
     "composed",
+    "design_reach",
     "exact_reidentification",
+    "exposure_of",
+    "guess_of_set",
     "largest_scale",
     "poisoning",
+    "reach",
     "shuffled",
     "simulate_guesses",
     "simulate_reidentification",

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column, whole_number
+from planner.designs.subset_design import OutputTypes
 from planner.errors import InputError
 
-__all__ = ["Poisoning", "poisoning"]
+__all__ = ["Poisoning", "design_reach", "poisoning", "reach"]
 
 Array = NDArray[np.float64]
 
@@ -107,3 +108,40 @@ def poisoning(
     whole_number("set_size", set_size)
     gap = (held - other) / set_size
     return Poisoning(false_reports, (1 - other) / gap, -other / gap, at_once)
+
+
+def reach(a: ArrayLike, b: ArrayLike, set_size: int = 1) -> Array:
+    """By how many people one false report moves each item's estimate, at most, shape ``(items,)``.
+
+    The larger of both directions, in place of an honest report; arguments as in :func:`poisoning`.
+
+    Examples
+    --------
+    >>> reach([0.75], [0.25]).tolist()
+    [1.5]
+    """
+    one = poisoning(a, b, false_reports=1, at_once=1, set_size=set_size)
+    return np.maximum(one.upward, one.downward)
+
+
+def design_reach(types: OutputTypes, prior: ArrayLike) -> Array:
+    """The same for a subset design, by level of its types, shape ``(t,)``.
+
+    Parameters
+    ----------
+    types:
+        The types as drawn; one false report may be of any type.
+    prior:
+        For which the estimator is best, see
+        :meth:`~planner.designs.subset_design.OutputTypes.estimator`.
+
+    Examples
+    --------
+    >>> design_reach(OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]]), [1.0]).round(4).tolist()
+    [1.6667]
+    """
+    adds = types.estimator(prior)
+    there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
+    largest = np.max(np.where(there, adds, -np.inf), axis=(0, 2))
+    least = np.min(np.where(there, adds, np.inf), axis=(0, 2))
+    return np.maximum(largest, 1 - least)

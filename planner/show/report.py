@@ -7,6 +7,7 @@ from typing import Any
 
 from planner.planning.whole_survey import sentences
 from planner.planning.whole_survey.budget_curve import budget_curve
+from planner.planning.whole_survey.outsider_view import OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -32,7 +33,8 @@ def report_html(plan: SurveyPlan) -> str:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey.plan import plan_survey
+    >>> from planner.planning.whole_survey.outsider_view import OutsiderView
+    from planner.planning.whole_survey.plan import plan_survey
     >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_survey(Survey("s", 1000, (question,))))
@@ -49,21 +51,24 @@ def report_html(plan: SurveyPlan) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    view = plan.outsiders()
+    seen = {} if view is None else {one.question: one for one in view.questions}
     environment.filters["percent"] = sentences.percent
     environment.filters["people"] = sentences.people
     return environment.get_template("report.html").render(
         plan=plan,
         said=sentences,
         allocation_chart=_chart(allocation_figure(plan)) if plan.several else "",
-        questions=[_question(question) for question in plan.questions],
+        questions=[_question(one, seen.get(one.name)) for one in plan.questions],
+        together=() if view is None else view.sentences,
         promises=promises_of,
         most_levels=_MOST_LEVELS,
         plotly_js=get_plotlyjs(),
     )
 
 
-def _question(question: QuestionPlan) -> dict[str, Any]:
-    return {"plan": question, "charts": _charts(question)}
+def _question(question: QuestionPlan, outsiders: OutsiderView | None) -> dict[str, Any]:
+    return {"plan": question, "charts": _charts(question), "outsiders": outsiders}
 
 
 def _charts(question: QuestionPlan) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from planner.cli.output import table
+from planner.cli.show.outsiders import outsiders_document
 from planner.cli.show.question import question_document, show_question
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.allocation.plan import Allocation
@@ -44,6 +45,7 @@ def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str
     """A planned survey as JSON-ready data; ``parameters`` is null where there is no one file."""
     return {
         "parameters": None if parameters is None else parameters.document,
+        "outsiders": outsiders_document(plan.outsiders()),
         "questions": [question_document(question) for question in plan.questions],
         "survey": {
             "design": plan.survey.design,

@@ -8,19 +8,20 @@ In all mechanisms here ``Pr[y | x] = g(y) high_x`` if report y supports x, else 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.arguments import number_column
+from planner.arguments import number_column, whole_number
+from planner.designs.subset_design import OutputTypes
 from planner.errors import InputError
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32
 from planner.mechanisms.packed import unpack
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
+from planner.outsiders.guessing.designs import DesignGuessing
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "UnaryGuessing",
     "any_mechanism_success",
     "best_guess",
+    "guess_of_set",
 ]
 
 Array = NDArray[np.float64]
@@ -39,7 +41,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """How well the best guess of an answer does.
+    """How well the best guess of an answer, or of one of a set of answers, does.
 
     Attributes
     ----------
@@ -188,6 +190,33 @@ class UnaryGuessing:
         return float((self.b[order] * values[order]) @ before[:-1] + least * before[-1])
 
 
+def guess_of_set(items: UnaryGuessing, size: int) -> Guess:
+    """Success of guessing one of the ``size`` answers of a person from one report.
+
+    All sets of this size are taken as equally likely, and one answer of the set is sent as by
+    unary encoding, without padding. If ``s`` is the success of guessing the answer that was sent,
+    a wrong guess is any of the others alike, and right for one of the set all the same with
+    probability ``(size - 1) / (items - 1)``.
+
+    Parameters
+    ----------
+    items:
+        The law of the bits of single items.
+    size:
+        ``l``, the padding length; at most the number of items.
+
+    Examples
+    --------
+    >>> guess = guess_of_set(UnaryGuessing.of(UnaryMechanism.rappor(1.0, items=4)), size=2)
+    >>> round(guess.success, 4), guess.blind
+    (0.582, 0.5)
+    """
+    whole_number("size", size, most=items.items)
+    sent = items.success(np.full(items.items, 1 / items.items))
+    other = (size - 1) / max(items.items - 1, 1)
+    return Guess(sent + (1 - sent) * other, size / items.items)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SubsetGuessing:
     """A set of ``size`` items, with the true one in it with probability ``held``.
@@ -224,20 +253,10 @@ class SubsetGuessing:
         return unpack(reports.astype(np.uint64), self.items).astype(bool)
 
     def success(self, prior: Array) -> float:
-        """As the class says; the k-th likeliest item is the first in the set with C(m-k, d-1)."""
-        values = np.sort(prior)[::-1]
-        m, d = self.items, self.size
-        least = float(values[0] * self.low[0])
-        total = left = 0.0
-        ways = comb(m, d)
-        for k in range(1, m - d + 2):
-            chance = comb(m - k, d - 1) / ways
-            value = float(values[k - 1] * self.high[0])
-            total += chance * max(value, least)
-            left += chance
-            if value <= least or left > 1 - 1e-15:
-                break
-        return total + max(0.0, 1 - left) * least
+        """That of a subset design with this one type of reports."""
+        low, high = ([[float(side[0])]] for side in (self.low, self.high))
+        types = OutputTypes([self.items], [1.0], low, high, [[self.size]])
+        return DesignGuessing(types, np.zeros(self.items, dtype=np.int64)).success(prior)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

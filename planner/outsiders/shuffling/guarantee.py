@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from planner.arguments import positive, whole_number
 from planner.errors import InfeasibleError, InputError
 from planner.frames import Framed
+from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.central import (
     MOST_PEOPLE,
     central_epsilon,
@@ -28,6 +30,7 @@ __all__ = ["CONDITION", "ShuffledGuarantee", "composed", "largest_scale", "shuff
 
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 _MOST_LEVELS = 30
+_Laws = tuple[bytes, ...]
 Array = NDArray[np.float64]
 
 
@@ -75,13 +78,36 @@ class ShuffledGuarantee(Framed):
         return float(self.level_epsilons.max())
 
     @property
+    def lost(self) -> float:
+        """The largest epsilon that is lost on an explicit pair of data sets; NaN if none is."""
+        known = self.examples[~np.isnan(self.examples)]
+        return float(known.max()) if known.size else float("nan")
+
+    @property
+    def local_epsilon(self) -> float:
+        """The largest budget of one report seen alone."""
+        return float(np.nanmax(self.local))
+
+    @property
     def summary(self) -> str:
         """The guarantee and its condition, in a sentence."""
         return (
             f"Among {self.people:,} people's shuffled reports anybody's answer is hidden with "
             f"epsilon {self.epsilon:.4g} at delta {self.delta:.2g}, where one report alone may "
-            f"tell {np.nanmax(self.local):.4g}; it {CONDITION}."
+            f"tell {self.local_epsilon:.4g}; it {CONDITION}."
         )
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str, float, float], ...]:
+        """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
+        return tuple(
+            (self.names[i], self.names[j], float(self.local[i, j]), float(self.epsilons[i, j]))
+            for i, j in self._numbers()
+        )
+
+    def _numbers(self) -> list[tuple[int, int]]:
+        every = combinations_with_replacement(range(len(self.names)), 2)
+        return [pair for pair in every if not np.isnan(self.epsilons[pair])]
 
     def to_frame(self) -> DataFrame:
         """One row a pair of levels.
@@ -92,18 +118,20 @@ class ShuffledGuarantee(Framed):
         from pandas import DataFrame
 
         rows = [
-            (self.names[i], self.names[j], *columns, self.delta, self.people)
-            for i in range(len(self.names))
-            for j in range(i, len(self.names))
-            for columns in [(self.local[i, j], self.epsilons[i, j], self.examples[i, j])]
-            if not np.isnan(self.epsilons[i, j])
+            (*row, self.examples[pair], self.delta, self.people)
+            for pair, row in zip(self._numbers(), self.pairs, strict=True)
         ]
         columns = ["level", "other", "local", "epsilon", "example", "delta", "people"]
         return DataFrame(rows, columns=columns)
 
 
 def shuffled(
-    reports: ShuffledReports, people: int, delta: float, colluders: int = 0
+    reports: ShuffledReports,
+    people: int,
+    delta: float,
+    colluders: int = 0,
+    *,
+    every_example: bool = True,
 ) -> ShuffledGuarantee:
     """Central privacy of every pair of levels if reports are shuffled.
 
@@ -117,6 +145,9 @@ def shuffled(
         Above 0, below 1.
     colluders:
         People who tell the observer what they sent; they hide nobody.
+    every_example:
+        Whether to look for an explicit loss for every pair of levels; else only for the pair with
+        the largest epsilon, which takes a third of the time.
 
     Raises
     ------
@@ -140,14 +171,15 @@ def shuffled(
     size = len(reports.names)
     honest = people - colluders
     epsilons, examples, local = (np.full((size, size), np.nan) for _ in range(3))
-    for i, j in _pairs(reports):
+    pairs = _pairs(reports)
+    for i, j in pairs:
         blanket = reports.blanket(i, j)
-        for matrix, value in (
-            (epsilons, central_epsilon(blanket, delta, honest).upper),
-            (examples, lost_epsilon(reports.examples(i, j), delta, honest)),
-            (local, blanket.local_epsilon),
-        ):
-            matrix[i, j] = matrix[j, i] = value
+        epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, honest)
+        local[i, j] = local[j, i] = blanket.local_epsilon
+    worst = max(pairs, key=lambda pair: float(epsilons[pair]))
+    for i, j in pairs if every_example else [worst]:
+        blankets = tuple(map(_laws, reports.examples(i, j)))
+        examples[i, j] = examples[j, i] = _lost(blankets, delta, honest)
     return ShuffledGuarantee(reports.names, honest, delta, epsilons, examples, local)
 
 
@@ -231,4 +263,26 @@ def _pairs(reports: ShuffledReports) -> list[tuple[int, int]]:
         remedy = "Merge levels with nearly the same budget."
         raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs", remedy)
     pairs = combinations_with_replacement(range(size), 2)
-    return [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
+    found = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
+    if not found:
+        raise InputError("answers", 1, "two or more", "One answer alone says nothing.")
+    return found
+
+
+def _laws(blanket: Blanket) -> _Laws:
+    """A blanket to remember a result by."""
+    return tuple(column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
+
+
+def _read(laws: _Laws) -> Blanket:
+    return Blanket(*(np.frombuffer(column) for column in laws))
+
+
+@lru_cache(maxsize=1024)
+def _kept(laws: _Laws, delta: float, people: int) -> float:
+    return central_epsilon(_read(laws), delta, people).upper
+
+
+@lru_cache(maxsize=1024)
+def _lost(examples: tuple[_Laws, ...], delta: float, people: int) -> float:
+    return lost_epsilon([_read(laws) for laws in examples], delta, people)

@@ -4,32 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
-from math import comb, exp
+from math import exp
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing
-from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.outsiders.shuffling.blanket import Blanket
+from planner.outsiders.shuffling.designs import DesignReports
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = [
     "AnyMechanism",
     "HashedReports",
-    "ItemReports",
     "MatrixReports",
+    "SetReports",
     "ShuffledReports",
-    "SubsetReports",
     "UnaryReports",
 ]
 
 Array = NDArray[np.float64]
+_MOST_HASH_VALUES = 10_000  # up to which two items' collisions are known not to exceed 1.01 / g
 
 
 class ShuffledReports(Protocol):
@@ -139,6 +141,12 @@ class UnaryReports:
             remedy = "Is b, the chance of a false 1, swapped with a?"
             raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
 
+    @classmethod
+    def of(cls, table: UnaryTable) -> UnaryReports:
+        """The law of a table as its mechanism really draws it, rounded to the private side."""
+        a, b = thresholds_below(table.a), thresholds_above(table.b)
+        return cls(table.policy, a / DENOMINATOR, b / DENOMINATOR)
+
     @property
     def names(self) -> tuple[str, ...]:
         return self.policy.names
@@ -233,11 +241,63 @@ class MatrixReports:
         return [Blanket.from_laws(law[first], law[second], [other]) for other in law]
 
 
-class _OneLevel:
-    """A frequency mechanism that treats all its items alike."""
+@dataclass(frozen=True, slots=True, eq=False)
+class SetReports:
+    """Item sets, padded and sampled: a table of bits in which the dummy items count, too.
 
-    __slots__ = ()
-    mechanism: FrequencyMechanism
+    The law of a set's report is a mixture of its items' laws, so no two sets are told apart better
+    than the worst pair of an item or dummy each, and a blanket of all items is one of all sets.
+    Whoever has fewer items than the padding length sends no item's law pure, so there are no
+    examples of data sets.
+
+    Examples
+    --------
+    >>> from planner import UnaryMechanism
+    >>> sets = SetReports.of(PaddedUnaryMechanism(UnaryMechanism.oue(1.0, items=3), 2))
+    >>> sets.sizes
+    (5,)
+    """
+
+    items: UnaryReports
+
+    @classmethod
+    def of(cls, mechanism: PaddedUnaryMechanism) -> SetReports:
+        """The law of a mechanism as it is really drawn."""
+        single = UnaryReports.of(mechanism.unary.table)
+        counts = single.policy.item_counts.copy()
+        counts[mechanism.dummy_level] += mechanism.padding_length
+        policy = single.policy.with_changes(item_counts=counts)
+        return cls(UnaryReports(policy, single.a, single.b))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.items.names
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.items.sizes
+
+    def blanket(self, first: int, second: int) -> Blanket:
+        return self.items.blanket(first, second)
+
+    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
+        return []
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HashedReports:
+    """Local hashing: given the seed, randomised response of the hash values.
+
+    ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
+    W has the same mean within the range of the others', so "no collision" is the worst case,
+    whatever the hash function.
+
+    Example of data sets: the pair are items 0 and 1, and all others have item 0. They are taken
+    to collide for ``1.01 / g`` of the seeds, and so to lose less than they do: XXH32's share is
+    within 0.03 % of ``1 / g``, counted over all 2^32 seeds for g = 2 to 9, 21, 56, 149 and 1,097.
+    """
+
+    mechanism: OptimizedLocalHashing
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -247,78 +307,20 @@ class _OneLevel:
     def sizes(self) -> tuple[int, ...]:
         return (self.mechanism.items,)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ItemReports(_OneLevel):
-    """Generalised randomised response: ``omega`` is ``q`` for every report."""
-
-    mechanism: GeneralizedRandomizedResponse
-
-    def blanket(self, first: int, second: int) -> Blanket:  # noqa: ARG002
-        return self._merged(None)
-
-    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
-        answers = range(min(3, self.mechanism.items))
-        return [self._merged(answer) for answer in answers]
-
-    def _merged(self, other: int | None) -> Blanket:
-        """Reports x, x', a third one, and the remaining ones together."""
-        p, q, m = self.mechanism.p, self.mechanism.q, self.mechanism.items
-        law = np.full((3, 3), q) + (p - q) * np.eye(3)
-        sizes = np.array([1, 1, 1, m - 3] if m > 2 else [1, 1])
-        rows = [np.append(row, q)[: sizes.size] for row in law]
-        hiding = np.full(sizes.size, q) if other is None else rows[other]
-        there = sizes > 0
-        columns = (hiding * sizes, rows[0] / hiding, rows[1] / hiding)
-        return Blanket(*(column[there] for column in columns)).merged()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HashedReports(_OneLevel):
-    """Local hashing: given the seed, randomised response of the hash values.
-
-    ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
-    W has the same mean within the range of the others', so "no collision" is the worst case,
-    whatever the hash function. It has no examples: they would need its collisions.
-    """
-
-    mechanism: OptimizedLocalHashing
-
     def blanket(self, first: int, second: int) -> Blanket:
-        response = GeneralizedRandomizedResponse(self.mechanism.epsilon, self.mechanism.values)
-        return ItemReports(response).blanket(first, second)
+        return DesignReports.of(self._response()).blanket(first, second)
 
-    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
-        return []
+    def examples(self, first: int, second: int) -> list[Blanket]:
+        values = self.mechanism.values
+        if values > _MOST_HASH_VALUES:
+            return []
+        apart = DesignReports.of(self._response()).examples(first, second)[0]
+        collide = 1.01 / values
+        mass = np.append(apart.masses * (1 - collide), collide)
+        return [Blanket(mass, np.append(apart.first, 1.0), np.append(apart.second, 1.0))]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SubsetReports(_OneLevel):
-    """Subset selection: ``omega`` is the probability of a set without one's item."""
-
-    mechanism: SubsetSelection
-
-    def blanket(self, first: int, second: int) -> Blanket:  # noqa: ARG002
-        return self._merged(None)
-
-    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
-        return [self._merged(other) for other in range(min(3, self.mechanism.items))]
-
-    def _merged(self, other: int | None) -> Blanket:
-        """Outcomes: which of x, x' and a third answer are in the set."""
-        m, d = self.mechanism.items, self.mechanism.size
-        held = float(self.mechanism.a[0])
-        share = (1 - held) * m / (m - d), held * m / d  # of a set, times the number of sets
-        watched = min(3, m)
-        masses, first, second = [], [], []
-        for inside in product((0, 1), repeat=watched):
-            missing = d - sum(inside)
-            if 0 <= missing <= m - watched:
-                hiding = share[0] if other is None else share[inside[other]]
-                masses.append(comb(m - watched, missing) / comb(m, d) * hiding)
-                first.append(share[inside[0]] / hiding)
-                second.append(share[inside[1]] / hiding)
-        return Blanket(*map(np.array, (masses, first, second))).merged()
+    def _response(self) -> GeneralizedRandomizedResponse:
+        return GeneralizedRandomizedResponse(self.mechanism.epsilon, self.mechanism.values)
 
 
 def _bit(one: float) -> Array:

@@ -22,6 +22,7 @@ from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
+from planner.planning.whole_survey.outsider_view import SurveyOutsiderView
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.planning_choice import plan_choice
 from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
@@ -142,6 +143,30 @@ class SurveyPlan(Framed):
         """
         largest = [max(row.spent for row in one.spending) for one in self.questions if one.spending]
         return sum(largest) if self.survey.design == "split" else max(largest, default=0.0)
+
+    def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:
+        """What an outsider learns, question by question and from all together.
+
+        Computed when asked for; arguments as in
+        :meth:`~planner.planning.whole_survey.question_plan.QuestionPlan.outsiders`.
+
+        Returns
+        -------
+        SurveyOutsiderView or None
+            None if no question has such a view.
+
+        Examples
+        --------
+        >>> from planner.survey import Level
+        >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
+        >>> plan = plan_survey(Survey("s", 10_000, (Question("now", levels, mechanism="grr"),)))
+        >>> (view,) = plan.outsiders().questions
+        >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
+        (0.041, 0.405)
+        """
+        views = [one.outsiders(delta) for one in self.questions]
+        known = tuple(view for view in views if view is not None)
+        return SurveyOutsiderView(known, self.survey.design == "split") if known else None
 
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.

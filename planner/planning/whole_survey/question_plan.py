@@ -21,6 +21,7 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
 from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.levels import Levels
+from planner.planning.whole_survey.outsider_view import OutsiderView, outsider_view
 from planner.planning.whole_survey.spending import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question
@@ -210,6 +211,33 @@ class QuestionPlan(Framed):
     def sampling(self) -> SamplingPlan | None:
         """The plan of the two rounds, for the kind ``"sampled-choice"``; else None."""
         return self.mechanism if isinstance(self.mechanism, SamplingPlan) else None
+
+    def outsiders(self, delta: float | None = None) -> OutsiderView | None:
+        """What an outsider learns from reports as they are deployed, beside what is promised.
+
+        Computed when asked for, in less than a second.
+
+        Parameters
+        ----------
+        delta:
+            Of the central guarantee; a power of ten, at most a hundredth of one over the people,
+            when omitted.
+
+        Returns
+        -------
+        OutsiderView or None
+            None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and where
+            the budgets leave a pair of answers unprotected.
+
+        Raises
+        ------
+        InputError
+            ``delta`` is not above 0 and below 1.
+        """
+        if self.sampling is not None:
+            return None
+        errors = None if self.levels is None else self.levels.standard_errors
+        return outsider_view(self.deployed, self.mechanism, self.users, errors, delta)
 
     @property
     def summary(self) -> str:

@@ -6,7 +6,9 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.explain import beliefs_after
+from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.realised import realised_budgets
 from planner.planning.whole_survey.sentences import asked_sentence, report_sentence
@@ -15,7 +17,7 @@ from planner.show.charts import reports as charts
 from planner.ui.parts import show
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import categorical_question
-from planner.ui.parts.results import planned_question
+from planner.ui.parts.results import outsider_view, planned_question
 from planner.ui.parts.tables import show_table
 
 __all__ = ["page"]
@@ -41,6 +43,7 @@ def page() -> None:
         _odds(plan)
         _beliefs(plan)
         _pairs(plan)
+        _outsiders(plan)
 
 
 def _odds(plan: QuestionPlan) -> None:
@@ -151,6 +154,29 @@ def _pairs(plan: QuestionPlan) -> None:
     st.caption(
         "Realised: the largest change of odds between an answer of one level and an answer of "
         "the other, in any report. Export proves the same in exact arithmetic."
+    )
+
+
+def _outsiders(plan: QuestionPlan) -> None:
+    st.subheader("What an outsider learns")
+    view = outsider_view(plan)
+    if view is None:
+        st.info(NOTHING_TO_SAY)
+        return
+    for sentence in view.sentences:
+        st.markdown(show.plain(sentence))
+    pairs = view.shuffled.pairs
+    show_table(
+        {
+            "level": [level for level, *_ in pairs],
+            "against": [other for _, other, *_ in pairs],
+            "epsilon of one report": [rounded_up(local, 4) for *_, local, _ in pairs],
+            "epsilon if shuffled": [rounded_up(epsilon, 5) for *_, epsilon in pairs],
+        }
+    )
+    st.caption(
+        f"Epsilon if shuffled {CONDITION}, with delta {view.shuffled.delta:.0e}. Whoever sees "
+        "reports with their senders has the epsilon of one report, and nothing else."
     )
 
 

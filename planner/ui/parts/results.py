@@ -20,6 +20,7 @@ from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
+from planner.planning.whole_survey.outsider_view import OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
@@ -35,6 +36,7 @@ __all__ = [
     "enough",
     "error_curve",
     "needed",
+    "outsider_view",
     "planned_question",
     "sampling_deltas",
     "sampling_guarantees",
@@ -64,6 +66,12 @@ def survey_plan(survey: Survey, ledger: str | None = None) -> SurveyPlan:
 
 def _planned(survey: Survey, ledger: str | None) -> SurveyPlan:
     return plan_survey(survey, None if ledger is None else Ledger.model_validate_json(ledger))
+
+
+@lru_cache(maxsize=_ENTRIES)
+def outsider_view(plan: QuestionPlan) -> OutsiderView | None:
+    """What an outsider learns from a planned question."""
+    return compute(QuestionPlan.outsiders, plan)
 
 
 def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:

@@ -1,5 +1,7 @@
 """Best guesses: by the formula, by listing all reports, and by simulation."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -10,12 +12,15 @@ from planner import (
     PrivacyPolicy,
     SubsetSelection,
     UnaryMechanism,
+    best_design,
     solve,
 )
 from planner.errors import InputError
+from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import unary_law
 from planner.outsiders import (
     AskedQuestion,
+    DesignGuessing,
     Guess,
     HashGuessing,
     MatrixGuessing,
@@ -24,6 +29,7 @@ from planner.outsiders import (
     any_mechanism_success,
     best_guess,
     exact_reidentification,
+    guess_of_set,
     simulate_guesses,
     simulate_reidentification,
 )
@@ -62,6 +68,42 @@ def test_sets_by_listing_all_reports(items, epsilon):
         for prior in priors(rng, items):
             ours = SubsetGuessing.of(mechanism).success(prior)
             assert ours == pytest.approx(law.success(prior), rel=1e-9)
+
+
+@pytest.mark.parametrize("counts", [[2, 2], [1, 3], [2, 1, 2]])
+def test_designs_by_listing_all_reports(counts):
+    rng = np.random.default_rng(sum(counts))
+    epsilons = np.sort(rng.uniform(0.5, 2.5, len(counts)))
+    design = best_design(PrivacyPolicy(epsilons, counts))
+    law = MatrixGuessing(SubsetDesignMechanism.of(design).output_law())
+    ours = DesignGuessing.of(design)
+    assert ours.items == sum(counts)
+    for prior in priors(rng, ours.items):
+        assert ours.success(prior) == pytest.approx(law.success(prior), rel=1e-9)
+
+
+def test_a_design_uses_its_budgets_more_than_a_table():
+    design = best_guess(DesignGuessing.of(best_design(POLICY)))
+    assert design.success == pytest.approx(0.0236, abs=5e-5)
+    table = best_guess(UnaryGuessing.of(UnaryMechanism(solve(POLICY))))
+    assert table.success < design.success <= any_mechanism_success(POLICY)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_one_of_a_set_by_listing_all_sets(size):
+    """All sets alike: the posterior chance of each item to be in the set, for every report."""
+    items = 4
+    mechanism = UnaryMechanism.rappor(1.5, items)
+    law = mechanism.output_law()
+    sets = list(combinations(range(items), size))
+    reports = np.array([law[list(one)].mean(axis=0) for one in sets]) / len(sets)
+    inside = np.array([[k in one for one in sets] for k in range(items)], dtype=float)
+    true = (inside @ reports).max(axis=0).sum()
+    guess = guess_of_set(UnaryGuessing.of(mechanism), size)
+    assert guess.success == pytest.approx(true, rel=1e-9)
+    assert guess.blind == size / items
+    with pytest.raises(InputError, match="size"):
+        guess_of_set(UnaryGuessing.of(mechanism), items + 1)
 
 
 def test_hashing_by_listing_all_functions():

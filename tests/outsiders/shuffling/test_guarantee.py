@@ -10,17 +10,22 @@ from planner import (
     OptimizedLocalHashing,
     PrivacyPolicy,
     SubsetSelection,
+    UnaryMechanism,
+    best_design,
     solve,
 )
 from planner.errors import InfeasibleError, InputError
+from planner.mechanisms.hashing import xxh32
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import unary_law
 from planner.outsiders import (
     AnyMechanism,
     Blanket,
+    DesignReports,
     HashedReports,
-    ItemReports,
     MatrixReports,
-    SubsetReports,
+    SetReports,
     UnaryReports,
     central_delta,
     central_epsilon,
@@ -95,20 +100,20 @@ def test_small_tables_by_exhaustion(totals_only):
 
 
 @pytest.mark.parametrize(
-    ("reports", "mechanism"),
+    "mechanism",
     [
-        (ItemReports, GeneralizedRandomizedResponse(1.0, 2)),
-        (ItemReports, GeneralizedRandomizedResponse(1.0, 3)),
-        (ItemReports, GeneralizedRandomizedResponse(1.0, 5)),
-        (SubsetReports, SubsetSelection(0.5, 2)),
-        (SubsetReports, SubsetSelection(0.5, 3)),
-        (SubsetReports, SubsetSelection(0.5, 5)),
+        GeneralizedRandomizedResponse(1.0, 2),
+        GeneralizedRandomizedResponse(1.0, 3),
+        GeneralizedRandomizedResponse(1.0, 5),
+        SubsetSelection(0.5, 2),
+        SubsetSelection(0.5, 3),
+        SubsetSelection(0.5, 5),
     ],
 )
-def test_merged_outcomes_are_those_of_the_whole_law(reports, mechanism):
+def test_merged_outcomes_are_those_of_the_whole_law(mechanism):
     law = mechanism.output_law()
     whole = MatrixReports(law)
-    merged = reports(mechanism)
+    merged = DesignReports.of(mechanism)
     assert merged.sizes == (mechanism.items,)
     pairs = [(merged.blanket(0, 0), whole.blanket(0, 1))]
     pairs += list(zip(merged.examples(0, 0), whole.examples(0, 1), strict=False))
@@ -134,7 +139,85 @@ def test_hashing_is_hidden_whatever_the_hash():
         law = truth.output_law()[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
         assert worst <= central_delta(HashedReports(mechanism).blanket(0, 0), 0.1, 3).upper
-    assert HashedReports(mechanism).examples(0, 0) == []
+
+
+def test_the_example_of_hashing_is_an_exact_delta():
+    """A public seed under which the pair collides, or one under which it does not."""
+    mechanism = OptimizedLocalHashing(np.log(2), 3)
+    truth = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
+    collide = 1.01 / mechanism.values
+    one, two = (np.concatenate([(1 - collide) * truth[own], collide * truth[0]]) for own in (0, 1))
+    (example,) = HashedReports(mechanism).examples(0, 0)
+    for people in (2, 3):
+        others = [one] * (people - 1)
+        true = max(delta(x, y, np.array(others), 0.2) for x, y in ((one, two), (two, one)))
+        bracket = central_delta(example, 0.2, people)
+        assert 0 < bracket.lower <= true * (1 + 1e-12) <= bracket.upper * (1 + 1e-11)
+    many = HashedReports(OptimizedLocalHashing(10.0, 3))
+    assert many.examples(0, 0) == []
+
+
+@pytest.mark.parametrize("values", [2, 3, 4, 21])
+def test_hashes_collide_no_more_than_the_example_takes(values):
+    """A share of 1.01 / g is at least fourteen standard deviations above what is drawn."""
+    seeds = np.random.default_rng(values).integers(2**32, size=2**22, dtype=np.uint32)
+    one, two = (xxh32(np.uint32(item), seeds) % np.uint32(values) for item in (0, 1))
+    share = float(np.mean(one == two))
+    assert 0.99 / values < share < 1.01 / values
+
+
+def mixed_design():
+    """Two levels of two items each, two types that treat them differently."""
+    policy = PrivacyPolicy([1.0, 2.0], [2, 2])
+    return SubsetDesignMechanism.of(best_design(policy))
+
+
+def test_designs_by_their_whole_law():
+    mechanism = mixed_design()
+    law = mechanism.output_law()
+    merged = DesignReports(mechanism._types, ("severe", "common"))
+    whole = MatrixReports(law)
+    assert merged.sizes == (2, 2)
+    for pair, items in (((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))):
+        ours, theirs = merged.blanket(*pair), whole.blanket(*items)
+        assert ours.mass == pytest.approx(theirs.mass, rel=1e-12)
+        third = [z for z in range(4) if z not in items]
+        others = {mechanism.level_of[z]: z for z in third}
+        answers = [*items, *(others[level] for level in sorted(others))]
+        exact = [whole.examples(*items)[z] for z in answers]
+        blankets = [(ours, theirs), *zip(merged.examples(*pair), exact, strict=True)]
+        for a, b in blankets:
+            for epsilon in (0.1, 0.3):
+                one, two = (central_delta(blanket, epsilon, 50) for blanket in (a, b))
+                assert one.lower <= two.upper
+                assert two.lower <= one.upper
+        worst = worst_delta(law, *items, 2, 0.2)
+        assert worst <= central_delta(ours, 0.2, 2).upper * (1 + 1e-12)
+
+
+def test_a_design_for_people_who_share_no_report_hides_nobody():
+    inf = np.inf
+    policy = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
+    with pytest.raises(InputError, match="finite pair budgets"):
+        DesignReports.of(best_design(policy)).blanket(0, 1)
+
+
+def test_sets_are_hidden_by_items_and_dummies():
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    unary = UnaryMechanism(solve(policy))
+    sets = PaddedUnaryMechanism(unary, 2)
+    reports = SetReports.of(sets)
+    assert (reports.names, reports.sizes) == (policy.names, (3, 2))
+    assert reports.examples(0, 1) == []
+    law = sets.output_law()
+    pairs = [(0, 0), (0, 1), (1, 1)]
+    proven = max(central_delta(reports.blanket(*pair), 0.2, 2).upper for pair in pairs)
+    true = max(
+        delta(law[x], law[y], law[[z]], 0.2)
+        for x, y in ((0, 1), (6, 1), (7, 0), (1, 6))
+        for z in (0, 7)
+    )
+    assert 0.2 * proven < true <= proven
 
 
 def test_any_mechanism_covers_the_table():
@@ -148,7 +231,7 @@ def test_any_mechanism_covers_the_table():
 
 
 def test_colluders_hide_nobody():
-    reports = ItemReports(GeneralizedRandomizedResponse(1.0, 10))
+    reports = DesignReports.of(GeneralizedRandomizedResponse(1.0, 10))
     fewer = shuffled(reports, 900, 1e-6)
     colluding = shuffled(reports, 1000, 1e-6, colluders=100)
     assert colluding.epsilons.tolist() == fewer.epsilons.tolist()
@@ -167,8 +250,8 @@ def test_levels_of_one_item_have_no_pair_inside():
 
 
 def test_questions_shuffled_apart_add_up():
-    one = shuffled(ItemReports(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
-    two = shuffled(ItemReports(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
+    one = shuffled(DesignReports.of(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
+    two = shuffled(DesignReports.of(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
     epsilon, delta_ = composed([one, two])
     assert epsilon == one.epsilon + two.epsilon
     assert delta_ == pytest.approx(1.1e-6)

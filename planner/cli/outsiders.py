@@ -1,0 +1,36 @@
+"""``ldp-planner outsiders``: what anybody but the person learns from a survey's reports."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from planner.cli.options import Json, Mechanism, SurveyFile
+from planner.cli.output import print_json, terminal
+from planner.cli.planning import planned
+
+__all__ = ["outsiders"]
+
+
+def outsiders(
+    survey: SurveyFile,
+    mechanism: Mechanism = "",
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Say what outsiders learn: of shuffled reports, by guessing, with false reports.
+
+    Beside the budgets that the survey promises, and never instead of them.
+    """
+    from planner.cli.show.outsiders import outsiders_document, show_outsiders
+
+    made, _ = planned(survey, mechanism)
+    view = made.outsiders(delta)
+    if json_output:
+        print_json(outsiders_document(view))
+    else:
+        show_outsiders(terminal(), view)

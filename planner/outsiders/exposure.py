@@ -1,0 +1,170 @@
+"""What an outsider reckons with, for whatever mechanism a plan deploys: one entry a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.channel import Channel
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
+from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.unary import levels_of_items
+from planner.outsiders.guessing.designs import DesignGuessing
+from planner.outsiders.guessing.laws import (
+    Guess,
+    GuessingLaw,
+    HashGuessing,
+    MatrixGuessing,
+    SubsetGuessing,
+    UnaryGuessing,
+    best_guess,
+    guess_of_set,
+)
+from planner.outsiders.poisoning import design_reach, reach
+from planner.outsiders.shuffling.designs import DesignReports
+from planner.outsiders.shuffling.mechanisms import (
+    AnyMechanism,
+    HashedReports,
+    MatrixReports,
+    SetReports,
+    ShuffledReports,
+    UnaryReports,
+)
+from planner.policy.policy import PrivacyPolicy
+
+__all__ = ["Exposure", "exposure_of"]
+
+Array = NDArray[np.float64]
+_MOST_ITEMS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exposure:
+    """A mechanism as outsiders see it.
+
+    Attributes
+    ----------
+    reports:
+        What hides each pair of answers if reports are shuffled.
+    law:
+        For guesses of the answer; None where it is not known, or of more than a million answers.
+    set_size:
+        Of item sets: how many answers a person has of whom one is guessed.
+    reach:
+        By how many people one false report moves the estimated count of an item of each level, at
+        most; shape ``(t,)``; None where no counts are estimated, or it is not known.
+    """
+
+    reports: ShuffledReports
+    law: GuessingLaw | None = None
+    set_size: int | None = None
+    reach: Array | None = None
+
+    def guess(self, prior: Array | None = None) -> Guess | None:
+        """Success of the best guess from one report; all answers alike without a prior.
+
+        Of item sets only that for a person with ``set_size`` answers, all such sets alike.
+        """
+        law, size = self.law, self.set_size
+        if law is None:
+            return None
+        if size is None:
+            return best_guess(law, prior)
+        if prior is None and isinstance(law, UnaryGuessing) and size <= law.items:
+            return guess_of_set(law, size)
+        return None
+
+
+def exposure_of(mechanism: Any, policy: PrivacyPolicy) -> Exposure:
+    """What outsiders reckon with, as the mechanism is really drawn.
+
+    Parameters
+    ----------
+    mechanism:
+        A table, a design, a channel or a mechanism, as a plan has it. Of any other kind only what
+        holds for every mechanism that keeps the policy.
+    policy:
+        The levels with the budgets that are spent; items are numbered through the levels.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 2.0], [1, 9])
+    >>> exposed = exposure_of(GeneralizedRandomizedResponse(1.0, items=10), policy)
+    >>> round(exposed.guess().success, 4), exposed.reach.round(2).tolist()
+    (0.232, [5.82, 5.82])
+    """
+    for kind in type(mechanism).__mro__:
+        if kind in _KINDS:
+            return _KINDS[kind](mechanism, policy)
+    return Exposure(AnyMechanism(policy))
+
+
+def _table(table: UnaryTable, policy: PrivacyPolicy, set_size: int | None = None) -> Exposure:
+    reports = UnaryReports.of(table)
+    law = None
+    if policy.item_counts.sum() <= _MOST_ITEMS:
+        level_of = levels_of_items(None, policy)
+        law = UnaryGuessing(reports.a[level_of], reports.b[level_of])
+    return Exposure(reports, law, set_size, reach(reports.a, reports.b, set_size or 1))
+
+
+def _sets(mechanism: PaddedUnaryMechanism, policy: PrivacyPolicy) -> Exposure:
+    single = _table(mechanism.unary.table, policy, mechanism.padding_length)
+    reports = SetReports.of(mechanism)
+    return Exposure(reports, single.law, mechanism.padding_length, single.reach)
+
+
+def _design(design: SubsetDesign, policy: PrivacyPolicy) -> Exposure:
+    reports = DesignReports.of(design)
+    law = DesignGuessing.of(design) if policy.item_counts.sum() <= _MOST_ITEMS else None
+    return Exposure(reports, law, reach=design_reach(reports.types, design.prior)[design.groups])
+
+
+def _subset(
+    mechanism: SubsetSelection | GeneralizedRandomizedResponse, policy: PrivacyPolicy
+) -> Exposure:
+    law = SubsetGuessing.of(mechanism)
+    return Exposure(DesignReports.of(mechanism), law, reach=_alike(mechanism, policy))
+
+
+def _hashed(mechanism: OptimizedLocalHashing, policy: PrivacyPolicy) -> Exposure:
+    law = HashGuessing.of(mechanism)
+    return Exposure(HashedReports(mechanism), law, reach=_alike(mechanism, policy))
+
+
+def _alike(mechanism: Any, policy: PrivacyPolicy) -> Array:
+    one = reach(mechanism.a[:1], mechanism.b[:1])
+    return np.full(policy.size, one[0])
+
+
+def _mean(mechanism: BiSampleMD, policy: PrivacyPolicy) -> Exposure:  # noqa: ARG001
+    """Two ends and no answer; the law of a number between is a mixture of those of the ends."""
+    ends = [mechanism.domain.lower, mechanism.domain.upper, np.nan]
+    law = mechanism.output_law(ends)
+    reports = MatrixReports(law, ("the lowest number", "the highest number", "no answer"))
+    return Exposure(reports, MatrixGuessing(law))
+
+
+def _channel(channel: Channel, policy: PrivacyPolicy) -> Exposure:  # noqa: ARG001
+    return Exposure(MatrixReports(channel.matrix, channel.symbols), MatrixGuessing(channel.matrix))
+
+
+_KINDS: dict[type, Callable[[Any, PrivacyPolicy], Exposure]] = {
+    UnaryTable: _table,
+    PaddedUnaryMechanism: _sets,
+    SubsetDesign: _design,
+    SubsetSelection: _subset,
+    GeneralizedRandomizedResponse: _subset,
+    OptimizedLocalHashing: _hashed,
+    BiSampleMD: _mean,
+    Channel: _channel,
+}
