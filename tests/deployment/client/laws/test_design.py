@@ -258,9 +258,7 @@ def test_parts_that_do_not_fit_are_refused(key, value, reason):
 def test_more_items_on_a_side_than_there_are_are_refused():
     question = json.loads(small().to_json())["questions"][0]
     question["types"][0][1] = 4
-    with pytest.raises(
-        InputError, match=r"question 'q': types\[0\]\[1\] is 4 but must be at most"
-    ):
+    with pytest.raises(InputError, match=r"question 'q': types\[0\]\[1\] is 4 but must be at most"):
         read_law(question)
 
 
