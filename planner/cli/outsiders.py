@@ -22,9 +22,10 @@ def outsiders(
     ] = None,
     json_output: Json = False,
 ) -> None:
-    """Say what outsiders learn: of shuffled reports, by guessing, with false reports.
+    """Say what outsiders learn, beside what is promised.
 
-    Beside the budgets that the survey promises, and never instead of them.
+    One report and the best guess from it; all reports if a shuffler or a secure sum takes their
+    senders off; false reports. Never instead of the budgets that the survey promises.
     """
     from planner.cli.show.outsiders import outsiders_document, show_outsiders
 
