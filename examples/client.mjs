@@ -87,7 +87,7 @@ export class Client {
     const { document, hash } = parseDocument(data);
     checkShape(document, SCHEMA);
     if (document.version > 1 && document.version !== versionFor(document.questions)) {
-      refuse("the version is not the first one that has these mechanisms");
+      refuse("the version is not the first one that has all that its questions state");
     }
     this.parameters = hash;
     this.#memory = memory;

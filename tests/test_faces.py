@@ -16,6 +16,7 @@ from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
 from planner.planning.whole_survey.promises import costs, promises
+from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
 from planner.survey import Numeric, Sampling
@@ -87,7 +88,7 @@ def sentences_of(question):
     proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
     proof.append(said.saturation_sentence(question))
     proof += question.choice.left_out if question.choice else ()
-    more = [said.padding_sentence(question), said.misplaced_sentence(question)]
+    more = [*set_sentences(question), said.misplaced_sentence(question)]
     targets = map(said.target_sentence, question.targets)
     every = (*levels, *proof, *more, *targets, *said.relaxation_sentences(question))
     return [sentence for sentence in every if sentence]

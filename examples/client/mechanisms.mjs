@@ -32,6 +32,7 @@ function setBit(report, k) {
 function unary(question) {
   const domain = readLevels(question, 1);
   const length = question.padding_length ?? 0; // of item sets
+  checkLonger(length, question.longer_sets ?? []);
   const a = domain.levels.map((level) => level.a);
   const b = domain.levels.map((level) => level.b);
   if (a.some((top, i) => b[i] >= top)) refuse("b must be below a");
@@ -234,8 +235,18 @@ function responseRatio(truth, values) {
   return [BigInt(truth) * BigInt(values) + kept, kept];
 }
 
-/** The first version of the file that has the questions' mechanisms. */
-export const versionFor = (questions) => (questions.some((one) => one.mechanism === "subset-design") ? 3 : 2);
+/** The first version of the file that has all that the questions state. */
+export const versionFor = (questions) => (questions.some(isNew) ? 3 : 2);
+const isNew = (question) => question.mechanism === "subset-design" || "longer_sets" in question;
+
+/** Sizes of longer sets rise from above the padding length, and the shares of people do not. */
+function checkLonger(length, longer) {
+  let [before, above] = [length, 1];
+  for (const { size, share } of longer) {
+    if (size <= before || share > above) refuse("longer sets are out of order");
+    [before, above] = [size, share];
+  }
+}
 
 export const MECHANISMS = {
   idue: unary,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.counts import Estimates
+from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
@@ -53,11 +53,14 @@ class PaddedUnaryMechanism:
     padding_length:
         ``l``, a whole number of at least 1. Short sets lose little when it is large, but
         the variance grows with its square.
+    longer:
+        What is known of sets that are longer, for the upper limits of estimates, which are
+        not claimed without it. It changes no report.
 
     Raises
     ------
     InputError
-        The padding length is not a whole number of at least 1.
+        The padding length is not a whole number of at least 1, or ``longer`` is of another one.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class PaddedUnaryMechanism:
 
     unary: UnaryMechanism
     padding_length: int
+    longer: LongerSets | None = None
 
     def __post_init__(self) -> None:
         inputs.item_count(self.unary.items, least=1)
@@ -82,6 +86,12 @@ class PaddedUnaryMechanism:
             allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
             remedy = "Take about the number of items that a user has."
             raise InputError("padding_length", length, allowed, remedy)
+        if self.longer is None and length >= self.items:  # no set is longer
+            object.__setattr__(self, "longer", LongerSets(length, (), ()))
+        if self.longer is not None and self.longer.padding_length != length:
+            remedy = "Ask the model of the sets for this padding length."
+            stated = self.longer.padding_length
+            raise InputError("padding_length of longer", stated, f"{length}", remedy)
 
     @property
     def items(self) -> int:
@@ -114,10 +124,11 @@ class PaddedUnaryMechanism:
         checked = check_reports(reports, total)
         return Aggregate(len(checked), bit_counts(checked, self.items))
 
-    def estimate(self, aggregate: Aggregate) -> Estimates:
+    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
         """Counts with standard errors, shape ``(items,)``, in users.
 
-        Unbiased unless sets were truncated. The standard errors take the reports as
+        Unbiased unless sets were truncated; intervals allow for that by :attr:`longer`. The
+        standard errors take the reports as
         independent draws, ``l sqrt(n f (1-f)) / (a-b)`` with the observed share ``f``: never
         too small on average, as ``sum_u q_u (1-q_u)`` is at most that.
 
@@ -132,7 +143,8 @@ class PaddedUnaryMechanism:
         spread = np.sqrt(aggregate.users * share * (1 - share)) / (a - b)
         length = self.padding_length
         null = length * once.null_standard_errors
-        return Estimates(length * once.values, length * spread, null, aggregate.users)
+        values = length * once.values
+        return TruncatedEstimates(values, length * spread, null, aggregate.users, self.longer)
 
     def expectation(self, sets: Sets) -> NDArray[np.float64]:
         """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""

@@ -46,6 +46,13 @@ class PaddingPlan(Framed):
         All lengths compared, shape ``(k,)``.
     bias2, variance:
         Expected total squared bias and variance per user at each, shape ``(k,)``.
+    bias2_limits:
+        What the squared bias is between by the sizes of the sets alone, whatever items they
+        hold; of a pilot, which shows the items, ``bias2`` itself. Two of shape ``(k,)``.
+    lost:
+        Share of all answers that are cut away, shape ``(k,)``.
+    users:
+        Number of people.
     flat_lower, flat_upper:
         Around the best, all lengths between these have an error within 5 % of it.
     """
@@ -56,6 +63,48 @@ class PaddingPlan(Framed):
     variance: Array
     flat_lower: int
     flat_upper: int
+    bias2_limits: tuple[Array, Array]
+    lost: Array
+    users: int
+
+    @property
+    def errors(self) -> Array:
+        """Expected total error in people at each length, shape ``(k,)``."""
+        return np.sqrt(self.users * self.mse)
+
+    @property
+    def truncation_errors(self) -> Array:
+        """The part of it that comes from sets that are cut: the bias, in people."""
+        return np.sqrt(self.users * self.bias2)
+
+    @property
+    def noise_errors(self) -> Array:
+        """The part of it that comes from the randomness of the reports, in people."""
+        return np.sqrt(self.users * self.variance)
+
+    @property
+    def uncut(self) -> int:
+        """The smallest length at which no set is cut, as far as is known of the sets."""
+        return int(self.lengths[np.argmax(self.lost <= 0)])
+
+    @property
+    def best_limits(self) -> tuple[int, int]:
+        """What the best length is between, if the squared bias is at one of its limits."""
+        least, most = (int(np.argmin(bias2 + self.variance)) for bias2 in self.bias2_limits)
+        return int(self.lengths[min(least, most)]), int(self.lengths[max(least, most)])
+
+    def error_limits(self, length: int) -> tuple[float, float]:
+        """What the total error at ``length`` is between, in people, by the sizes alone.
+
+        Raises
+        ------
+        InputError
+            A length that was not compared.
+        """
+        self.mse_at(length)
+        least, most = (bias2 + self.variance for bias2 in self.bias2_limits)
+        k = length - 1
+        return float(np.sqrt(self.users * least[k])), float(np.sqrt(self.users * most[k]))
 
     @property
     def mse(self) -> Array:
@@ -82,7 +131,7 @@ class PaddingPlan(Framed):
         return f"Best padding length {self.length}; {flat}."
 
     def to_frame(self) -> DataFrame:
-        """One row a padding length; expected errors per user."""
+        """One row a padding length; expected squared errors per user, the error in people."""
         from pandas import DataFrame
 
         return DataFrame(
@@ -91,6 +140,8 @@ class PaddingPlan(Framed):
                 "squared_bias": self.bias2,
                 "variance": self.variance,
                 "mse": self.mse,
+                "error": self.errors,
+                "lost": self.lost,
             }
         )
 
@@ -126,17 +177,28 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     lengths = np.arange(1, sets.largest + 1)
     noise = float(policy.item_counts @ table.noise)
     gain = 1 + table.signal  # (1 - 2b) / (a - b)
-    bias2, variance = np.empty(lengths.size), np.empty(lengths.size)
+    bias2, variance, lost, least, most = np.empty((5, lengths.size))
     parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
     for part in np.array_split(np.arange(lengths.size), parts):
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
         variance[part] = lengths[part] ** 2.0 * (noise + at.once @ gain - at.twice)
+        least[part], most[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
+        lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
     far = np.flatnonzero(mse > 1.05 * mse[best])
     lower = int(far[far < best].max(initial=-1)) + 1
     upper = int(far[far > best].min(initial=lengths.size)) - 1
+    lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
     return PaddingPlan(
-        int(lengths[best]), lengths, bias2, variance, int(lengths[lower]), int(lengths[upper])
+        int(lengths[best]),
+        lengths,
+        bias2,
+        variance,
+        int(lengths[lower]),
+        int(lengths[upper]),
+        (least, most),
+        lost,
+        users,
     )

@@ -11,13 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
+from planner.estimates.truncation import LongerSets
 from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import read_transactions
 from planner.survey import Question
-from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots
+from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots, size_limits
 
 __all__ = ["PilotSets", "set_model_of"]
+
+_PILOT_MISS = 1e-3  # chance that a pilot shows too few large sets for the limits drawn from it
 
 
 class _Sums(NamedTuple):
@@ -125,7 +128,24 @@ class PilotSets:
             levels = self._sums.levels
             once = np.zeros((*np.shape(length), item_counts.size))
             once[..., : len(levels)] = np.stack([one.once(length) for one in levels], axis=-1)
-        return SetMoments(lost2, lost / n, once / n, slots.twice(length) / n)
+        lost2, cut = np.asarray(lost2), slots.lost(length).once / n
+        return SetMoments(lost2, lost / n, once / n, slots.twice(length) / n, cut, (lost2, lost2))
+
+    def longer(self, length: int, items: int) -> LongerSets:
+        """Upper limits (Clopper and Pearson) that hold together with probability 0.999.
+
+        Sets may be longer than all of the pilot's: up to all items.
+        """
+        from scipy.special import betaincinv
+
+        if length >= items:
+            return LongerSets(length, (), ())
+        limits = [*size_limits(length, min(self.largest, items - 1)), items]
+        n, sizes = self.sets.users, np.sort(self.sets.sizes)
+        above = n - np.searchsorted(sizes, limits[:-1], side="right")
+        miss = _PILOT_MISS / above.size
+        shares = np.where(above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1)
+        return LongerSets(length, tuple(limits[1:]), tuple(shares.tolist()))
 
 
 def set_model_of(question: Question) -> SetModel | None:

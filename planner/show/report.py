@@ -11,6 +11,7 @@ from planner.planning.whole_survey.outsider_view import OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.show.charts.plans import (
     allocation_figure,
     belief_figure,
@@ -58,6 +59,7 @@ def report_html(plan: SurveyPlan) -> str:
     return environment.get_template("report.html").render(
         plan=plan,
         said=sentences,
+        set_sentences=set_sentences,
         allocation_chart=_chart(allocation_figure(plan)) if plan.several else "",
         questions=[_question(one, seen.get(one.name)) for one in plan.questions],
         together=() if view is None else view.sentences,

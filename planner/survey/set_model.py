@@ -6,10 +6,16 @@ For padding length ``l`` and a random person with set ``x``, per person:
 - ``spread2`` ``sum_k E[d_k^2]``
 - ``once``    expected number of items sampled, per level: ``E sum_{k in x} 1/max(|x|, l)``
 - ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
+- ``lost``    ``sum_k E[d_k]``, the expected number of items that are cut away
+- ``lost2_limits``  what ``lost2`` is between, by the sizes of the sets alone
 
 ``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n``
 people, and ``once`` and ``twice`` give their variance. Of one length or of many at once: all
 depend on the length only through sums over the sets that are longer and over those that are not.
+
+The limits: with ``D = E[max(0, 1 - l/|x|)]`` every ``E[d_k] <= D``, so that
+``lost^2 / m <= lost2 <= D lost`` for ``m`` items (Cauchy and Schwarz; the largest term), whatever
+sets hold which items.
 """
 
 from __future__ import annotations
@@ -23,12 +29,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
+from planner.estimates.truncation import LongerSets
 
-__all__ = ["AssumedSets", "Lost", "PilotFile", "SetModel", "SetMoments", "Slots"]
+__all__ = ["AssumedSets", "Lost", "PilotFile", "SetModel", "SetMoments", "Slots", "size_limits"]
 
 Array = NDArray[np.float64]
 _LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
 _MAX_SIZE = 100_000
+_MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
 POPULARITIES = ("zipf", "uniform")
 
 
@@ -39,6 +47,8 @@ class SetMoments(NamedTuple):
     spread2: Array
     once: Array
     twice: Array
+    lost: Array
+    lost2_limits: tuple[Array, Array]
 
 
 class SetModel(Protocol):
@@ -56,6 +66,9 @@ class SetModel(Protocol):
         self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
     ) -> SetMoments:
         """The moments at one or many padding lengths, at least 1, for levels of so many items."""
+
+    def longer(self, length: int, items: int) -> LongerSets:
+        """Which sets of at most so many ``items`` are longer than ``length``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +146,24 @@ class AssumedSets:
         members = self._shares[1:] * size  # per person, in sets of this size
         slots = Slots.of(size, members)
         lost = slots.lost(length)
+        people = Slots.of(size, self._shares[1:]).lost(length).once
+        lost2 = self._concentration(items) * lost.once**2
+        least, most = lost.once**2 / items, people * lost.once
         return SetMoments(
-            self._concentration(items) * lost.once**2,
+            np.clip(lost2, least, most),
             lost.squared,
             slots.once(length)[..., None] * item_counts / items,
             slots.twice(length),
+            lost.once,
+            (least, most),
         )
+
+    def longer(self, length: int, items: int) -> LongerSets:
+        """By the histogram, taken at its word."""
+        least = np.minimum(1.0, np.cumsum(self._shares[::-1])[::-1])  # sets of 0, 1, ... or more
+        limits = size_limits(length, min(self.largest, items))
+        shares = [float(least[limit + 1]) for limit in limits[:-1]]
+        return LongerSets(length, tuple(limits[1:]), tuple(shares))
 
     def _concentration(self, items: int) -> float:
         """Sum of the squared popularities: 1 over the effective number of items."""
@@ -215,6 +240,22 @@ class Slots:
         above, length = self._above(length), np.asarray(length, dtype=np.float64)
         squared = above[0] - 2 * length * above[1] + length**2 * above[2]
         return Lost(np.asarray(above[0] - length * above[1]), np.maximum(0.0, squared))
+
+
+def size_limits(length: int, largest: int) -> list[int]:
+    """Sizes from ``length`` to ``largest``, at most 17, in steps that grow; one if none is longer.
+
+    Examples
+    --------
+    >>> size_limits(3, 6), size_limits(3, 3), size_limits(3, 2)
+    ([3, 4, 5, 6], [3], [3])
+    """
+    if largest <= length:
+        return [length]
+    if largest - length <= _MOST_LIMITS:
+        return list(range(length, largest + 1))
+    steps = np.geomspace(1, largest - length + 1, _MOST_LIMITS + 1) - 1
+    return [int(size) for size in length + np.unique(steps.round())]
 
 
 def _masses(name: str, values: ArrayLike) -> Array:

@@ -125,6 +125,11 @@ _CHANGES = [
     ("matrix", ("rule", 0), [1.0]), ("sets", ("rule",), "avg"), ("sampled", ("rule",), [[0.01]]),
     ("sampled", ("rule",), "avg"), ("subset", ("size",), 5), ("age", ("lower",), 90.0),
     ("idue", ("rule",), [[0.01, 0.01], [0.01, 0.01]]), ("sets", ("padding_length",), 2**25),
+    ("sets", ("longer_sets",), None), ("sets", ("longer_sets", 0, "size"), 3),
+    ("sets", ("longer_sets", 0, "share"), 0), ("sets", ("longer_sets", 0, "share"), 1.5),
+    ("sets", ("longer_sets",), [{"size": 5, "share": 0.1}, {"size": 5, "share": 0.1}]),
+    ("sets", ("longer_sets",), [{"size": 4, "share": 0.1}, {"size": 5, "share": 0.2}]),
+    ("idue", ("longer_sets",), []),
     # budgets
     ("idue", ("levels", 1, "a"), 3 * 10**9), ("avg", ("levels", 1, "a"), 4 * 10**9),
     ("rappor", ("levels", 0, "epsilon"), 0.5),

@@ -7,6 +7,7 @@ from planner import Level, Question, Survey, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.estimates.truncation import LongerSets
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
@@ -72,7 +73,9 @@ def every_mechanism():
     mechanisms = tables | {
         "rappor": UnaryMechanism.rappor(1.0, 5),
         "oue": UnaryMechanism.oue(1.0, 5),
-        "sets": PaddedUnaryMechanism(UnaryMechanism(tables["idue"]), 3),
+        "sets": PaddedUnaryMechanism(
+            UnaryMechanism(tables["idue"]), 3, LongerSets(3, (5,), (0.2,))
+        ),
         "grr": GeneralizedRandomizedResponse(1.0, 5),
         "olh": OptimizedLocalHashing(1.0, 5),
         "subset": SubsetSelection(1.0, 5),

@@ -29,6 +29,12 @@ def test_popularity_is_given_for_each_item():
     sets = AssumedSets([0, 1, 1], [3, 1])
     with pytest.raises(InputError, match="popularity is 2 but must be one weight for each of 3"):
         sets.moments(1, np.array([1, 2]))
-    # One of two items of a person is lost to padding length 1, at rate 1/2 of 2 items each.
-    lost = sets.moments(1, np.array([1, 1])).lost2
-    assert lost == pytest.approx((9 + 1) / 16 * (0.5 * 2 * 0.5) ** 2)
+    # Of two items, whoever has two has both: each is lost with probability 1/2 by half the people,
+    # however popular it is said to be.
+    assert sets.moments(1, np.array([1, 1])).lost2 == pytest.approx(2 * (0.5 * 0.5) ** 2)
+    # Of four, one of two items of a person is lost, at rate 1/2.
+    four = AssumedSets([0, 1, 1], [3, 2, 2, 1]).moments(1, np.array([2, 2]))
+    assert four.lost2 == pytest.approx((9 + 4 + 4 + 1) / 64 * (0.5 * 2 * 0.5) ** 2)
+    least, most = four.lost2_limits
+    assert least == pytest.approx(4 * (1 / 8) ** 2)  # all items alike
+    assert most == pytest.approx(2 * (1 / 4) ** 2)  # two of them in every set of two

@@ -52,7 +52,7 @@ def show_estimates(console: Console, estimates: Any, confidence: float) -> None:
     rows = estimates.to_pylist()
     rows.sort(key=lambda row: (row["question"], -(row["estimate"] or 0)))
     for row in rows[:_MOST_ROWS]:
-        interval = f"{_number(row['lower'])} to {_number(row['upper'])}"
+        interval = _interval(row["lower"], row["upper"])
         cells = [_number(row[key]) for key in ("estimate", "standard_error")]
         view.add_row(row["question"], row["answer"], *cells, interval, _number(row["processed"]))
     console.print(view)
@@ -82,6 +82,12 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
 def _name(path: Path) -> str:
     """On one line: a name with line ends must not look like another message."""
     return str(path).replace("\n", "\\n")
+
+
+def _interval(lower: float | None, upper: float | None) -> str:
+    if lower is not None and upper is None:
+        return f"at least {_number(lower)}"
+    return f"{_number(lower)} to {_number(upper)}"
 
 
 def _number(value: float | None) -> str:

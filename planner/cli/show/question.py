@@ -23,7 +23,6 @@ from planner.planning.whole_survey.sentences import (
     efficiency_sentence,
     error_sentence,
     misplaced_sentence,
-    padding_sentence,
     people,
     relaxation_sentences,
     report_sentence,
@@ -31,6 +30,7 @@ from planner.planning.whole_survey.sentences import (
     target_sentence,
     types_sentence,
 )
+from planner.planning.whole_survey.set_sentences import set_sentences
 
 __all__ = ["question_document", "show_question"]
 
@@ -61,7 +61,7 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
         _show_choice(console, question.choice)
     _say(
         console,
-        padding_sentence(question),
+        *set_sentences(question),
         certificate_sentence(question),
         efficiency_sentence(question),
         saturation_sentence(question),
@@ -209,4 +209,8 @@ def _padding(question: QuestionPlan, plan: PaddingPlan) -> dict[str, Any]:
         "errors": None if question.padding_errors is None else question.padding_errors.tolist(),
         "squared_bias": plan.bias2.tolist(),
         "variance": plan.variance.tolist(),
+        "squared_bias_limits": [limit.tolist() for limit in plan.bias2_limits],
+        "answers_lost": plan.lost.tolist(),
+        "without_truncation": plan.uncut,
+        "sentences": set_sentences(question),
     }

@@ -102,14 +102,14 @@ def read_questions(document: Mapping[str, Any], source: str | Path) -> list[Depl
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
         raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")
     if version > 1 and version != version_for(document["questions"]):
-        reason = f"version: {version} is not the first one that has these mechanisms"
+        reason = f"version: {version} is not the first one that has all that its questions state"
         raise FileError(source, reason, EXPORT_REMEDY)
     return read
 
 
 def version_for(questions: Iterable[Mapping[str, Any]]) -> int:
-    """The version of a file with these questions: the first that has all their mechanisms."""
-    return max(LAWS[question["mechanism"]].since for question in questions)
+    """The version of a file with these questions: the first that has all that they state."""
+    return max(map(_since, questions))
 
 
 def read_law(question: Mapping[str, Any]) -> Law:
@@ -175,6 +175,11 @@ def _read(i: int, question: Mapping[str, Any], version: int) -> DeployedQuestion
     except VerificationError as error:
         raise VerificationError(f"Question {name!r}: {error.reason}") from error
     return DeployedQuestion(name, law, question)
+
+
+def _since(question: Mapping[str, Any]) -> int:
+    law: type[Law] = LAWS[question["mechanism"]]
+    return max(law.since, 3 if any(key in question for key in law.stated) else 0)
 
 
 def _checked(question: Mapping[str, Any], version: int, place: str) -> Law:

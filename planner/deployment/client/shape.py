@@ -49,7 +49,8 @@ def question_shape(law: type[Law]) -> dict[str, Any]:
         "denominator": choice(DENOMINATOR),
     }
     derived = {"estimator": law.estimates, "pairs": _PAIRS}
-    return record(common | dict(law.keys) | derived, (law.__doc__ or "").partition("\n")[0])
+    shape = record(common | dict(law.keys) | derived, (law.__doc__ or "").partition("\n")[0])
+    return shape | {"properties": shape["properties"] | dict(law.stated)}
 
 
 def version_1_question_shape() -> dict[str, Any]:

@@ -42,8 +42,8 @@ COLUMNS = pa.schema(
     ]
 )
 """``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
-``joint`` limits cover all answers of a question together; ``processed`` is biased, see
-``remark``."""
+``joint`` limits cover all answers of a question together; an empty limit claims nothing.
+``processed`` is biased, see ``remark``."""
 
 
 def estimates_table(

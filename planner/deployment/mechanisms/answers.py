@@ -43,19 +43,28 @@ def item_rows(
     levels: Levels, estimates: Estimates, processed: ProcessedCounts, confidence: float
 ) -> AnswerRows:
     """A row per item, with the estimates' own intervals."""
-    limits = estimates.intervals(confidence)
-    joint = estimates.intervals(confidence, simultaneous=True)
+    lower, upper = map(_claimed, estimates.intervals(confidence))
+    joint_lower, joint_upper = map(_claimed, estimates.intervals(confidence, simultaneous=True))
     return AnswerRows(
         estimates.users,
         level_names(levels),
         levels.item_names(),
         estimates.values,
         estimates.standard_errors,
-        *limits,
-        *joint,
+        lower,
+        upper,
+        joint_lower,
+        joint_upper,
         processed.values,
         [f"processed: {processed.method}"] * levels.total,
     )
+
+
+def _claimed(limits: NDArray[np.float64]) -> Column:
+    """Limits; ``None`` where nothing is claimed."""
+    if np.isfinite(limits).all():
+        return limits
+    return [limit if np.isfinite(limit) else None for limit in limits.tolist()]
 
 
 def level_names(levels: Levels) -> list[str]:

@@ -116,7 +116,9 @@ class _Planning:
         table = self.unary.get(self.name)
         if table is None or length is None:
             return certified, certified
-        return PaddedUnaryMechanism(UnaryMechanism(table), length), table
+        sets, items = set_model_of(self.spent), int(self.policy.item_counts.sum())
+        longer = None if sets is None else sets.longer(length, items)
+        return PaddedUnaryMechanism(UnaryMechanism(table), length, longer), table
 
     def error_of(self, value: float) -> float:
         """Squared error per user of the survey, from the objective's value."""

@@ -21,7 +21,6 @@ __all__ = [
     "error_sentence",
     "misplaced_sentence",
     "objective_sentence",
-    "padding_sentence",
     "people",
     "percent",
     "recommended_sentence",
@@ -162,22 +161,6 @@ def detectable_sentence(question: QuestionPlan) -> str | None:
     return (
         "Smallest share of the people at which an item is told apart from one that nobody has "
         f"(95 % confidence, power 80 %): {', '.join(shown)}{more}."
-    )
-
-
-def padding_sentence(question: QuestionPlan) -> str | None:
-    """The padding length, where it comes from, and which others are about as good."""
-    flat = question.padding
-    if flat is None:
-        return None
-    origin = "the best for these sets"
-    if question.question.padding_length is not None:
-        origin = "as set in the survey"
-    elif question.padding_length != flat.length:
-        origin = "found for these sets"
-    return (
-        f"Padding length {question.padding_length}, {origin}; best {flat.length}, and any from "
-        f"{flat.flat_lower} to {flat.flat_upper} is within 5 % of the best."
     )
 
 

@@ -139,21 +139,24 @@ def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
 
 
 def padding_figure(padding: PaddingPlan) -> Figure:
-    """Expected total squared error per user against the padding length, and its two parts."""
+    """Expected total error in people against the padding length, and its two parts.
+
+    The parts add up by their squares.
+    """
     parts = (
-        ("total", padding.mse, BLUE, "solid"),
-        ("bias of truncated sets, squared", padding.bias2, ORANGE, "dash"),
-        ("variance", padding.variance, GREEN, "dot"),
+        ("total", padding.errors, BLUE, "solid"),
+        ("too small, as sets are cut", padding.truncation_errors, ORANGE, "dash"),
+        ("noise of the reports", padding.noise_errors, GREEN, "dot"),
     )
     positive = [(name, np.where(y > 0, y, np.nan), colour, dash) for name, y, colour, dash in parts]
-    best = np.log10(padding.mse_at(padding.length))
+    errors = np.log10(padding.errors)
     made = figure(
         *curves(padding.lengths, positive),
         xaxis={"title": "padding length"},
         yaxis={
-            "title": "squared error per user",
+            "title": "error, people",
             "type": "log",
-            "range": [best - 2, float(np.log10(padding.mse.max())) + 0.1],
+            "range": [float(errors.min()) - 1, float(errors.max()) + 0.1],
         },
     )
     return made.add_vline(padding.length, line={"color": GREY, "dash": "dot"})

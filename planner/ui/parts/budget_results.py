@@ -18,7 +18,6 @@ from planner.planning.whole_survey.sentences import (
     efficiency_sentence,
     error_sentence,
     misplaced_sentence,
-    padding_sentence,
     people,
     relaxation_sentences,
     report_sentence,
@@ -26,6 +25,7 @@ from planner.planning.whole_survey.sentences import (
     target_sentence,
     types_sentence,
 )
+from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.levels import budget_figure, level_error_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
@@ -50,6 +50,8 @@ def show_results(plan: QuestionPlan) -> None:
     _mechanisms(plan.choice)
     if plan.padding is not None and plan.padding_errors is not None:
         _padding(plan, plan.padding, plan.padding_errors)
+    else:
+        _say(*set_sentences(plan))
     _levels(plan, plan.levels)
     _prices(plan)
     _scale(plan)
@@ -124,7 +126,7 @@ def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]
         },
         accent=used,
     )
-    _say(padding_sentence(plan))
+    _say(*set_sentences(plan))
     box = show.drawer("Draw the error against the length", "padding-drawn")
     if box.open:
         with box:

@@ -77,16 +77,16 @@ def test_beliefs_reach_from_the_smallest_to_the_largest():
 def test_the_padding_length_and_what_its_error_is_made_of():
     plan = plan_padding(solve(PrivacyPolicy([2.0], [9])), 10_000, AssumedSets([0, 5, 3, 1]))
     figure = padding_figure(plan)
-    total, bias, variance = figure.data
+    total, bias, noise = figure.data
     assert total.x.tolist() == plan.lengths.tolist()
-    assert total.y.tolist() == plan.mse.tolist()
-    assert variance.y.tolist() == plan.variance.tolist()
+    assert total.y == pytest.approx(np.sqrt(10_000 * plan.mse))  # people
+    assert noise.y == pytest.approx(np.sqrt(10_000 * plan.variance))
     assert np.isnan(bias.y[-1])  # nothing is cut: no bias, which a log axis cannot show
     assert plan.bias2[-1] == 0
-    assert bias.y[0] == plan.bias2[0]
+    assert bias.y[0] == pytest.approx(np.sqrt(10_000 * plan.bias2[0]))
     assert figure.layout.shapes[0].x0 == plan.length
     assert figure.layout.xaxis.title.text == "padding length"
-    assert figure.layout.yaxis.title.text == "squared error per user"
+    assert figure.layout.yaxis.title.text == "error, people"
 
 
 def test_both_designs_of_a_survey():

@@ -11,11 +11,22 @@ from planner.deployment.client.drawing.answers import item_set
 from planner.deployment.client.drawing.entropy import Source, choose
 from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
-from planner.deployment.client.schema import Schema, choice, whole
+from planner.deployment.client.schema import Schema, choice, list_of, record, whole
 from planner.errors import InputError, VerificationError
-from planner.limits import MAX_PADDING_LENGTH
+from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
 __all__ = ["SetEncoder", "SetLaw"]
+
+
+LONGER = record(
+    {
+        "size": whole(2, MAX_COUNT),
+        "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+    },
+    "share of the people have a set of more items than the size before, or than the padding length "
+    "for the first; no set has more than the last size; none is longer if the list is empty. A "
+    "statement of the planner, on which upper limits of estimates rest; no reader can check it.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +40,20 @@ class SetLaw(UnaryLaw):
         "padding_length": whole(1, MAX_PADDING_LENGTH),
     }
 
+    stated: ClassVar[Mapping[str, Schema]] = {"longer_sets": list_of(LONGER, 0)}
+
     padding_length: int
+    longer_sets: tuple[tuple[int, float], ...] | None = None
+    """Sizes of longer sets and the shares of people, as stated; None if nothing is."""
 
     @classmethod
     def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
-        return (question["padding_length"],)
+        length, stated = question["padding_length"], question.get("longer_sets")
+        if stated is None:
+            return (length, None)
+        longer = tuple((one["size"], one["share"]) for one in stated)
+        _check_order(length, longer)
+        return (length, longer)
 
     @property
     def dummies(self) -> int:
@@ -80,6 +100,16 @@ class SetEncoder(UnaryEncoder):
         dummy = choose(source, self._length)
         chosen = code[slot] if slot < len(code) else self._levels.total + dummy
         return self._report(chosen, source)
+
+
+def _check_order(length: int, longer: tuple[tuple[int, float], ...]) -> None:
+    """Sizes rise from above the padding length, and shares do not."""
+    before, above = length, 1.0
+    for size, share in longer:
+        if size <= before or share > above:
+            allowed = f"of sizes that rise from above {length}, and shares that do not rise"
+            raise InputError("longer_sets", (size, share), allowed, EXPORT_REMEDY)
+        before, above = size, share
 
 
 def _items(cell: str) -> list[Any]:

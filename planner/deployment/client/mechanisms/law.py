@@ -81,6 +81,8 @@ class Law(Protocol):
     """The kind of question that it answers."""
     keys: ClassVar[Mapping[str, Schema]]
     """The keys of a question but for those that all have, see :mod:`.shape`."""
+    stated: ClassVar[Mapping[str, Schema]] = {}
+    """Keys that a question may have or leave out; version 3 of the file was the first with any."""
     estimates: ClassVar[Schema]
     """The shape of :meth:`estimator`."""
     since: ClassVar[int] = 2

@@ -45,6 +45,7 @@ class SignLaw:
     )
 
     since: ClassVar[int] = 2
+    stated: ClassVar[Mapping[str, Schema]] = {}
     rounds: ClassVar[tuple[int | None, ...]] = (None,)
 
     epsilon: float
