@@ -80,8 +80,8 @@ def _uncut(question: QuestionPlan, plan: PaddingPlan) -> str:
     errors = plan.errors if question.padding_errors is None else question.padding_errors
     error = people(errors[plan.uncut - 1])
     return (
-        f"To cut nothing, put padding_length = {plan.uncut}: the estimates are unbiased then, with "
-        f"a total error of {error} people."
+        f"To cut none of these sets, put padding_length = {plan.uncut}, with a total error of "
+        f"{error} people: the estimates are unbiased then, unless somebody has a longer set."
     )
 
 
