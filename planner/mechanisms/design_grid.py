@@ -10,6 +10,7 @@ docs/theory/exact-integers.md. Integers and rational numbers only: no rounding e
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, floor
@@ -18,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import NO_SPLIT, OutputTypes
+from planner.designs.subset_design import NO_SPLIT, OutputTypes, SubsetDesign, pooled
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["GridTypes", "round_types"]
+__all__ = ["GridTypes", "as_drawn", "round_types"]
 
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
@@ -55,6 +56,26 @@ class GridTypes(NamedTuple):
         value = np.where(on_side > 0, value, value[:, :, ::-1])
         ones = np.ones(len(self.high_counts))
         return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, self.high_counts)
+
+
+def as_drawn(design: SubsetDesign) -> SubsetDesign:
+    """The design with its probabilities rounded, the blank type last: what reports really follow.
+
+    Raises
+    ------
+    VerificationError, InputError
+        As :func:`round_types`.
+
+    Examples
+    --------
+    >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    >>> drawn = as_drawn(SubsetDesign(PrivacyPolicy([np.log(4)], [3]), types, [0], [1.0]))
+    >>> drawn.types.size, bool(drawn.pair_losses[0, 0] <= np.log(4))
+    (2, True)
+    """
+    groups = pooled(design.policy, design.groups)
+    grid = round_types(groups, design.types)
+    return replace(design, types=grid.output_types(groups.item_counts))
 
 
 class _Cell(NamedTuple):

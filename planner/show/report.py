@@ -12,6 +12,7 @@ from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.set_sentences import set_sentences
+from planner.show.charts.designs import design_figure
 from planner.show.charts.plans import (
     allocation_figure,
     belief_figure,
@@ -77,6 +78,8 @@ def _charts(question: QuestionPlan) -> list[tuple[str, str]]:
     charts = []
     if question.choice is not None:
         charts.append(("All mechanisms at these budgets", mechanism_figure(question.choice)))
+    if question.design is not None:
+        charts.append(("The types of reports", design_figure(question.design)))
     if question.padding is not None:
         charts.append(("The padding length", padding_figure(question.padding)))
     curve = budget_curve(question)

@@ -251,8 +251,9 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
         proof = prove(program, v)
     table = _table(program, *_tightened(program, v, proof), method=method)
     if table.certificate is None or not table.certificate.relative_gap <= _PROVEN:
+        gap = table.certificate.relative_gap if table.certificate else np.inf
         raise ConvergenceError(
-            f"The method {method!r} is proven optimal only to {table.certificate}",
+            f"The method {method!r} is proven optimal only to a relative {gap:.1e}",
             f"Use another method than {method!r}.",
         )
     return table

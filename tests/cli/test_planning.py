@@ -111,6 +111,6 @@ def test_the_report_is_one_page_without_outside_hosts(tmp_path):
     assert len(body) < 500_000
     assert not re.search(r"(src|href)\s*=", body)
     assert "http" not in body.replace("http-equiv", "")
-    assert body.count("Plotly.newPlot") == 1 + 3 + 3 + 1
+    assert body.count("Plotly.newPlot") == 1 + 4 + 4 + 1
     for part in ("91.6622", "31.7646", "Of 100 people whose answer about page"):
         assert part in body

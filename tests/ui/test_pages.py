@@ -159,6 +159,10 @@ def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(b
     budgets.session_state["scale-drawn"] = True
     budgets.run()
     assert len(budgets.get("plotly_chart")) == 3
+    budgets.session_state["design-drawn"] = True
+    budgets.run()
+    assert len(budgets.get("plotly_chart")) == 4
+    budgets.session_state["design-drawn"] = False
     budgets.session_state["levels-drawn"] = False
     budgets.run()
     assert len(open_page("budgets", budgets).get("plotly_chart")) == 1

@@ -200,6 +200,11 @@ class MeanBlock:
         """Whether it takes long to solve."""
         return False
 
+    @property
+    def mechanism(self) -> None:
+        """None decides its share: all have the same."""
+        return None
+
     def bounds_at(self, share: float) -> tuple[float, float]:
         """Error at ``share``, and what it is at least with as much or less: the same."""
         error = self.at(share).error

@@ -12,7 +12,7 @@ from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.allocation.blocks import Block, ChoiceBlock
+from planner.planning.allocation.blocks import Block
 from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
 from planner.planning.mechanism_choice import MechanismChoice
@@ -129,9 +129,8 @@ class QuestionPlan(Framed):
     @property
     def shared_as(self) -> str | None:
         """What the mechanism is called whose errors decide its share; None where none does."""
-        return (
-            CATALOGUE[self.block.mechanism].label if isinstance(self.block, ChoiceBlock) else None
-        )
+        name = None if self.block is None else self.block.mechanism
+        return None if name is None else CATALOGUE[name].label
 
     @property
     def padding_length(self) -> int | None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import SubsetDesign, pooled
-from planner.mechanisms.design_grid import round_types
+from planner.designs.subset_design import SubsetDesign
+from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.objective import Objective
@@ -46,10 +46,7 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
 
 def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
     """As it is drawn: its probabilities are rounded to the private side."""
-    groups = pooled(design.policy, design.groups)
-    grid = round_types(groups, design.types)
-    drawn = replace(design, types=grid.output_types(groups.item_counts))
-    losses = drawn.pair_losses
+    losses = as_drawn(design).pair_losses
     alone = design.policy.item_counts == 1
     losses[np.diag_indices(alone.size)] = np.where(alone, np.nan, np.diag(losses))
     return losses

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner.designs.subset_design import SubsetDesign, pooled
+from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
-from planner.mechanisms.design_grid import round_types
+from planner.mechanisms.design_grid import as_drawn
 from planner.planning.certified import DESIGN, Certified
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -20,6 +20,7 @@ __all__ = ["Tables", "Unary"]
 
 # More levels take too long to be waited for at every edit.
 _MOST_LEVELS = 5
+_MOST_LOST = 1e-4
 _Problem = tuple[PrivacyPolicy, str, Objective]
 
 
@@ -119,7 +120,11 @@ def _differing(policy: PrivacyPolicy, objective: Objective) -> int:
 
 def _check_deployable(design: SubsetDesign) -> None:
     """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
-    round_types(pooled(design.policy, design.groups), design.types)
+    drawn, least = as_drawn(design).objective_value, design.objective_value
+    if drawn > least * (1 + _MOST_LOST):
+        allowed = f"at most {_MOST_LOST:g} of its error"
+        remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."
+        raise InputError("what rounding costs", drawn / least - 1, allowed, remedy)
     cells = (design.types.size + 1) * (1 + int(design.policy.item_counts.sum()))
     if cells > MAX_CELLS:
         remedy = "Merge items, or ask for a coarser answer first."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.answer_rate.plan import AnswerRatePlan
@@ -17,6 +18,7 @@ from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.answer_rate import error_figure
+from planner.show.charts.designs import design_figure
 from planner.show.charts.levels import budget_figure
 from planner.show.charts.plans import (
     allocation_figure,
@@ -38,6 +40,7 @@ def chart(plan: object) -> Figure:
     """The chart that says most about a plan or a table, as a plotly figure.
 
     - ``UnaryTable``: the budget of each level, and where more budget gains nothing
+    - ``SubsetDesign``: its types of reports, and what each puts on the high side
     - ``Frontier``: error against a common scale of the budgets
     - ``PaddingPlan``: error against the padding length, and its parts
     - ``SurveyPlan``: errors of the questions in both designs; of one question, its mechanisms
@@ -82,6 +85,7 @@ def _sampling(plan: SamplingPlan) -> Figure:
 
 _CHARTS: dict[type, Callable[[Any], Figure]] = {
     UnaryTable: budget_figure,
+    SubsetDesign: design_figure,
     Frontier: frontier_figure,
     PaddingPlan: padding_figure,
     SurveyPlan: _survey,

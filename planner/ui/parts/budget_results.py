@@ -27,6 +27,7 @@ from planner.planning.whole_survey.sentences import (
 )
 from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.policy.budget_text import rounded_up
+from planner.show.charts.designs import design_figure
 from planner.show.charts.levels import budget_figure, level_error_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
 from planner.show.charts.style import BLUE, GREY, SKY
@@ -160,6 +161,16 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
     )
     st.caption(show.plain(report_sentence(plan)))
     _say(types_sentence(plan), detectable_sentence(plan))
+    if plan.design is not None:
+        box = show.drawer("Draw the types of reports", "design-drawn")
+        if box.open:
+            with box:
+                show.chart(
+                    design_figure(plan.design),
+                    "design",
+                    "How often each type of report is sent, and how many answers of every level "
+                    "it puts on the high side.",
+                )
     box = show.drawer("Draw the levels", "levels-drawn")
     if box.open:
         picture, bars = box.columns(2)

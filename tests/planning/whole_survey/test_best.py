@@ -14,6 +14,7 @@ from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey import tables
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.realised import realised_budgets
+from planner.solvers import solving
 from planner.survey.set_model import AssumedSets
 from tests.surveys import EXAMPLES
 
@@ -171,6 +172,26 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     assert "types times items is" in one.choice.left_out[0]
     assert one.deployed.mechanism != "subset-design"
     assert one.least_error < one.total_error  # the bound stands all the same
+    coarse = planned(Level("all", 18.3, item_count=304), mechanism="best")
+    assert "what rounding costs is 0.02" in coarse.choice.left_out[-1]
+    assert coarse.deployed.mechanism != "subset-design"
+
+
+def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
+    solve_by = solving._solve_by
+
+    def fail_for_opt2(program, method):
+        if program.model.name == "opt2":
+            raise ConvergenceError("Proven only to 7e-06", "Ask for another.")
+        return solve_by(program, method)
+
+    monkeypatch.setattr(solving, "_solve_by", fail_for_opt2)
+    for name in ("best", "opt0", "grr"):
+        one = planned(mechanism=name)
+        assert one.choice.left_out == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
+        assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.choice.candidates}
+    with pytest.raises(ConvergenceError, match="7e-06"):
+        planned(mechanism="opt2")  # what is planned must be proven
 
 
 def test_any_other_is_one_word_away(monkeypatch):
