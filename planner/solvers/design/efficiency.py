@@ -26,7 +26,7 @@ def least_error(policy: PrivacyPolicy, objective: Objective | None = None) -> fl
     InputError
         The objective is not one that :func:`best_design` knows.
     ConvergenceError
-        The cone solver failed.
+        The solver failed at its first types.
 
     Examples
     --------

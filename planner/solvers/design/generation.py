@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
-from planner.solvers.design.cone import solve_restricted
+from planner.solvers.design.bound import between, lifted_bound, proven_bound, scaled
+from planner.solvers.design.filling import completed, varied
+from planner.solvers.design.groups import grouped
+from planner.solvers.design.interior import Restricted, solve_restricted
 from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
+from planner.solvers.design.starts import first_columns, random_columns
 
 __all__ = ["Generated", "generate"]
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 200
-_MOST_NEW = 10  # types a round: more slow the cone solver more than they help
-_ALL_CORNERS = 5  # levels up to which all combinations are tried first
-_CLIMBERS = 4
+_ROUNDS = 150
 _NODES = 200_000
-_LIFTS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)  # shares of all lam
-_PATIENCE = 15  # rounds without a better bound: the cone solver's digits are used up
+_APART = 8  # levels that the multipliers tell apart
+_FIRST_GROUPS = 4
+_MOST_GROUPS = 8  # of levels that the multipliers tell apart, where not all are
+_COARSE = 0.02  # relative gap at which groups are split further
+_GROUPED = 0.006  # and at which the groups, not the digits, are the loss
+_DIGITS = 1e-12  # of the design's weights, where all levels are apart
+_PATIENCE = 15  # rounds without a better bound: digits are used up
+_WAYS = (0.8, 0.0)  # from the newest multipliers to the best ones
+_MOST_NEW = 4  # types a round and group of levels
+_DROPPED = 1e-3  # of the largest weight: types without use, unless nearly tight
 
 
 class Generated(NamedTuple):
@@ -38,197 +46,181 @@ class Generated(NamedTuple):
 def generate(
     problem: DesignProblem, tolerance: float, near: NDArray[np.int64] | None = None
 ) -> Generated:
-    """Solve one component until no type's ratio exceeds 1 by more than about ``tolerance``.
+    """Solve one component until its gap is below ``tolerance``.
 
     ``near`` are high counts, shape ``(n, t)``, of a design for a similar policy: tried first.
 
-    If the rounds or the work run out first, or the cone solver's digits, the best design so
+    If the rounds or the work run out first, or the solver's digits, the best design so
     far is returned, with a bound that is proven all the same.
 
     Raises
     ------
     ConvergenceError
-        The cone solver failed at once.
+        The first types' program has no answer.
     """
-    rng = np.random.default_rng(0)  # starts of a search; what it finds is proven apart
-    columns = _first_columns(problem, rng, near)
-    fine = max(tolerance / 4, 1e-12)
-    best: Generated | None = None
-    centre: _Point | None = None
-    apart, stuck, work = np.inf, 0, 0.0
-    for last in reversed(range(_ROUNDS)):
-        answer = _solved(problem, columns, first=last == _ROUNDS - 1)
-        if answer is None:
-            break
-        solved, multipliers, weights = columns, *answer
-        active = columns.chosen(weights > 1e-9 * weights.max())
-        climbers = Pricer(problem, multipliers).starts(rng, _CLIMBERS).joined(active)
-        points = _prices(problem, multipliers, centre, columns, climbers, fine)
-        new = columns.chosen(np.zeros(columns.window.size, dtype=bool))
-        for point in points:
-            new = new.joined(point.new)
-        excess = points[0].excess
-        centre = max(points, key=lambda point: point.likely)
-        if not np.isfinite(centre.likely):  # some type has no ratio yet
-            columns, centre = columns.joined(new), None
-            if columns.window.size == solved.window.size:  # the types are known: digits run out
-                break
-            continue
-        reached = _bound(problem, multipliers, 1.0)  # by these types, were there no others
-        closer = reached - centre.likely < 0.9 * apart
-        stuck = 0 if closer else stuck + 1
-        apart = reached - centre.likely if closer else apart
-        if min(excess, centre.excess) <= fine or stuck >= _PATIENCE or last == 0:
-            proof = Pricer(problem, centre.multipliers).largest_ratio(1.0, fine / 100, _NODES)
-            work += proof.work
-            bound = _bound(problem, centre.multipliers, proof.ratio)
-            if best is None or bound > best.lower_bound:
-                best = Generated(columns, weights, multipliers.prior, bound)
-            near_enough = reached - bound <= tolerance * abs(bound) / 2
-            if stuck >= _PATIENCE or work > _NODES or near_enough:
-                break
-            apart = np.inf
-            new = new.joined(proof.types)
-            centre = None if proof.seen > 1 + fine else centre
-        kept = Pricer(problem, multipliers).ratios(columns) > 1 - max(excess, fine)
-        columns = columns.chosen(kept | (weights > 1e-8 * weights.max())).joined(new)
-    if best is not None:
-        return best._replace(columns=solved, weights=weights, prior=multipliers.prior)
-    last_point = multipliers if centre is None else centre.multipliers
-    return Generated(solved, weights, multipliers.prior, _lifted_bound(problem, last_point))
+    search = _Search(problem, tolerance, near)
+    search.run()
+    columns, answer = search.design()
+    return Generated(columns, answer.weights, answer.multipliers.prior, search.proven())
 
 
-def _solved(
-    problem: DesignProblem, columns: Columns, first: bool
-) -> tuple[Multipliers, Array] | None:
-    """None if the cone solver fails after a round that worked: what is known must do."""
-    try:
-        return solve_restricted(problem, columns)
-    except ConvergenceError:
-        if first:
-            raise
-        return None
+class _Search:
+    """One search: the types so far, the best multipliers, and what they prove."""
 
+    def __init__(
+        self, problem: DesignProblem, tolerance: float, near: NDArray[np.int64] | None
+    ) -> None:
+        self.problem, self.tolerance = problem, tolerance
+        self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
+        self.levels = grouped(problem, _APART if problem.size <= _APART else _FIRST_GROUPS)
+        self.finer = not self.levels.all_apart
+        self.columns = first_columns(problem, near)
+        self.solved: tuple[Columns, Restricted] | None = None
+        self.multipliers: Multipliers | None = None  # the best, scaled to no known ratio above 1
+        self.most_nodes = int(_NODES * min(1.0, (6 / problem.size) ** 3))
+        self.likely = -np.inf  # their bound, were no other types left
+        self.bound, self.work, self.stuck, self.apart = (
+            0.0,
+            0.0,
+            0,
+            np.inf if near is None else 0.01,
+        )
 
-class _Point(NamedTuple):
-    """Multipliers, the types they leave uncovered, and the bound if there are no others."""
+    def run(self) -> None:
+        """Rounds until the gap is small enough, or nothing gets better."""
+        for left in reversed(range(_ROUNDS)):
+            try:
+                answer = solve_restricted(self.levels, self.columns, self._precision())
+            except ConvergenceError:
+                if self.solved is None:
+                    raise
+                return
+            self.solved = self.columns, answer
+            new = self._priced(self.levels.expanded(answer.multipliers))
+            gap = 1 - self.likely / answer.error
+            self.stuck = 0 if gap < 0.9 * self.apart else self.stuck + 1
+            self.apart = min(gap, self.apart)
+            over = self.stuck >= _PATIENCE or left == 0
+            if over or gap <= self._enough():
+                if self.finer and left:
+                    self.levels = grouped(self.problem, _MOST_GROUPS, self.multipliers)
+                    new = new.joined(varied(self.levels, self.levels, self.columns, answer.weights))
+                    new = new.joined(first_columns(self.problem, None))
+                    self.finer, self.apart, self.stuck = False, np.inf, 0
+                else:
+                    seen = self._prove()
+                    if over or seen is None:
+                        return
+                    new = new.joined(seen)
+            self._keep(new)
 
-    multipliers: Multipliers
-    new: Columns
-    excess: float
-    likely: float
+    def design(self) -> tuple[Columns, Restricted]:
+        """The types and weights found, with all levels apart."""
+        columns, answer = self._known()
+        if not self.levels.all_apart:
+            return completed(self.levels, columns, answer, self._best())
+        try:
+            return columns, solve_restricted(self.levels, columns, _DIGITS)
+        except ConvergenceError:
+            return columns, answer
 
+    def proven(self) -> float:
+        """The bound; from the best multipliers, lifted, if none was proven on the way."""
+        if self.bound > 0:
+            return self.bound
+        return max(0.0, lifted_bound(self.problem, self._best(), self.most_nodes // 20))
 
-def _prices(
-    problem: DesignProblem,
-    multipliers: Multipliers,
-    centre: _Point | None,
-    columns: Columns,
-    climbers: Columns,
-    fine: float,
-) -> list[_Point]:
-    """The newest point, the best one known, and one between the two: fewer rounds."""
-    points = [_price(problem, multipliers, climbers, fine)]
-    if centre is not None:
-        middle = _between(centre.multipliers, multipliers)
-        points.append(_price(problem, middle, climbers, fine))
-        # The best point may owe its place to types that had not been found then.
-        again = _price(problem, centre.multipliers, columns, fine)
-        points.append(again._replace(excess=np.inf))
-    return points
+    def _best(self) -> Multipliers:
+        return self.multipliers or self.levels.expanded(self._known()[1].multipliers)
 
+    def _known(self) -> tuple[Columns, Restricted]:
+        if self.solved is None:
+            raise ConvergenceError("Nothing was solved", "Round the budgets.")
+        return self.solved
 
-def _price(
-    problem: DesignProblem,
-    multipliers: Multipliers,
-    climbers: Columns,
-    fine: float,
-) -> _Point:
-    pricer = Pricer(problem, multipliers)
-    found = pricer.improve(climbers, 1.0).joined(pricer.least_slack())
-    new, excess = _worst(pricer, found, fine)
-    if not np.isfinite(excess):
-        return _Point(multipliers, new, excess, -np.inf)
-    likely = _bound(problem, multipliers, 1.0 + max(excess, 0.0))
-    return _Point(_scaled(problem, multipliers, 1.0 + max(excess, 0.0)), new, excess, likely)
+    def _precision(self) -> float:
+        """Of the program over few types: inside of what is allowed prices lead further."""
+        return max(min(0.1 * self.apart, 0.01) * 0.1**self.stuck, 0.05 * self.tolerance)
 
+    def _enough(self) -> float:
+        if self.finer:
+            return _COARSE
+        return self.tolerance / 2 if self.levels.all_apart else max(_GROUPED, self.tolerance / 2)
 
-def _scaled(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> Multipliers:
-    """The same bound with no ratio above 1, if ``ratio`` is the largest now."""
-    c, S, lam, prior = multipliers
-    size = _trace(problem, multipliers) / (ratio * lam.sum())
-    return Multipliers(c * size, S * size, lam * size**2 * ratio, prior)
+    def _priced(self, newest: Multipliers) -> Columns:
+        """Types with a ratio above 1 at the newest multipliers, or between them and the best."""
+        columns, answer = self._known()
+        active = np.argsort(-answer.weights)[: 2 * self.levels.size + 20]
+        climbers = columns.chosen(active).joined(random_columns(self.problem, self.rng))
+        new = columns.chosen(np.zeros(0, dtype=np.int64))
+        for way in _WAYS if self.multipliers is not None else (0.0,):
+            here = newest
+            if way and self.multipliers is not None:
+                here = between(newest, self.multipliers, way)
+            pricer = Pricer(self.problem, here)
+            types = pricer.improve(climbers, 1.0).joined(pricer.least_slack())
+            uncovered, ratio = self._uncovered(pricer, types)
+            new, climbers = new.joined(uncovered), climbers.joined(uncovered)
+            if np.isfinite(ratio):
+                likely = proven_bound(self.problem, here, ratio)
+                if likely > self.likely:
+                    self.likely, self.multipliers = likely, scaled(self.problem, here, ratio)
+        if self.multipliers is not None and new.window.size:
+            self._charge(float(Pricer(self.problem, self.multipliers).ratios(new).max()))
+        return new
 
+    def _uncovered(self, pricer: Pricer, types: Columns) -> tuple[Columns, float]:
+        """The types that exceed most, and the largest ratio, at least 1."""
+        num, den = pricer.parts(types)
+        with np.errstate(divide="ignore"):
+            ratio = np.where(den > 0, num / den, np.inf)
+        worst = max(1.0, float(ratio.max()))
+        order = np.argsort(den - num if np.isinf(worst) else -ratio)
+        order = order[: max(10, _MOST_NEW * self.levels.size)]
+        least = 1 + (max(self._fine() / 10, 0.05 * (worst - 1)) if np.isfinite(worst) else 0.0)
+        return types.chosen(order[ratio[order] > least]), worst
 
-def _lifted_bound(problem: DesignProblem, multipliers: Multipliers) -> float:
-    """A bound from any multipliers: ``lam`` is raised until every type has a ratio.
+    def _charge(self, ratio: float) -> None:
+        """A ratio above 1 at the best multipliers after all: they prove less than it seemed."""
+        if ratio > 1 and self.multipliers is not None:
+            self.multipliers = scaled(self.problem, self.multipliers, ratio)
+            self.likely = proven_bound(self.problem, self.multipliers, 1.0)
 
-    Where ``lam.mean`` of some type is not above 0, adding a share of ``sum lam`` to the mean
-    over all items makes it so, at a small price.
-    """
-    total, bounds = np.abs(multipliers.slack).sum(), []
-    for share in _LIFTS:
-        slack = multipliers.slack + share * total * problem.shares
-        lifted = multipliers._replace(slack=slack)
-        ratio = Pricer(problem, lifted).largest_ratio(1.0, 1e-9, _NODES // 20).ratio
-        bounds.append(_bound(problem, lifted, ratio))
-    return max(bounds)
+    def _fine(self) -> float:
+        """How far above 1 a ratio may be for the gap that is wanted."""
+        error = self.solved[1].error if self.solved else 1.0
+        people = float(self.problem.weights.max())
+        wanted = self.tolerance if self.levels.all_apart else max(self.tolerance, _GROUPED)
+        return max(wanted / 4 * error / (error + people), 1e-13)
 
+    def _prove(self) -> Columns | None:
+        """Settle the best multipliers' bound; types that were missed, or ``None``: enough."""
+        if self.multipliers is None or self.solved is None:
+            return None
+        fine = self._fine()
+        pricer = Pricer(self.problem, self.multipliers)
+        proof = pricer.largest_ratio(1.0, fine / 100, self.most_nodes)
+        self.work += proof.work
+        self.bound = max(self.bound, proven_bound(self.problem, self.multipliers, proof.ratio))
+        small = self.solved[1].error - self.bound <= self.tolerance * self.bound
+        if small or self.work > self.most_nodes or proof.seen <= 1 + fine:
+            return None
+        self._charge(proof.seen)
+        self.apart = np.inf
+        return proof.types
 
-def _between(first: Multipliers, second: Multipliers) -> Multipliers:
-    return Multipliers(*((one + two) / 2 for one, two in zip(first, second, strict=True)))
-
-
-def _trace(problem: DesignProblem, multipliers: Multipliers) -> float:
-    M, omega = problem.items, problem.weights
-    within = (problem.shares - 1 / M) * multipliers.contrasts
-    return float(omega @ (within + np.diag(multipliers.means) / M))
-
-
-def _bound(problem: DesignProblem, multipliers: Multipliers, ratio: float) -> float:
-    """What the multipliers prove if no type's ratio exceeds ``ratio``: least objective per user.
-
-    ``(tr Omega^(1/2) A)^2 / (ratio sum lam) - pi . omega``, rounded down.
-    """
-    square = np.square(_trace(problem, multipliers)) * (1 - 2.0**-44)
-    least = float(multipliers.prior @ problem.weights)
-    return max(0.0, float(problem.items * square / (ratio * multipliers.slack.sum()) - least))
-
-
-def _first_columns(
-    problem: DesignProblem, rng: np.random.Generator, near: NDArray[np.int64] | None
-) -> Columns:
-    """Every window with no or some items of a level high, "some" as with that level alone.
-
-    And the corners, no or all items: at them every likelihood's sum must not be negative.
-    """
-    low, high = problem.windows
-    some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
-    if near is not None:
-        near = np.vstack([near, 0 * near[:1], np.diag(problem.item_counts)])
-        tables = [np.column_stack([np.full(len(near), w), near]) for w in range(len(low))]
-        table = np.unique(np.vstack(tables), axis=0)
-        return Columns(table[:, 0], table[:, 1:])
-    if problem.size <= _ALL_CORNERS:
-        picks = np.array(list(product((0, 1), repeat=problem.size)))
-    else:
-        picks = rng.integers(2, size=(4 * problem.size, problem.size))
-    tables = [
-        np.column_stack([np.full(len(picks), window), picks * counts])
-        for window, middle in enumerate(some)
-        for counts in (np.maximum(1, middle), problem.item_counts)
-    ]
-    table = np.unique(np.vstack(tables), axis=0)
-    return Columns(table[:, 0], table[:, 1:])
-
-
-def _worst(pricer: Pricer, found: Columns, fine: float) -> tuple[Columns, float]:
-    """The types whose ratio exceeds 1 most, and by how much."""
-    if found.window.size == 0:
-        return found, 0.0
-    found = found.joined(found)
-    excess = pricer.ratios(found) - 1
-    order = np.argsort(-excess)[:_MOST_NEW]
-    worst = float(excess[order[0]])
-    least = max(fine / 10, 0.02 * worst if np.isfinite(worst) else 1.0)
-    return found.chosen(order[excess[order] > least]), worst
+    def _keep(self, new: Columns) -> None:
+        """Add the new types, and drop those of no use: all apart, only after a round of use."""
+        columns, answer = self._known()
+        if self.stuck and self.levels.all_apart:
+            self.columns = columns.joined(new)
+            return
+        share = answer.spans / answer.spans.max()
+        kept = share > _DROPPED * answer.error / (answer.error + self.problem.weights.max())
+        if self.multipliers is not None:
+            nearly = 1 - min(max(self.apart, self._fine()), 0.1)
+            kept |= Pricer(self.problem, self.multipliers).ratios(columns) > nearly
+        most = 6 * self.levels.size + 100
+        if np.count_nonzero(kept) > most:
+            kept &= share >= np.sort(share)[-most]
+        self.columns = columns.chosen(kept).joined(new)

@@ -4,7 +4,7 @@ Levels with the same budgets towards everybody are one level to every mechanism 
 (averaging over permutations of their items never hurts), and so is all budget above twice the
 smallest under the rule "min". Merging these is exact. If too many levels are left, neighbours
 are merged: with the smaller budgets the design still keeps the policy, with the larger ones
-the bound still holds for all mechanisms.
+and the smaller weights the bound still holds for all mechanisms.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from planner.designs.subset_design import pooled
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["MOST_GROUPS", "Merged", "merge"]
+__all__ = ["MOST_GROUPS", "MOST_OF_A_MATRIX", "Merged", "cut_line", "merge"]
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
-MOST_GROUPS = 6
+MOST_GROUPS = 60
+MOST_OF_A_MATRIX = 6  # its windows are vertices, of which there are more with every level
+_KINDS = 4  # of weights, and of assumed people, where levels are too many
+_NARROW = 0.0025  # budgets this close, relative, cost less than more groups would
 _BINS = 200  # of budgets, before the best few groups are chosen among them
 _OPEN = 60.0  # stands for "no budget" when rows of a matrix are compared
 
@@ -36,25 +39,21 @@ class Merged(NamedTuple):
     groups: Groups
     kept: PrivacyPolicy
     allowed: PrivacyPolicy
-
-    @property
-    def exact(self) -> bool:
-        """Whether nothing is lost."""
-        return self.kept == self.allowed
+    exact: bool  # whether nothing is lost
 
 
-def merge(policy: PrivacyPolicy, alike: Array, most: int = MOST_GROUPS) -> Merged:
-    """Group the levels, into at most ``most`` groups if levels alike in ``alike`` allow it.
+def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merged:
+    """Group the levels, into at most ``most`` groups.
 
     Parameters
     ----------
     policy:
         The levels.
     alike:
-        Numbers by level, shape ``(t, k)``, for example importance: levels that differ in
-        them are never merged.
+        Numbers by level, not negative, shape ``(t, k)``, for example importance. Where merging
+        is exact, levels that differ in them are never merged.
     most:
-        Groups beyond which merging is no longer exact.
+        Groups beyond which merging is no longer exact; 60 when omitted, 6 for a matrix.
 
     Examples
     --------
@@ -63,13 +62,15 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int = MOST_GROUPS) -> Merge
     >>> merged.groups.tolist(), merged.kept.item_counts.tolist(), merged.exact
     ([0, 1, 1, 0], [10, 2], True)
     """
-    groups = _alike(policy, alike)
+    if most is None:
+        most = MOST_GROUPS if policy.rule.by_level else MOST_OF_A_MATRIX
+    groups, exact = _alike(policy, alike), True
     if int(groups.max()) >= most:
-        groups = _nearest(policy, alike, most)
+        groups, exact = _nearest(policy, alike, most), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
     kept, allowed = (_grouped(policy, groups, least) for least in (np.minimum, np.maximum))
-    return Merged(groups, kept, allowed)
+    return Merged(groups, kept, allowed, exact)
 
 
 def _used(policy: PrivacyPolicy) -> Array:
@@ -97,31 +98,48 @@ def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
 
 
 def _nearest(policy: PrivacyPolicy, alike: Array, most: int) -> Groups:
-    """At most ``most`` groups of levels with similar budgets, or one a kind if that is more."""
-    kinds = _kinds(alike)
+    """At most ``most`` groups of levels with similar budgets and similar numbers."""
+    numbers = np.log(np.maximum(alike, 1e-6 * np.maximum(alike.max(axis=0), 1e-300)))
+    if not policy.rule.by_level:
+        return _clusters(np.column_stack([policy.bounds(), numbers]), most)
+    limit = max(1, min(_KINDS, int(most ** (1 / max(1, alike.shape[1])))))
+    items = policy.item_counts
+    kinds = _kinds(np.column_stack([cut_line(column, items, limit) for column in numbers.T]))
     groups, first = np.zeros(policy.size, dtype=np.int64), 0
     each = max(1, most // (int(kinds.max()) + 1))
+    budgets = np.log(_used(policy))
     for kind in range(int(kinds.max()) + 1):
         levels = np.flatnonzero(kinds == kind)
-        if not policy.rule.by_level:
-            inner = _clusters(policy.bounds()[levels], each)
-        else:
-            inner = _intervals(np.log(_used(policy)[levels]), policy.item_counts[levels], each)
+        narrow = 1 + int(np.ptp(budgets[levels]) / _NARROW)
+        inner = cut_line(budgets[levels], items[levels], min(each, narrow))
         groups[levels] = first + inner
         first += int(inner.max()) + 1
     return groups
 
 
-def _intervals(budgets: Array, items: NDArray[np.int64], most: int) -> Groups:
-    """Cut the line of budgets where the items' total distance to their group's ends is least."""
-    low, high = float(budgets.min()), float(budgets.max())
+def cut_line(places: Array, items: NDArray[np.int64], most: int) -> Groups:
+    """Cut a line where the items' total distance to their group's ends is least.
+
+    Parameters
+    ----------
+    places, items:
+        Where the levels stand, and how many items they have, each of shape ``(t,)``.
+    most:
+        The number of groups.
+
+    Examples
+    --------
+    >>> cut_line(np.array([1.0, 5.0, 1.1, 5.2]), np.array([3, 3, 3, 3]), 2).tolist()
+    [0, 1, 0, 1]
+    """
+    low, high = float(places.min()), float(places.max())
     width = max(high - low, np.finfo(float).tiny)
-    place = np.minimum((budgets - low) / width * _BINS, _BINS - 1).astype(np.int64)
-    used, bins = np.unique(place, return_inverse=True)
+    bin_of = np.minimum((places - low) / width * _BINS, _BINS - 1).astype(np.int64)
+    used, bins = np.unique(bin_of, return_inverse=True)
     size = used.size
     weight = np.concatenate([[0.0], np.cumsum(np.bincount(bins, items))])
-    bottom = np.array([budgets[bins == b].min() for b in range(size)])
-    top = np.array([budgets[bins == b].max() for b in range(size)])
+    bottom = np.array([places[bins == b].min() for b in range(size)])
+    top = np.array([places[bins == b].max() for b in range(size)])
     cost = (weight[None, 1:] - weight[:-1, None]) * (top[None, :] - bottom[:, None])
     best, cuts = cost[0].copy(), []  # of the bins up to b in one group, then in more
     for _ in range(min(most, size) - 1):

@@ -28,6 +28,8 @@ _ROUNDING = 2.0**-44  # of the sum of all terms' sizes: a thousand roundings
 _FEW = 512  # splits that are tried one by one rather than divided further
 _POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
 _SWEEPS = 12
+_MOST_SWEEPS = 60
+_SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
 _CHUNK = 4096
 
 
@@ -85,13 +87,16 @@ class Pricer:
 
     def hessian(self, window: NDArray[np.int64], rho: float) -> Array:
         """Second derivatives of ``f_rho`` in ``x``, shape ``(n, t, t)``."""
-        both = np.outer(self.slack, self.prior)
-        core = 2 * self.square - rho * (both + both.T)
         gap = self.gap[window]
-        hessian = gap[:, :, None] * core * gap[:, None, :]
+        hessian = gap[:, :, None] * self._core(rho) * gap[:, None, :]
         place = np.arange(self.m.size)
         hessian[:, place, place] -= 2 * self.curve[window]
         return hessian
+
+    def _core(self, rho: float) -> Array:
+        """Second derivatives in the means."""
+        both = np.outer(self.slack, self.prior)
+        return 2 * self.square - rho * (both + both.T)
 
     def value_and_slope(
         self, window: NDArray[np.int64], x: Array, rho: float
@@ -109,28 +114,26 @@ class Pricer:
 
     def improve(self, types: Columns, rho: float) -> Columns:
         """Climb from types to larger ``f_rho``, one level's count at a time, to whole counts."""
-        w, k = types.window, types.high_counts.copy()
-        hessian = self.hessian(w, rho)
+        w, k, m = types.window, types.high_counts.copy(), self.m
+        core, gap, curve = self._core(rho), self.gap[w], self.curve[w]
+        pull = (self.low[w] + gap * (k / m)) @ core
+        rows = np.arange(len(k))
         for _ in range(_SWEEPS):
-            before = k.copy()
-            for i in range(self.m.size):
-                k[:, i] = self._best_count(i, w, k, hessian[:, i, i], rho)
-            if np.array_equal(before, k):
+            still = True
+            for i in range(m.size):
+                bend = gap[:, i] ** 2 * core[i, i] - 2 * curve[:, i]
+                slope = curve[:, i] * (1 - 2 * k[:, i] / m[i]) + gap[:, i] * pull[:, i]
+                tries = _promising(k[:, i], int(m[i]), slope, bend)
+                step = (tries - k[:, i]) / m[i]
+                best = (step * (slope + 0.5 * bend * step)).argmax(axis=0)
+                moved = step[best, rows]
+                if moved.any():
+                    still = False
+                    k[:, i] = tries[best, rows]
+                    pull += (gap[:, i] * moved)[:, None] * core[i]
+            if still:
                 break
         return Columns(w, k)
-
-    def _best_count(
-        self, i: int, window: NDArray[np.int64], k: Counts, bend: Array, rho: float
-    ) -> Counts:
-        _, slope = self.value_and_slope(window, k / self.m, rho)
-        m = self.m[i]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            top = np.where(bend < 0, -slope[:, i] / bend, 0.0) * m + k[:, i]
-        near = np.clip(np.floor(np.nan_to_num(top)), 0, m).astype(np.int64)
-        tries = np.stack([k[:, i], 0 * near, near, np.minimum(near + 1, m), 0 * near + m], axis=1)
-        step = (tries - k[:, i : i + 1]) / m
-        gain = step * (slope[:, i : i + 1] + 0.5 * bend[:, None] * step)
-        return tries[np.arange(len(k)), gain.argmax(axis=1)]
 
     def starts(self, rng: np.random.Generator, each: int) -> Columns:
         """Corners and random splits of every window, to climb from."""
@@ -226,7 +229,8 @@ class Pricer:
         value, slope = self.value_and_slope(window, start + width * y, rho)
         slope = slope * width + nu[:, None] * (1 - 2 * y) * wide
         value = value + (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
-        for _ in range(_SWEEPS):
+        for _ in range(_MOST_SWEEPS):
+            last = y.copy()
             for i in range(self.m.size):
                 curve = bent[:, i, i]
                 step = np.where(curve < 0, -slope[:, i] / np.minimum(curve, -1e-300), 0.0)
@@ -235,6 +239,8 @@ class Pricer:
                 y[:, i] += step
                 value = value + step * (slope[:, i] + 0.5 * curve * step)
                 slope = slope + bent[:, :, i] * step[:, None]
+            if np.abs(y - last).max() < _SETTLED:
+                break
         value, slope = self.value_and_slope(window, start + width * y, rho)
         lift = (nu[:, None] * y * (1 - y) * wide).sum(axis=1)
         slope = slope * width + nu[:, None] * (1 - 2 * y) * wide
@@ -276,6 +282,16 @@ class Pricer:
             if ratios.max() > seen:
                 seen, found = float(ratios.max()), [types.chosen(np.array([int(ratios.argmax())]))]
         return seen, found
+
+
+def _promising(count: Counts, items: int, slope: Array, bend: Array) -> Counts:
+    """The present count, none, all, and those next to the peak of the parabola, ``(5, n)``."""
+    tries = np.zeros((5, count.size), dtype=np.int64)
+    tries[0], tries[1] = count, items
+    peak = np.divide(-slope * items, bend, out=np.zeros(count.size), where=bend < 0)
+    tries[2] = np.clip(np.floor(count + np.clip(peak, -items, items)), 0, items)
+    tries[3] = np.minimum(tries[2] + 1, items)
+    return tries
 
 
 def _points(low: Counts, high: Counts) -> Array:

@@ -1,4 +1,4 @@
-"""From a cone solver's weights to a design: few types, exact totals, the best estimator."""
+"""From the solver's weights to a design: few types, exact totals, the best estimator."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ __all__ = ["balanced_prior", "purified", "types_of"]
 
 Array = NDArray[np.float64]
 
-_PRESENT = 1e-10  # of the largest weight: less is the cone solver's noise
-_RANK = 1e-8  # relative, of singular values: the cone solver has about that many digits
+_PRESENT = 1e-10  # of the largest weight: less is noise
+_RANK = 1e-8  # relative, of singular values: weights have about that many digits
+_USED = 1e-6  # of the largest weight, where types are many
+_MOST_NUMBERS = 100  # that the error depends on
 _ROUNDS = 30
 _LEVEL = 1e-12  # relative: errors that agree this well are level
 
@@ -39,6 +41,9 @@ def purified(
         ]
     )
     live = np.flatnonzero(amounts > _PRESENT * amounts.max())
+    if len(rows) > _MOST_NUMBERS:  # a decomposition for every type less takes too long
+        live = np.flatnonzero(amounts > _USED * amounts.max())
+        return columns.chosen(live), weights[live]
     while True:
         kept = rows[:, live] * amounts[live]
         kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), np.finfo(float).tiny)
@@ -53,13 +58,14 @@ def purified(
 
 def types_of(problem: DesignProblem, columns: Columns, weights: Array) -> OutputTypes:
     """The types, with weights corrected until every level's probabilities sum to 1."""
-    low, high = problem.sides(columns)
-    means = problem.columns(columns)
-    total = means[0] * means[2][:, None]
     for _ in range(3):
+        columns, weights = columns.chosen(weights > 0), weights[weights > 0]
+        mean, _, scale = problem.columns(columns)
+        total = mean * scale[:, None]
         missing = 1 - weights @ total
         sway = total * weights[:, None]
         weights = weights + weights * (total @ np.linalg.lstsq(total.T @ sway, missing)[0])
+    low, high = problem.sides(columns)
     return OutputTypes(problem.item_counts, weights, low, high, columns.high_counts)
 
 

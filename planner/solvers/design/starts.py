@@ -1,0 +1,46 @@
+"""Types to begin with, before multipliers say which are wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.solvers.design.problem import Columns, DesignProblem
+
+__all__ = ["first_columns", "random_columns"]
+
+_FIRST = 400  # types, over all windows
+_RANDOM = 20
+
+
+def first_columns(problem: DesignProblem, near: NDArray[np.int64] | None) -> Columns:
+    """Items of no level high, of all, of one, and of all but one, in every window or in some.
+
+    "Some" are as many as with that level alone. ``near`` are high counts, shape ``(n, t)``, that
+    are tried in every window in their place.
+    """
+    low, high = problem.windows
+    some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
+    tables = []
+    windows = np.unique(
+        np.linspace(0, len(low) - 1, max(2, _FIRST // (2 * problem.size + 2))).astype(np.int64)
+    )
+    for window in windows:
+        middle = np.maximum(1, some[window])
+        alone = np.diag(middle)
+        rows = np.vstack([0 * middle, middle, alone, middle - alone])
+        if near is not None:
+            rows = np.vstack([near, 0 * middle, np.diag(problem.item_counts)])
+        tables.append(np.column_stack([np.full(len(rows), window), rows]))
+    table = np.unique(np.vstack(tables), axis=0)
+    return Columns(table[:, 0], table[:, 1:])
+
+
+def random_columns(problem: DesignProblem, rng: np.random.Generator) -> Columns:
+    """Random splits of every window, half of them with all or none of a level's items high."""
+    windows, t = problem.windows.low.shape
+    size = windows * max(2, _RANDOM // windows)
+    x = np.square(rng.random((size, t)))
+    x[::2] = np.rint(x[::2])
+    window = np.arange(size) % windows
+    return Columns(window, np.rint(x * problem.item_counts).astype(np.int64))
