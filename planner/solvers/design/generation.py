@@ -97,7 +97,7 @@ class _Search:
                 return
             self.solved = self.columns, answer
             new = self._priced(self.levels.expanded(answer.multipliers))
-            gap = 1 - self.likely / answer.error
+            gap = 1 - self.likely / answer.error if answer.error > 0 else 0.0
             self.stuck = 0 if gap < 0.9 * self.apart else self.stuck + 1
             self.apart = min(gap, self.apart)
             over = self.stuck >= _PATIENCE or left == 0

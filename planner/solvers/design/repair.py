@@ -65,6 +65,8 @@ def types_of(problem: DesignProblem, columns: Columns, weights: Array) -> Output
         missing = 1 - weights @ total
         sway = total * weights[:, None]
         weights = weights + weights * (total @ np.linalg.lstsq(total.T @ sway, missing)[0])
+    order = np.lexsort(columns.high_counts.T[::-1])  # whatever windows they were found in
+    columns, weights = columns.chosen(order), weights[order]
     low, high = problem.sides(columns)
     return OutputTypes(problem.item_counts, weights, low, high, columns.high_counts)
 
