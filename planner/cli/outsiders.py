@@ -20,6 +20,10 @@ def outsiders(
         float | None,
         typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
     ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="NATS", help="Say which local budget reaches this, if shuffled."),
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Say what outsiders learn, beside what is promised.
@@ -32,6 +36,6 @@ def outsiders(
     made, _ = planned(survey, mechanism)
     view = made.outsiders(delta)
     if json_output:
-        print_json(outsiders_document(view))
+        print_json(outsiders_document(view, epsilon))
     else:
-        show_outsiders(terminal(), view)
+        show_outsiders(terminal(), view, epsilon)

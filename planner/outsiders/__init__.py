@@ -34,6 +34,7 @@ from planner.outsiders.shuffling.guarantee import (
     ShuffledGuarantee,
     composed,
     largest_scale,
+    local_budget,
     shuffled,
 )
 from planner.outsiders.shuffling.mechanisms import (
@@ -81,6 +82,7 @@ __all__ = [
     "exposure_of",
     "guess_of_set",
     "largest_scale",
+    "local_budget",
     "poisoning",
     "reach",
     "shuffled",

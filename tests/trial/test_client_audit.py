@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, solve
+from planner import Level, Question, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
@@ -32,6 +32,7 @@ MECHANISMS = {
     "grr": GeneralizedRandomizedResponse(1.0, 5),
     "olh": OptimizedLocalHashing(1.0, 5),
     "subset": SubsetSelection(1.0, 5),
+    "design": best_design(QUESTION.policy),
 }
 
 

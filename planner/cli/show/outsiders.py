@@ -21,8 +21,10 @@ from planner.policy.budget_text import rounded_up
 __all__ = ["outsiders_document", "show_outsiders"]
 
 
-def show_outsiders(console: Console, view: SurveyOutsiderView | None) -> None:
-    """Print what an outsider learns, question by question and from all together."""
+def show_outsiders(
+    console: Console, view: SurveyOutsiderView | None, epsilon: float | None = None
+) -> None:
+    """Print what an outsider learns, and the local budget for a wanted central ``epsilon``."""
     if view is None:
         console.print(NOTHING_TO_SAY)
         return
@@ -30,6 +32,8 @@ def show_outsiders(console: Console, view: SurveyOutsiderView | None) -> None:
         console.print(Text(one.question, "bold"))
         for sentence in one.sentences:
             console.print(sentence)
+        if epsilon is not None:
+            console.print(one.wanted_sentence(epsilon))
         if len(one.shuffled.names) > 1:
             _show_pairs(console, one)
         console.print()
@@ -37,7 +41,9 @@ def show_outsiders(console: Console, view: SurveyOutsiderView | None) -> None:
         console.print(sentence)
 
 
-def outsiders_document(view: SurveyOutsiderView | None) -> dict[str, Any] | None:
+def outsiders_document(
+    view: SurveyOutsiderView | None, epsilon: float | None = None
+) -> dict[str, Any] | None:
     """The same, JSON-ready; null where nothing can be said."""
     if view is None:
         return None
@@ -47,7 +53,7 @@ def outsiders_document(view: SurveyOutsiderView | None) -> dict[str, Any] | None
         "delta": view.delta,
         "guess": None if view.guess is None else asdict(view.guess),
         "sentences": list(view.sentences),
-        "questions": [_question(one) for one in view.questions],
+        "questions": [_question(one, epsilon) for one in view.questions],
     }
 
 
@@ -59,7 +65,7 @@ def _show_pairs(console: Console, view: OutsiderView) -> None:
     console.print(grid)
 
 
-def _question(view: OutsiderView) -> dict[str, Any]:
+def _question(view: OutsiderView, epsilon: float | None) -> dict[str, Any]:
     shuffled, swaying = view.shuffled, view.swaying
     return {
         "question": view.question,
@@ -75,6 +81,9 @@ def _question(view: OutsiderView) -> dict[str, Any]:
                 for level, other, local, epsilon in shuffled.pairs
             ],
         },
+        "wanted": None
+        if epsilon is None
+        else {"epsilon": epsilon, "local_budget": view.local_budget(epsilon)},
         "guess": None if view.guess is None else {"of": view.guessed, **asdict(view.guess)},
         "expected_guess": None if view.assumed is None else asdict(view.assumed),
         "false_reports": None

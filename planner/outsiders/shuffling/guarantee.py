@@ -21,12 +21,20 @@ from planner.outsiders.shuffling.central import (
     is_kept,
     lost_epsilon,
 )
-from planner.outsiders.shuffling.mechanisms import ShuffledReports
+from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
+from planner.policy.policy import PrivacyPolicy
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["CONDITION", "ShuffledGuarantee", "composed", "largest_scale", "shuffled"]
+__all__ = [
+    "CONDITION",
+    "ShuffledGuarantee",
+    "composed",
+    "largest_scale",
+    "local_budget",
+    "shuffled",
+]
 
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 _MOST_LEVELS = 30
@@ -254,6 +262,22 @@ def largest_scale(
         middle = (low * high) ** 0.5
         low, high = (middle, high) if kept(middle) else (low, middle)
     return low
+
+
+def local_budget(epsilon: float, people: int, delta: float) -> float:
+    """The largest plain local budget with which any mechanism keeps a wanted central epsilon.
+
+    It is :func:`largest_scale` of a budget of one nat, in nats, rounded down, at most 20; whatever
+    mechanism is planned with it. Arguments and errors as there.
+
+    Examples
+    --------
+    >>> round(local_budget(epsilon=0.1, people=1_000_000, delta=1e-8), 2)
+    5.48
+    """
+    return largest_scale(
+        lambda nats: AnyMechanism(PrivacyPolicy([nats], [2])), epsilon, people, delta
+    )
 
 
 def _pairs(reports: ShuffledReports) -> list[tuple[int, int]]:

@@ -22,7 +22,12 @@ from planner.frames import Framed
 from planner.outsiders.exposure import Exposure, exposure_of
 from planner.outsiders.guessing.laws import Guess
 from planner.outsiders.shuffling.central import MOST_PEOPLE
-from planner.outsiders.shuffling.guarantee import CONDITION, ShuffledGuarantee, shuffled
+from planner.outsiders.shuffling.guarantee import (
+    CONDITION,
+    ShuffledGuarantee,
+    local_budget,
+    shuffled,
+)
 from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
 from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.budget_text import rounded_up
@@ -90,6 +95,29 @@ class OutsiderView(Framed):
         """Everything it says, the local guarantee first."""
         said = (self._local(), self._central(), self._guess(), self._false_reports())
         return tuple(sentence for sentence in said if sentence)
+
+    def local_budget(self, epsilon: float) -> float:
+        """The largest plain local budget that keeps a wanted central epsilon, in nats.
+
+        For the people and the delta of :attr:`shuffled`, whatever the mechanism; see
+        :func:`planner.outsiders.shuffling.guarantee.local_budget`.
+
+        Raises
+        ------
+        InputError, InfeasibleError
+            ``epsilon`` is not above 0, or no budget reaches it.
+        """
+        return local_budget(epsilon, self.shuffled.people, self.shuffled.delta)
+
+    def wanted_sentence(self, epsilon: float) -> str:
+        """What :meth:`local_budget` says, and its condition."""
+        nats = floor(self.local_budget(epsilon) * 1e4) / 1e4
+        return (
+            f"Whatever mechanism keeps a plain budget of {nats:.4f} nats (here it is "
+            f"{rounded_up(self.shuffled.local_epsilon, 4)}) has epsilon {epsilon:g} at delta "
+            f"{self.shuffled.delta:.0e} among {self.shuffled.people:,} people. "
+            f"This second view {CONDITION}."
+        )
 
     @property
     def summary(self) -> str:

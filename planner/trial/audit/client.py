@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
+from planner.limits import DENOMINATOR
 from planner.mechanisms.hashing import xxh32
 from planner.outsiders.auditing.audit import Expected, Promise, ReportAudit, audit_reports
 from planner.outsiders.auditing.boxes import BlackBox
@@ -182,12 +184,21 @@ def _place(law: Law, code: Any) -> int:
 
 def _chance(law: Law, i: int, j: int) -> float:
     """About the probability of the event that tells a pair apart best, under the first answer."""
+    if isinstance(law, DesignLaw):
+        return _chance_of_sides(law, law.level_groups[i], law.level_groups[j])
     constants = law.estimator()
     if "offsets" not in constants:
         return float((1 - constants["noise"]) / 2)
     offsets, slopes = constants["offsets"], constants["slopes"]
     one = float((offsets[i] + slopes[i]) * (1 - offsets[j]))
     return one / float(constants["factor"]) if law.kind == "item-set" else one
+
+
+def _chance_of_sides(law: DesignLaw, first: int, second: int) -> float:
+    """That the first answer is on the high side and the other, of these groups, on the low one."""
+    sent = zip(law.groups[first], law.types, strict=True)
+    items = law.items[second]
+    return sum(sides[1] / DENOMINATOR * (1 - highs[second] / items) for sides, highs in sent)
 
 
 def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
@@ -201,6 +212,9 @@ def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
     slack = float(getattr(half, "slack", 0.0))
     encoder = law.encoder()
     lowest, highest = {}, {}
+    if isinstance(law, DesignLaw):  # its cells are types with items: limits whatever the answer
+        lowest, highest = dict.fromkeys(answers, cells.low), dict.fromkeys(answers, cells.high)
+        answers = ()
     for answer in answers:
         own = np.arange(len(cells.names)) == encoder.code(answer)
         lowest[answer] = np.where(own, cells.high - 2 * slack, cells.low)
