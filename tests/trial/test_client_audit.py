@@ -32,7 +32,6 @@ MECHANISMS = {
     "grr": GeneralizedRandomizedResponse(1.0, 5),
     "olh": OptimizedLocalHashing(1.0, 5),
     "subset": SubsetSelection(1.0, 5),
-    "design": best_design(QUESTION.policy),
 }
 
 
@@ -234,3 +233,20 @@ def test_malformed_reports_are_named():
     audit = audited("grr", FunctionBox(lambda _: json.dumps("nothing")), 500)
     assert audit.malformed is not None
     assert "malformed" in audit.faults[0]
+
+
+def test_a_design_passes_and_a_client_of_larger_budgets_does_not():
+    promised = parameters_for(best_design(QUESTION.policy))
+    larger = Question("q", (replace(LEVELS[0], epsilon=1.5), LEVELS[1]))
+    kept = promised.questions[0].law
+    plan = plan_audit(promised, answers=["HIV", "flu"], reports=20_000)
+    rng = np.random.default_rng(1)
+    honest = plan.run(Drawn(kept), rng)
+    assert honest.passed, honest.faults
+    (pair,) = honest.pairs
+    budget = pair.promise.epsilon
+    assert budget - 1.5 * plan.findable[0] < pair.lower_bound <= budget
+    other = parameters_for(best_design(larger.policy), larger).questions[0].law
+    found = plan.run(Drawn(other), rng)
+    assert not found.passed
+    assert found.pairs[0].lower_bound > 1.0
