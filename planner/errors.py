@@ -15,6 +15,7 @@ to do about it. The command line prints the message alone, without a traceback.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ __all__ = [
     "UnboundedError",
     "VerificationError",
 ]
+
+
+_MOST_NAMES = 20
 
 
 class PlannerError(Exception):
@@ -69,6 +73,26 @@ class InputError(PlannerError, ValueError):
         self.remedy = remedy
         self.reason = f"{argument} is {_stated(value)} but must be {allowed}"
         super().__init__(_sentence(self.reason, remedy))
+
+    @classmethod
+    def unknown(cls, argument: str, value: object, known: Iterable[str], remedy: str) -> InputError:
+        """A name that is none of those that are known; one that it resembles is suggested.
+
+        Examples
+        --------
+        >>> raise InputError.unknown("level", "sever", ["severe", "common"], "Name one of them.")
+        Traceback (most recent call last):
+        ...
+        planner.errors.InputError: level is 'sever' but must be one of severe, common. Did you mean 'severe'? Name one of them.
+        """  # noqa: E501 - the message is one line
+        names = list(known)
+        more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+        if isinstance(value, str):
+            from difflib import get_close_matches
+
+            close = get_close_matches(value, names, 1)
+            remedy = f"Did you mean {close[0]!r}? {remedy}" if close else remedy
+        return cls(argument, value, f"one of {', '.join(names[:_MOST_NAMES])}{more}", remedy)
 
     @classmethod
     def because(cls, argument: str, reason: str, remedy: str) -> InputError:

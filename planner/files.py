@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import errno
+import gzip
 import io
 import math
 import os
 import sqlite3
 import tempfile
+import zlib
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from planner.errors import FileError
+from planner.limits import MEBIBYTE
 
 __all__ = [
     "create_once",
@@ -25,6 +28,7 @@ __all__ = [
     "unreadable",
 ]
 
+_MOST_UNPACKED = 512 * MEBIBYTE
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {
     sqlite3.SQLITE_IOERR: errno.EIO,
@@ -38,7 +42,7 @@ _OF_THE_SYSTEM = {
 def read_text(
     path: str | Path, mebibytes: float = math.inf, remedy: str = "Is it the right file?"
 ) -> str:
-    """Read a text file in UTF-8; a byte order mark is left out.
+    """Read a text file in UTF-8; a byte order mark is left out, and ``.gz`` is unpacked.
 
     Parameters
     ----------
@@ -58,11 +62,25 @@ def read_text(
     try:
         if path.stat().st_size > mebibytes * 2**20:
             raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
+        if path.suffix.lower() == ".gz":
+            return _unpacked(path).decode("utf-8-sig")
         return path.read_text(encoding="utf-8-sig")
+    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+        remedy = "Unpack it, and give what comes out."
+        raise FileError(path, f"is not whole in the form of gzip: {error}", remedy) from error
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
         raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+
+
+def _unpacked(path: Path) -> bytes:
+    with gzip.open(path) as file:
+        content = file.read(_MOST_UNPACKED + 1)
+    if len(content) > _MOST_UNPACKED:
+        reason = f"unpacks to more than {_MOST_UNPACKED // MEBIBYTE} MiB"
+        raise FileError(path, reason, "Unpack it, and give a part of it.")
+    return content
 
 
 def read_csv(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:

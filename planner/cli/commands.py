@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -18,16 +18,31 @@ from planner.cli.planning import compare, plan
 from planner.cli.sampling import sampling
 from planner.cli.simulate import simulate
 from planner.errors import PlannerError
+from planner.version import VERSION
 
 __all__ = ["app", "run"]
 
 app = typer.Typer(
     name="ldp-planner",
-    help="Plan a locally private survey: budgets in, certified probabilities out.",
-    add_completion=False,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Plan a locally private survey: budgets in, certified probabilities out."""
+    if version:
+        typer.echo(f"ldp-planner {VERSION}")
+        raise typer.Exit
+
+
 app.command()(plan)
 app.command()(compare)
 app.command()(outsiders)
@@ -63,7 +78,7 @@ def run() -> NoReturn:
 
 def _usage_sentence(error: Any) -> str:
     command = "ldp-planner" if error.ctx is None else error.ctx.command_path
-    return f"{error.format_message().rstrip('.')}. Try: {command} --help"
+    return f"{error.format_message().rstrip('.?')}. Try: {command} --help"
 
 
 def _fail(sentence: str, code: int) -> NoReturn:

@@ -16,6 +16,7 @@ from planner.files import replace_file
 
 if TYPE_CHECKING:
     from planner.deployment.collecting.counting.local import Engine
+    from planner.deployment.parameter_file.parameters import Parameters
 
 __all__ = ["aggregate", "perturb", "schema", "vectors", "verify"]
 
@@ -43,10 +44,9 @@ def vectors(
     Each has the entropy that goes in, and the report that has to come out.
     """
     del json_output  # they are JSON anyway
-    from planner.deployment.parameter_file.parameters import read_parameters
     from planner.deployment.parameter_file.vectors import make_vectors
 
-    text = json.dumps(make_vectors(read_parameters(params)), indent=1) + "\n"
+    text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
     if out is None:
         typer.echo(text, nl=False)
     else:
@@ -56,9 +56,8 @@ def vectors(
 def verify(params: ParameterFile, json_output: Json = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
     from planner.cli.show.verification import show_verification, verification_document
-    from planner.deployment.parameter_file.parameters import read_parameters
 
-    parameters = read_parameters(params)  # verifies; a file that does not verify is refused
+    parameters = _parameters(params)  # verifies; a file that does not verify is refused
     if json_output:
         print_json(verification_document(parameters))
     else:
@@ -69,7 +68,9 @@ def perturb(
     params: ParameterFile,
     data: Annotated[
         Path,
-        typer.Option(metavar="answers.csv", help="With a column named like each question."),
+        typer.Option(
+            metavar="answers.csv", help="CSV with a column named like each question; see above."
+        ),
     ],
     out: Annotated[
         Path,
@@ -86,11 +87,15 @@ def perturb(
     """Randomise a file of true answers, for pilots and tests.
 
     In a collection people's devices do it, so that nobody else has the true answers.
+
+    The answers are a CSV with a header and one row a person: a choice is an item's name; a set is
+    items with semicolons between them (tea;rice), or a JSON list; a number has a point
+    for decimals. An empty cell is an empty set, a number that was refused, or none of the values
+    of Sampling Privacy. Reports are written as .parquet (for many) or .jsonl (one a line).
     """
     from planner.deployment.bulk import perturb_file
-    from planner.deployment.parameter_file.parameters import read_parameters
 
-    parameters = read_parameters(params)
+    parameters = _parameters(params)
     _require_apart(out, [params, data])
     with progress() as bar:
         task = bar.add_task("randomising", total=None)
@@ -155,7 +160,6 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         estimates_table,
         write_table,
     )
-    from planner.deployment.parameter_file.parameters import read_parameters
 
     if not 0 < confidence < 1:
         remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
@@ -166,8 +170,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("out", str(out), allowed, remedy)
     if missing not in MISSING:
         remedy = "Leave --missing out to stop at such files."
-        raise InputError("missing", missing, f"one of {', '.join(MISSING)}", remedy)
-    chosen, parameters = _engine(engine, scheduler), read_parameters(params)
+        raise InputError.unknown("missing", missing, MISSING, remedy)
+    chosen, parameters = _engine(engine, scheduler), _parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])
@@ -201,6 +205,16 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.Exit(QUARANTINED)
 
 
+def _parameters(path: Path) -> Parameters:
+    """Read and verify; a survey in place of a parameter file is told so."""
+    from planner.deployment.parameter_file.parameters import read_parameters
+
+    if path.suffix.lower() == ".toml":
+        remedy = f"Write its parameters first: ldp-planner plan {path} --out params.json"
+        raise FileError(path, "is a survey, not a parameter file", remedy)
+    return read_parameters(path)
+
+
 def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
     """What is written must not replace what is read."""
     for path in inputs:
@@ -219,7 +233,7 @@ def _engine(name: str, scheduler: str) -> Engine:
         return isolated_engine
     if name != "dask":
         remedy = "Leave --engine out to count on this machine."
-        raise InputError("engine", name, "local, isolated or dask", remedy)
+        raise InputError.unknown("engine", name, ("local", "isolated", "dask"), remedy)
     if not scheduler:
         remedy = "Name it: --scheduler tcp://HOST:8786."
         raise InputError("scheduler", scheduler, "given with --engine dask", remedy)

@@ -12,7 +12,7 @@ __all__ = ["Json", "Mechanism", "ParameterFile", "SurveyFile"]
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
 Mechanism = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--mechanism",
         "--model",

@@ -15,7 +15,7 @@ __all__ = ["outsiders"]
 
 def outsiders(
     survey: SurveyFile,
-    mechanism: Mechanism = "",
+    mechanism: Mechanism = None,
     delta: Annotated[
         float | None,
         typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["compare", "plan", "planned"]
 
 
-def plan(
+def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,
-    mechanism: Mechanism = "",
+    mechanism: Mechanism = None,
     out: Annotated[
         Path | None, typer.Option(metavar="params.json", help="Write deployable parameters here.")
     ] = None,
@@ -38,10 +38,16 @@ def plan(
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print all levels, mechanisms and explanations.")
+    ] = False,
     json_output: Json = False,
 ) -> None:
-    """Find the smallest errors that keep every budget."""
-    from planner.cli.show.survey import show_survey_plan, survey_document
+    """Find the smallest errors that keep every budget.
+
+    Prints what is exported, its error, how far it is from the best, and what to do next.
+    """
+    from planner.cli.show.survey import show_survey_answer, show_survey_plan, survey_document
     from planner.deployment.parameter_file.parameters import write_parameters
     from planner.files import replace_file
     from planner.show.report import report_html
@@ -58,19 +64,27 @@ def plan(
         print_json(survey_document(made, parameters))
         return
     console = terminal()
-    show_survey_plan(console, made)
+    if details:
+        show_survey_plan(console, made)
+    else:
+        show_survey_answer(console, made)
     for path, what in ((out, "Parameters"), (report, "Report")):
         if path is not None:
             proof = " and verified" if path is out else ""
             console.print(f"{what} written to {path}{proof}.", soft_wrap=True)
     if record:
         console.print(f"Recorded in {made.survey.ledger}.", soft_wrap=True)
+    if not details and out is None:
+        export = f"ldp-planner plan {survey} --out params.json"
+        console.print(
+            f"Next: all figures with --details; the parameter file with {export}.", soft_wrap=True
+        )
 
 
 def compare(
     first: Annotated[Path, typer.Argument(metavar="A.toml", help="One scenario.")],
     second: Annotated[Path, typer.Argument(metavar="B.toml", help="The other one.")],
-    mechanism: Mechanism = "",
+    mechanism: Mechanism = None,
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
@@ -84,7 +98,7 @@ def compare(
         show_comparison(terminal(), found, (first.name, second.name))
 
 
-def planned(path: Path, mechanism: str) -> tuple[SurveyPlan, Ledger]:
+def planned(path: Path, mechanism: str | None) -> tuple[SurveyPlan, Ledger]:
     """The plan, and the ledger that it was made with."""
     from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey
@@ -94,10 +108,13 @@ def planned(path: Path, mechanism: str) -> tuple[SurveyPlan, Ledger]:
     return plan_survey(survey, before), before
 
 
-def _with_mechanism(survey: Survey, name: str) -> Survey:
+def _with_mechanism(survey: Survey, name: str | None) -> Survey:
     """The survey with another mechanism for every question with levels that is asked once."""
-    if not name:
+    if name is None:
         return survey
+    if not name.strip():
+        remedy = "Leave --mechanism out to plan each question's own."
+        raise InputError("mechanism", name, "the name of a mechanism", remedy)
     kinds = ("categorical", "item-set")
     questions = [
         replace(one, mechanism=name) if one.kind in kinds else one for one in survey.questions

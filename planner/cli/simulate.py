@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from math import isnan
+from math import isnan, sqrt
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -14,12 +14,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
-from planner.cli.output import number, print_json, progress, table, terminal
+from planner.cli.output import print_json, progress, table, terminal
 from planner.errors import InputError
 from planner.planning.datasets import Answers, read_answers
+from planner.planning.whole_survey.sentences import people
 from planner.survey import Question, Survey
 from planner.survey.file import load_survey
-from planner.trial.simulate import Assignment, Simulated, assign_levels, build_mechanisms
+from planner.trial.simulate import (
+    Assignment,
+    Simulated,
+    assign_levels,
+    build_mechanisms,
+    mechanism_label,
+)
 from planner.trial.simulate import simulate as run_simulation
 
 __all__ = ["simulate"]
@@ -35,7 +42,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         typer.Option(
             metavar="FILE",
             help="True answers: a .csv with the header item,count; a .csv with a column named "
-            "like the question; or transactions, one user's item numbers a line.",
+            "like the question (for sets: tea;rice); or transactions (.dat, .data, .txt), one "
+            "user's item numbers a line. Each may end in .gz.",
         ),
     ],
     repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
@@ -64,7 +72,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         remedy = "Leave --seed out, or write one such as 1."
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = _pick(load_survey(survey), question)
-    answers = read_answers(data, asked.name)
+    several = asked.kind == "item-set"
+    listed = [item for level in asked.levels for item in level.items]
+    answers = read_answers(data, asked.name, listed if several else None)
     if first_item:
         answers = answers.first_items()
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
@@ -100,7 +110,10 @@ def _pick(survey: Survey, name: str) -> Question:
         fitting = [one for one in fitting if one.name == name]
     if len(fitting) == 1:
         return fitting[0]
-    known = ", ".join(one.name for one in survey.questions if one.kind in _KINDS) or "none"
+    names = [one.name for one in survey.questions if one.kind in _KINDS]
+    if name and names:
+        raise InputError.unknown("question", name, names, "Choose a question about items.")
+    known = ", ".join(names) or "none"
     remedy = f"Choose with --question; the survey's questions about items: {known}."
     raise InputError(
         "question", name or "not given", "one categorical or item-set question", remedy
@@ -141,14 +154,18 @@ def _show(console: Console, run: _Run) -> None:
     padded = "" if run.padding_length is None else f", padding length {run.padding_length}"
     about = f": {users:,} users, {items:,} items ({levels}){padded}"
     console.print(Text.assemble((run.question.name, "bold"), about))
-    figures = ("MSE/n", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
-    view = table("Errors, measured and predicted", ("mechanism",), figures)
+    figures = ("people", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
+    view = table("Total error, measured and predicted", ("mechanism",), figures)
     for one in run.results:
+        error = sqrt(users * one.mse)
         view.add_row(
-            one.name,
-            number(one.mse, 5),
-            "" if isnan(one.mse_error) else f"{one.mse_error:.2g}",
-            number(one.predicted_mse, 5),
+            mechanism_label(one.name),
+            people(error),
+            # Of the root: half the relative standard error of the mean square.
+            ""
+            if isnan(one.mse_error)
+            else people(error * one.mse_error / max(2 * one.mse, 1e-300)),
+            people(sqrt(users * one.predicted_mse)),
             f"{one.relative_error:.1%}",
             f"{one.predicted_relative_error:.1%}",
             f"{one.precision:.0%}",
@@ -156,7 +173,8 @@ def _show(console: Console, run: _Run) -> None:
     console.print(view)
     best = min(run.results, key=lambda one: one.predicted_mse)
     console.print(
-        f"MSE/n: total squared error of all counts per user, ± its standard error over the runs. "
+        f"People: the root of the summed squared errors of all counts, ± its standard error over "
+        f"the runs. "
         f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items. "
-        f"Smallest predicted error on these answers: {best.name}."
+        f"Smallest predicted error on these answers: {mechanism_label(best.name)}."
     )

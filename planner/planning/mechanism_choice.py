@@ -181,7 +181,7 @@ def check_mechanism(question: Question) -> None:
     if question.mechanism not in known:
         what = f"mechanism of question {question.name!r}"
         remedy = "Choose one of these, or leave the mechanism out."
-        raise InputError(what, question.mechanism, f"one of {', '.join(known)}", remedy)
+        raise InputError.unknown(what, question.mechanism, known, remedy)
 
 
 def errors_for_choices(

@@ -226,7 +226,7 @@ def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[n
     for name in names:
         if name not in policy.names:
             remedy = "Choose a level of the policy."
-            raise InputError("adjustable", name, f"one of {', '.join(policy.names)}", remedy)
+            raise InputError.unknown("adjustable", name, policy.names, remedy)
     if not names:
         remedy = "Name a level whose budget may change."
         raise InputError("adjustable", names, "at least one level", remedy)

@@ -137,10 +137,10 @@ class Question:
 
     def _check_kind(self) -> None:
         if self.kind not in KINDS:
-            raise InputError(
+            raise InputError.unknown(
                 "kind",
                 self.kind,
-                f"one of {', '.join(KINDS)}",
+                KINDS,
                 "Take categorical for one answer each, item-set for several, numeric for a mean.",
             )
         if self.criterion not in CRITERIA:
@@ -275,9 +275,7 @@ class Survey:
             ("objective", self.objective, OBJECTIVES),
         ):
             if value not in known:
-                raise InputError(
-                    name, value, f"one of {', '.join(known)}", "Leave it out for the usual one."
-                )
+                raise InputError.unknown(name, value, known, "Leave it out for the usual one.")
         weights = [question.weight for question in self.questions]
         if not any(weights):
             remedy = "Say which questions matter, or leave all weights out."

@@ -92,9 +92,8 @@ def check_targets(targets: Iterable[Target], levels: Iterable[str]) -> None:
     seen: dict[tuple[str, str | None], float] = {}
     for target in targets:
         if target.level is not None and target.level not in known:
-            allowed = f"one of the question's levels, {', '.join(known)}"
-            remedy = "Name one of them, or leave the level out for the whole question."
-            raise InputError("target level", target.level, allowed, remedy)
+            remedy = "Name a level of the question, or leave it out for the whole question."
+            raise InputError.unknown("target level", target.level, known, remedy)
         earlier = seen.setdefault((target.kind, target.level), target.value)
         if earlier != target.value:
             allowed = f"the same as the other target for it, {earlier:g}"

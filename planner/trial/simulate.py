@@ -7,7 +7,7 @@ and tens of thousands of items take a fraction of a second.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.estimates.counts import precision_at
 from planner.mechanisms import inputs
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
@@ -31,7 +32,15 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers import MODELS, solve
 from planner.survey import Question
 
-__all__ = ["Assignment", "Simulated", "assign_levels", "build_mechanisms", "simulate"]
+__all__ = [
+    "Assignment",
+    "Simulated",
+    "assign_levels",
+    "build_mechanisms",
+    "mechanism_label",
+    "simulate",
+    "unlisted",
+]
 
 Mechanism = FrequencyMechanism | PaddedUnaryMechanism | SubsetDesignMechanism
 
@@ -113,8 +122,9 @@ def assign_levels(
     level_of = np.array([home.get(label, -1) for label in labels], dtype=np.int64)
     loose = np.flatnonzero(level_of < 0)
     if loose.size and not open_levels:
-        remedy = "List it in a level, or leave one level's items open (item_count)."
-        raise InputError("item of the data", labels[loose[0]], "listed in the survey", remedy)
+        more = f" {loose.size:,} items of the data are listed nowhere." if loose.size > 1 else ""
+        remedy = f"List it in a level, or leave one level's items open (item_count).{more}"
+        raise InputError.unknown("item of the data", labels[loose[0]], home, remedy)
     if loose.size:
         shares = np.array([question.levels[i].item_count for i in open_levels], dtype=np.float64)
         numbers = _apportion(loose.size, shares)
@@ -129,6 +139,34 @@ def assign_levels(
         full.epsilons[used], counts[used], rule, names, self_pairs=full.self_pairs
     )
     return Assignment(policy, np.searchsorted(used, level_of))
+
+
+def mechanism_label(name: str) -> str:
+    """The name that people know of one of :func:`build_mechanisms`' names.
+
+    Examples
+    --------
+    >>> mechanism_label("idue-opt0"), mechanism_label("oue-ps")
+    ('IDUE opt0', 'OUE, padded')
+    """
+    plain = name.removeprefix("idue-").removesuffix("-ps")
+    padded = ", padded" if name.endswith("-ps") else ""
+    return CATALOGUE[plain].label + padded
+
+
+def unlisted(question: Question, labels: Sequence[str]) -> list[str]:
+    """Items of the data for which the question has no place.
+
+    Examples
+    --------
+    >>> from planner.survey import Level, Question
+    >>> unlisted(Question("ward", (Level("any", 1.0, ("a", "b")),)), ["b", "c"])
+    ['c']
+    """
+    if not all(level.items for level in question.levels):
+        return []  # a level whose items are open takes them
+    listed = {item for level in question.levels for item in level.items}
+    return [label for label in labels if label not in listed]
 
 
 def build_mechanisms(

@@ -1,4 +1,4 @@
-"""The app's server: ``python -m planner.ui PORT browser|headless``, on this machine only."""
+"""The app's server: ``python -m planner.ui PORT browser|headless ADDRESS``."""
 
 from __future__ import annotations
 
@@ -19,18 +19,26 @@ SETTINGS: dict[str, str | int | bool] = {
     "global.developmentMode": False,
     "runner.postScriptGC": False,
     "theme.light.primaryColor": "#0072B2",
-    "theme.dark.primaryColor": "#56B4E9",
+    "theme.dark.primaryColor": "#2079B8",
 }
 
 
-def main(port: str, mode: str) -> None:
-    """Serve the app on ``port``, with a browser window unless ``mode`` is ``"headless"``."""
+def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
+    """Serve the app on ``port``, with a browser window unless ``mode`` is ``"headless"``.
+
+    ``address`` is the one to listen on: by default this machine alone can reach the app.
+    """
     from streamlit.web import cli
 
     from planner.ui import warming
 
     entry = resources.files("planner.ui") / "entry.py"
-    sys.argv = ["streamlit", "run", str(entry), *_flags({"server.port": port, **SETTINGS})]
+    sys.argv = [
+        "streamlit",
+        "run",
+        str(entry),
+        *_flags({**SETTINGS, "server.port": port, "server.address": address}),
+    ]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
     warming.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
 import streamlit as st
@@ -27,6 +28,13 @@ _NARROW = """
   .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
   .st-key-questions [data-testid="stColumn"] { min-width: 0; }
 }
+/* On a phone a question is a block of its own, and its fields say what they are. */
+@media (max-width: 640px) {
+  .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
+  .st-key-questions [data-testid="stColumn"] { min-width: calc(50% - 1rem); }
+  .st-key-question-heads { display: none; }
+  .st-key-questions [data-testid="stWidgetLabel"] { display: flex !important; height: auto; }
+}
 """
 
 
@@ -34,12 +42,26 @@ def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}{_NARROW}</style>")
-    page = st.navigation([_page(*entry) for entry in PAGES])
+    pages = {entry[0]: _page(*entry) for entry in PAGES}
+    page = st.navigation(list(pages.values()))
+    st.session_state["pages"] = pages
     enter(page.title)
     slot = st.container()
     page.run()
+    _neighbours(list(pages.values()), page)
     keep_work(slot, page.title)
     warming.start()
+
+
+def _neighbours(pages: Sequence[StreamlitPage], shown: StreamlitPage) -> None:
+    """A way through the pages in the order in which a survey is made."""
+    place = next(k for k, page in enumerate(pages) if page.title == shown.title)
+    st.divider()
+    back, forward = st.columns(2)
+    if place > 0:
+        back.page_link(pages[place - 1], label=f"Back: {pages[place - 1].title}")
+    if place + 1 < len(pages):
+        forward.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
 
 
 def _page(module: str, title: str) -> StreamlitPage:

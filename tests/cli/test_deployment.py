@@ -61,8 +61,8 @@ def test_engines_are_checked_before_anything_is_read(place):
     for more, reason in (
         (
             ["spark"],
-            "engine is 'spark' but must be local, isolated or dask. Leave --engine out to count on "
-            "this machine.",
+            "engine is 'spark' but must be one of local, isolated, dask. Leave --engine out to "
+            "count on this machine.",
         ),
         (
             ["dask"],

@@ -13,7 +13,8 @@ from planner.cli import main
 from planner.cli.commands import app
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.parameters import Parameters, read_parameters
-from tests.cli.running import invoke, run
+from planner.version import VERSION
+from tests.cli.running import invoke, run, shown
 from tests.surveys import EXAMPLES, GOOD
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
@@ -59,7 +60,7 @@ def test_every_command_has_json_and_a_summary():
 
 
 def test_plan_says_what_an_analyst_needs(survey):
-    result = invoke("plan", survey)
+    result = invoke("plan", survey, "--details")
     assert result.exit_code == 0
     text = " ".join(result.stdout.split())
     for part in (
@@ -189,7 +190,7 @@ def test_names_are_no_commands_to_the_terminal(survey, tmp_path):
             "ldp-planner: none.toml: cannot be read: No such file or directory",
         ),
         (("verify", "none.json"), "ldp-planner: none.json: cannot be read"),
-        (("verify", EXAMPLES / "health.toml"), "health.toml: the file: Invalid JSON"),
+        (("verify", EXAMPLES / "health.toml"), "health.toml: is a survey, not a parameter file"),
         (
             ("plan", EXAMPLES / "health.toml", "--model", "opt9"),
             "mechanism of question 'diagnosis' is 'opt9'",
@@ -327,3 +328,44 @@ def test_stopped_while_it_starts(name, code):
     done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == code
     assert "Traceback" not in done.stderr
+
+
+def test_the_version_and_short_help():
+    assert shown("--version") == f"ldp-planner {VERSION}\n"
+    assert shown("-h") == shown("--help")
+    assert shown("plan", "-h") == shown("plan", "--help")
+
+
+def test_completion_of_commands():
+    done = run(
+        "", _LDP_PLANNER_COMPLETE="complete_bash", COMP_WORDS="ldp-planner ver", COMP_CWORD="1"
+    )
+    assert "verify" in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("pla",), "'plan'"),
+        (("plan", "x", "--mechansim", "grr"), "--mechanism"),
+        (("plan", EXAMPLES / "health.toml", "--mechanism", "gr"), "Did you mean 'grr'?"),
+        (("plan", EXAMPLES / "health.toml", "--question", "diagnosi"), "Did you mean 'diagnosis'?"),
+    ],
+)
+def test_a_slip_of_the_pen_is_answered_with_what_was_meant(arguments, meant):
+    assert meant in run(*arguments).stderr
+
+
+def test_an_empty_mechanism_is_not_taken_for_none():
+    result = invoke("plan", EXAMPLES / "health.toml", "--model", "")
+    assert "mechanism is empty but must be the name of a mechanism" in str(result.exception)
+
+
+def test_a_plan_fits_on_one_screen_and_details_on_request():
+    short = shown("plan", EXAMPLES / "browsing.toml")
+    assert len(short.splitlines()) <= 24
+    assert "what a report does" not in short
+    assert "Next: all figures with --details" in short
+    whole = shown("plan", EXAMPLES / "browsing.toml", "--details")
+    assert "what a report does" in whole
+    assert "Next:" not in whole

@@ -17,7 +17,7 @@ def words(result):
 
 
 def test_a_survey_of_several_questions_can_be_read_at_80_columns():
-    result = invoke("plan", HOUSEHOLD)
+    result = invoke("plan", HOUSEHOLD, "--details")
     text = words(result)
     for part in (
         "Ask each person one question: the objective is at most 31.7646",
@@ -58,7 +58,7 @@ def test_the_document_has_all_of_it(tmp_path):
 def test_names_are_printed_as_they_are(tmp_path):
     path = tmp_path / "odd.toml"
     path.write_text(HOUSEHOLD.read_text().replace("intimate", "[b]:smile:"))
-    assert "[b]:smile:" in words(invoke("plan", path))
+    assert "[b]:smile:" in words(invoke("plan", path, "--details"))
 
 
 def test_one_each_is_exported_question_by_question(tmp_path):

@@ -32,10 +32,10 @@ def files(tmp_path):
 def test_command_prints_predicted_beside_measured(files):
     page = shown("simulate", *files)
     assert "padding length 2" in page
-    assert "idue-opt0-ps" in page
+    assert "IDUE opt0" in page
     assert "Smallest predicted error" in page
     single = shown("simulate", *files, "--first-item")
-    assert "grr" in single
+    assert "GRR" in single
     assert "padding" not in single
 
 

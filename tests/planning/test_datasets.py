@@ -1,8 +1,18 @@
+import gzip
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from planner import files
 from planner.errors import FileError, InputError
-from planner.planning.datasets import read_answers, read_column, read_counts, read_transactions
+from planner.planning.datasets import (
+    read_answers,
+    read_column,
+    read_counts,
+    read_set_column,
+    read_transactions,
+)
 
 
 def written(tmp_path, text, name="data.csv"):
@@ -19,6 +29,67 @@ def test_transactions(tmp_path):
     assert answers.sets.sizes.tolist() == [2, 0, 1]
     first = answers.first_items()
     assert (first.users, first.counts.tolist(), first.sets) == (2, [1, 1], None)
+
+
+def test_an_item_that_stands_in_a_line_again_counts_once(tmp_path):
+    answers = read_transactions(written(tmp_path, "7 3 7 3\n3\n", "clicks.data"))
+    assert answers.sets.members.tolist() == [1, 0, 0]  # the first stays first
+    assert (answers.counts.tolist(), answers.repeats) == ([2, 1], 2)
+
+
+def test_named_items_are_separated_by_semicolons(tmp_path):
+    answers = read_answers(written(tmp_path, "tea; green rice\n\ntea;\n", "a.txt"), "unused")
+    assert answers.labels == ("green rice", "tea")
+    assert answers.sets.sizes.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("name", ["basket.dat.gz", "basket.csv.GZ"])
+def test_packed_files_are_unpacked(tmp_path, name):
+    text = "x\n1\n2\n" if "csv" in name else "1 2\n2\n"
+    answers = read_answers(written(tmp_path, gzip.compress(text.encode()), name), "x")
+    assert answers.labels == ("1", "2")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1 2\n", "not whole in the form of gzip"),
+        (gzip.compress(b"1 2\n")[:-9], "not whole in the form of gzip"),
+        (gzip.compress(b"\xff"), "UTF-8"),
+    ],
+)
+def test_packed_files_that_are_damaged_are_refused(tmp_path, content, message):
+    with pytest.raises(FileError, match=message):
+        read_answers(written(tmp_path, content, "a.dat.gz"), "x")
+
+
+def test_a_packed_file_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_MOST_UNPACKED", 2**20)
+    path = written(tmp_path, gzip.compress(b" " * (2**20 + 1)), "bomb.dat.gz")
+    with pytest.raises(FileError, match="unpacks to more than 1 MiB"):
+        read_answers(path, "x")
+
+
+@pytest.mark.parametrize(
+    ("cells", "known", "sets"),
+    [
+        (["tea;rice", "", "tea"], (), [["tea", "rice"], [], ["tea"]]),
+        (["tea rice", "", "rice"], ("tea", "rice"), [["tea", "rice"], [], ["rice"]]),
+        (["3 12", "3"], (), [["3", "12"], ["3"]]),
+        (["green tea", "rice"], ("green tea", "rice"), [["green tea"], ["rice"]]),
+        (["tea rice", "green tea"], ("tea", "rice"), [["tea rice"], ["green tea"]]),
+    ],
+    ids=["semicolons", "blanks", "numbers", "names with blanks", "names that are not known"],
+)
+def test_a_column_of_sets(tmp_path, cells, known, sets):
+    rows = "".join(f"{k},{cell}\n" for k, cell in enumerate(cells))
+    answers = read_answers(written(tmp_path, "id,x\n" + rows), "x", known)
+    starts = answers.sets.starts
+    found = [
+        [answers.labels[k] for k in answers.sets.members[start:end]]
+        for start, end in pairwise(starts)
+    ]
+    assert found == sets
 
 
 def test_a_column(tmp_path):
@@ -44,7 +115,9 @@ def test_counts(tmp_path):
         (read_transactions, "1 -2\n", "line 1: '-2'"),
         (read_transactions, "1.5\n", "line 1: '1.5'"),
         (read_transactions, "99999999999999999999\n", "line 1: '99999999999999999999'"),
-        (read_transactions, "1\n2 3 2\n", "line 2 has an item twice"),
+        (read_transactions, ";\n", "there is no item"),
+        (lambda path: read_set_column(path, "x"), "x\n\n;\n", "no row of column 'x' has an item"),
+        (lambda path: read_set_column(path, "x"), "x\n", "no rows"),
         (read_transactions, b"\xff\xfe1", "UTF-8"),
         (read_counts, "", "empty"),
         (read_counts, "item,number\na,1\n", "header"),

@@ -155,6 +155,14 @@ def test_a_wrong_cell_gets_a_sentence_and_the_rest_is_built(bad, words):
     assert words in problems[0]
 
 
+def test_levels_beyond_what_is_planned_are_refused_with_their_number():
+    rows = [row(level=f"l{k}") for k in range(1001)]
+    question, problems = CategoricalDraft("q", rows).build()
+    assert question is None
+    assert problems[0].startswith("There are 1,001 levels, more than the 1,000 planned here")
+    assert CategoricalDraft("q", rows[:1000]).build()[1] == []
+
+
 def test_blank_rows_are_no_problem():
     blank = dict.fromkeys(GOOD, "")
     question, problems = CategoricalDraft("q", [blank, GOOD, blank]).build()

@@ -1,6 +1,8 @@
 """Every page, run without a browser: edits, wrong input, and what must be shown."""
 
+import gzip
 import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -131,6 +133,20 @@ def test_sets_of_answers_and_back_without_losing_what_was_typed(budgets):
     by_label(budgets.toggle, switch).set_value(True).run()
     assert not budgets.exception
     assert session(budgets).build().survey.questions[0].sets.sizes == (0.0, 5.0, 3.0)
+
+
+def test_thousands_of_pasted_rows_are_refused_before_the_table_works_on_them(budgets):
+    rows = [{"level": f"l{k}", "epsilon": "1", "items": f"i{k}"} for k in range(10_000)]
+    began = time.perf_counter()
+    edit(budgets, LEVELS, {}, added_rows=rows)
+    assert time.perf_counter() - began < 30  # minutes, once
+    assert "10,000 rows were pasted, and the table takes 500. Open them as a file" in words(budgets)
+    assert [row["level"] for row in session(budgets).draft.questions[0].rows] == [
+        "severe",
+        "common",
+    ]
+    by_label(budgets.button, "Show its results").click().run()
+    assert metric(budgets, "Total error") == "926 people"
 
 
 def test_what_is_known_of_sets_does_not_turn_up_in_another_survey(budgets):
@@ -338,6 +354,26 @@ def test_a_simulation_measures_what_was_predicted():
     assert "belong to the settings of the last run" in words(app)
 
 
+def test_one_survey_is_drawn_beside_the_truth_and_drawn_again():
+    app = open_page("try", **{"t-one": True})
+    pictures = [app.get("plotly_chart")[0].proto.spec]
+    by_label(app.button, "Draw another survey").click().run()
+    pictures.append(app.get("plotly_chart")[0].proto.spec)
+    assert not app.exception
+    assert pictures[0] != pictures[1]
+    assert "5 intervals hold the truth in this survey" in words(app)
+    app.run()
+    assert app.get("plotly_chart")[0].proto.spec == pictures[1]  # drawn again on request only
+
+
+def test_what_a_change_did_is_said(budgets):
+    assert "Before the last change" not in words(budgets)
+    edit(budgets, LEVELS, {0: {"epsilon": "2.5"}})
+    assert "was 926 people, now it is 742 (-19.9%)" in words(budgets)
+    budgets.run()
+    assert "was 926 people, now it is 742 (-19.9%)" in words(budgets)
+
+
 ANSWERS = {
     "counts": ("c.csv", "item,count\nHIV,30\nanemia,50\nheadache,20\n", "100 people, 3 items"),
     "a column": ("c.csv", "age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 2 items"),
@@ -348,6 +384,8 @@ ANSWERS = {
         "30,000 people, 2 items",
     ),
     "transactions": ("t.dat", "0 1\n1\n1 2\n", "3 people, 3 items"),
+    "clicks": ("t.data", "0 1 1\n\n1 2\n", "1 times an item stood in one set again"),
+    "packed": ("t.csv.gz", gzip.compress(b"x,diagnosis\n3,a\n4,b\n"), "2 people, 2 items"),
 }
 
 
@@ -356,13 +394,41 @@ def test_uploaded_answers_are_simulated_once_every_item_has_a_level(name, text, 
     app = open_page("try")
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     assert "Upload answers to begin" in words(app)
-    app.file_uploader[0].set_value((name, text.encode(), "text/csv")).run()
+    app.file_uploader[0].set_value((name, as_bytes(text), "text/csv")).run()
     by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
     assert words_ in words(app)
     by_label(app.text_input, "Runs per mechanism").set_value("2").run()
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
     assert len(tables(app)[0]["mechanism"]) >= 4
+
+
+def as_bytes(content):
+    return content.encode() if isinstance(content, str) else content
+
+
+def test_items_without_a_level_are_counted_before_anything_is_run():
+    app = open_page("try")
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    app.file_uploader[0].set_value(("c.csv", b"item,count\nflu,3\nHIV,2\ncold,1\n", "")).run()
+    assert "2 of 3 items of the file are in no level: 'flu', 'cold'" in words(app)
+    assert "Run the simulation" not in [button.label for button in app.button]
+    by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
+    assert "Run the simulation" in [button.label for button in app.button]
+
+
+def test_a_column_of_sets_is_read_as_sets(budgets):
+    sets = "A person may have several of these answers, or none"
+    by_label(budgets.toggle, sets).set_value(True).run()
+    app = open_page("try", budgets)
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    text = b"id,diagnosis\n1,HIV;anemia\n2,\n3,anemia\n"
+    app.file_uploader[0].set_value(("c.csv", text, "")).run()
+    assert "3 people, 2 items" in words(app)
+    assert by_label(app.text_input, "Padding length").placeholder == "1"
+    app.file_uploader[0].set_value(("bad.csv.gz", b"no gzip", "")).run()
+    assert "not whole in the form of gzip" in words(app)
+    assert not app.exception
 
 
 def test_only_the_first_item_of_each_person_on_request():

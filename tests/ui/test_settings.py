@@ -43,7 +43,10 @@ def test_the_command_becomes_the_apps_server(option, mode, monkeypatch):
     result = CliRunner().invoke(app, ["app", "--port", "9000", option])
     assert result.exit_code == 0, result.output
     ((program, words),) = seen
-    assert (program, words) == (sys.executable, [sys.executable, "-m", "planner.ui", "9000", mode])
+    assert (program, words) == (
+        sys.executable,
+        [sys.executable, "-m", "planner.ui", "9000", mode, "127.0.0.1"],
+    )
 
 
 @pytest.mark.parametrize("mode", ["headless", "browser"])

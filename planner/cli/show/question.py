@@ -32,10 +32,28 @@ from planner.planning.whole_survey.sentences import (
 )
 from planner.planning.whole_survey.set_sentences import set_sentences
 
-__all__ = ["question_document", "show_question"]
+__all__ = ["question_document", "show_answer", "show_question"]
 
 _MOST_ROWS = 40
 _MOST_EXPLAINED = 6
+
+
+def show_answer(console: Console, question: QuestionPlan, several: bool) -> None:
+    """Print what matters most of one question: what is exported, its error, how good it is."""
+    if question.sampling is not None:
+        show_question(console, question, several)
+        return
+    if several:
+        console.rule(Text(question.name), style="")
+    _say(
+        console,
+        asked_sentence(question),
+        error_sentence(question),
+        None if question.choice is None else question.choice.reason,
+        efficiency_sentence(question) or certificate_sentence(question),
+        *map(target_sentence, question.targets),
+        *relaxation_sentences(question)[:1],
+    )
 
 
 def show_question(console: Console, question: QuestionPlan, several: bool) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planner.cli.output import table
+from planner.cli.output import more, table
 from planner.cli.show.outsiders import outsiders_document
-from planner.cli.show.question import question_document, show_question
+from planner.cli.show.question import question_document, show_answer, show_question
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.allocation.plan import Allocation
 from planner.planning.whole_survey.cautions import survey_cautions
@@ -24,7 +24,9 @@ from planner.planning.whole_survey.sentences import (
     spending_sentence,
 )
 
-__all__ = ["show_survey_plan", "survey_document"]
+__all__ = ["show_survey_answer", "show_survey_plan", "survey_document"]
+
+_MOST_QUESTIONS = 5
 
 
 def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
@@ -39,6 +41,21 @@ def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
     for question in plan.questions:
         console.print()
         show_question(console, question, len(plan.questions) > 1)
+
+
+def show_survey_answer(console: Console, plan: SurveyPlan) -> None:
+    """Print a planned survey on one screen: of each question what matters most."""
+    survey = plan.survey
+    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
+    for sentence in survey_cautions(plan):
+        console.print(f"Note. {sentence}")
+    if plan.several:
+        console.print(design_sentence(plan))
+    for question in plan.questions[:_MOST_QUESTIONS]:
+        console.print()
+        show_answer(console, question, len(plan.questions) > 1)
+    more(console, len(plan.questions), _MOST_QUESTIONS, "questions (see --details)")
+    console.print()
 
 
 def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Parameters:
             return self.questions[0]
         if name not in names:
             remedy = "Name one of its questions."
-            raise InputError("question", name, f"one of {', '.join(map(repr, names))}", remedy)
+            raise InputError.unknown("question", name, names, remedy)
         return self.questions[names.index(name)]
 
 

@@ -92,8 +92,8 @@ class SurveyPlan(Framed):
         for one in self.questions:
             if one.name == name:
                 return one
-        names = ", ".join(repr(one.name) for one in self.questions)
-        raise InputError("question", name, f"one of {names}", "Ask for one of the survey's.")
+        names = [one.name for one in self.questions]
+        raise InputError.unknown("question", name, names, "Ask for one of the survey's.")
 
     @property
     def several(self) -> bool:

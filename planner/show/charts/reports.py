@@ -49,16 +49,17 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
         whose = f"have an answer of {level}" if part == 0 else "do not"
         made.add_annotation(
             x=4.5 + 12 * part,
-            y=10.6,
+            y=11.0,
             showarrow=False,
-            text=as_they_are(f"100 who {whose}: about {round(100 * share)}"),
+            # Two lines: on a phone one would run into the other group's.
+            text=as_they_are(f"100 who {whose}:<br>about {round(100 * share)}"),
         )
     hidden = {"visible": False, "fixedrange": True}
     return made.update_layout(
-        height=290,
+        height=310,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
         xaxis=hidden | {"range": [-0.8, 21.8]},
-        yaxis=hidden | {"range": [-0.8, 11.4]},
+        yaxis=hidden | {"range": [-0.8, 12.4]},
         legend={"yanchor": "top", "y": -0.02},
     )
 

@@ -37,7 +37,9 @@ def simulation_figure(
     measured = np.sqrt([users * one.mse for one in ranked])
     predicted = np.sqrt([users * one.predicted_mse for one in ranked])
     # Standard error of a root: that of the mean squared error over twice the root.
-    spread = users * np.nan_to_num([one.mse_error for one in ranked]) / (2 * measured)
+    spread = (
+        users * np.nan_to_num([one.mse_error for one in ranked]) / np.maximum(2 * measured, 1e-300)
+    )
     bars = Bar(
         x=measured,
         y=names,

@@ -15,6 +15,7 @@ from planner.ui.parts import cells
 __all__ = [
     "COLUMNS",
     "MOST_PAIR_LEVELS",
+    "MOST_ROWS",
     "CategoricalDraft",
     "Pair",
     "PairChoice",
@@ -27,6 +28,7 @@ T = TypeVar("T")
 
 COLUMNS = ("level", "epsilon", "items", "count", "importance", "share")
 MOST_PAIR_LEVELS = 30
+MOST_ROWS = 1000
 
 
 class PairChoice(NamedTuple):
@@ -94,6 +96,11 @@ class CategoricalDraft(QuestionDraft):
 
     def build(self) -> tuple[Question | None, list[str]]:
         """The question of all rows that are right, and a sentence for each that is not."""
+        if len(self.rows) > MOST_ROWS:
+            return None, [
+                f"There are {len(self.rows):,} levels, more than the {MOST_ROWS:,} planned "
+                "here: give items with the same budget one level."
+            ]
         problems: list[str] = []
         typed = self._levels(problems)
         if not typed:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.accuracy import show_accuracy
@@ -70,9 +71,26 @@ def page() -> None:
     elif question is not None and users is not None:
         with show.complaint():
             plan = planned_question(draft, question)
+            _before(plan)
             show_results(plan)
             with accuracy:
                 show_accuracy(draft, plan)
+
+
+def _before(plan: QuestionPlan) -> None:
+    """Say what the last change did to the error."""
+    typed = session().typed
+    name, before, now = typed.get("plan seen", (plan.name, plan.total_error, plan.total_error))
+    if name != plan.name:
+        before = now = plan.total_error
+    if now != plan.total_error:
+        before, now = now, plan.total_error
+    typed["plan seen"] = (plan.name, before, now)
+    if before != now:
+        st.caption(
+            f"Before the last change the {show.plain(plan.objective_name)} was {before:,.0f} "
+            f"people, now it is {now:,.0f} ({now / before - 1:+.1%})."
+        )
 
 
 def _survey_fields(draft: CategoricalDraft) -> None:

@@ -7,22 +7,28 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.datasets import Answers
+from planner.show.charts.one_survey import one_survey_figure
 from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
-from planner.trial.simulate import Simulated, assign_levels, build_mechanisms, simulate
+from planner.trial.one_survey import one_survey
+from planner.trial.simulate import (
+    Simulated,
+    assign_levels,
+    build_mechanisms,
+    mechanism_label,
+    simulate,
+)
 from planner.ui.parts import cells, show
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.known_answers import known_answers
 from planner.ui.parts.questions import categorical_question
 from planner.ui.parts.tables import show_table
+from planner.ui.state import session
 
 __all__ = ["Settings", "Trial", "page"]
 
 _MOST_RUNS = 1000
-_NAMES = {name: offer.label for name, offer in CATALOGUE.items()}
-_NAMES |= {f"idue-{name}": _NAMES[name] for name in ("opt0", "opt1", "opt2")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,9 @@ def page() -> None:
     with show.complaint():
         question, answers, fingerprint = known_answers(question)
         if answers is not None:
-            _run(_settings(question, answers, fingerprint), answers)
+            settings = _settings(question, answers, fingerprint)
+            _one_survey(settings, answers)
+            _run(settings, answers)
 
 
 def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
@@ -104,6 +112,41 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
     )
 
 
+def _one_survey(settings: Settings, answers: Answers) -> None:
+    """A picture of one survey with the planned mechanism, and another at each push of a button."""
+    box = show.drawer("What my result would look like: one simulated survey", "t-one")
+    if not box.open:
+        return
+    with box:
+        place_rng, *_ = np.random.default_rng(settings.seed).spawn(2)
+        placed = assign_levels(settings.question, answers.labels, place_rng)
+        mechanisms = build_mechanisms(placed, settings.padding or None)
+        planned = settings.question.mechanism
+        usual = [planned, f"idue-{planned}", f"{planned}-ps", f"idue-{planned}-ps"]
+        name = kept_item(
+            st.selectbox,
+            "Mechanism",
+            f"t-one-{planned}-{bool(settings.padding)}",
+            next((name for name in usual if name in mechanisms), next(iter(mechanisms))),
+            options={name: mechanism_label(name) for name in mechanisms},
+        )
+        typed = session().typed
+        typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
+        found = one_survey(
+            mechanisms[name], answers, np.random.default_rng((settings.seed, typed["t-draw"]))
+        )
+        show.chart(
+            one_survey_figure(found),
+            "one-survey",
+            "True counts and one survey's estimates with intervals, item by item.",
+        )
+        inside = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
+        st.caption(
+            f"The {len(found.labels)} most frequent items. {inside} of {len(found.labels)} "
+            "intervals hold the truth in this survey. Draw more: no two surveys say the same."
+        )
+
+
 def _run(settings: Settings, answers: Answers) -> None:
     state = st.session_state
     if state.get("t-asked") != settings:
@@ -143,7 +186,11 @@ def _show(trial: Trial, *, current: bool) -> None:
     top = trial.settings.top
     st.subheader("Total error, measured and predicted")
     show.chart(
-        simulation_figure(trial.results, trial.users, _NAMES),
+        simulation_figure(
+            trial.results,
+            trial.users,
+            {one.name: mechanism_label(one.name) for one in trial.results},
+        ),
         "trial",
         "Measured and predicted total error per mechanism.",
     )
@@ -151,7 +198,7 @@ def _show(trial: Trial, *, current: bool) -> None:
     users = trial.users
     show_table(
         {
-            "mechanism": [_NAMES.get(one.name, one.name) for one in ranked],
+            "mechanism": [mechanism_label(one.name) for one in ranked],
             "measured, people": [round(float(np.sqrt(users * one.mse)), 1) for one in ranked],
             "predicted, people": [
                 round(float(np.sqrt(users * one.predicted_mse)), 1) for one in ranked

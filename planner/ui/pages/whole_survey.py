@@ -27,6 +27,7 @@ from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.parts import show, uploads
 from planner.ui.parts.fields import kept
+from planner.ui.parts.questions import choose
 from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import Bars, show_table
 from planner.ui.state import replace_draft, session, undo
@@ -44,6 +45,11 @@ _KINDS: dict[type[QuestionDraft], str] = {
     CategoricalDraft: "a choice",
     NumericDraft: "a number",
     SampledDraft: "a rare answer",
+}
+_PAGES: dict[type[QuestionDraft], str] = {
+    CategoricalDraft: "budgets",
+    NumericDraft: "answer_rates",
+    SampledDraft: "sampling",
 }
 _HIDDEN = {"label_visibility": "collapsed"}
 
@@ -71,13 +77,16 @@ def _questions() -> None:
     here = session().draft
     widths = [3, 2, 1.6, 1.4, 1.8, 1.8]
     titles = ("Question", "Asks for", "In the survey", "Weight", "Exact enough at", "")
-    for column, title in zip(st.columns(widths), titles, strict=True):
-        column.caption(title)
+    with st.container(key="question-heads"):
+        for column, title in zip(st.columns(widths), titles, strict=True):
+            column.caption(title)
     for place, draft in enumerate(here.questions):
         columns = st.columns(widths, vertical_alignment="center")
-        columns[0].markdown(f"**{show.plain(draft.name)}**")
+        kept(columns[0].text_input, "Question", f"v-name-{place}", draft, "name", **_HIDDEN)
         several = isinstance(draft, CategoricalDraft) and draft.several
-        columns[1].markdown("several choices" if several else _KINDS[type(draft)])
+        kind = "several choices" if several else _KINDS[type(draft)]
+        if columns[1].button(f"Edit {kind}", key=f"v-edit-{place}-{session().revision}"):
+            _edit(draft)
         kept(
             columns[2].toggle,
             "Part of the survey",
@@ -99,6 +108,12 @@ def _questions() -> None:
         columns[5].button(
             "Remove", key=f"v-remove-{place}-{session().revision}", on_click=_remove, args=(place,)
         )
+
+
+def _edit(draft: QuestionDraft) -> None:
+    """Go to the question, on the page of its kind."""
+    choose(draft)
+    st.switch_page(st.session_state["pages"][_PAGES[type(draft)]])
 
 
 def _add() -> None:

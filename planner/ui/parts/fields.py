@@ -16,7 +16,10 @@ import streamlit as st
 from planner.ui.draft.parts import Row
 from planner.ui.state import session
 
-__all__ = ["edit_frame", "edit_rows", "kept", "kept_item"]
+__all__ = ["MOST_PASTED", "edit_frame", "edit_rows", "kept", "kept_item"]
+
+MOST_PASTED = 500
+"""Rows added by hand; each costs the table more than the one before."""
 
 Take = Callable[[Any], None]
 
@@ -102,6 +105,8 @@ def edit_rows(
         return pd.DataFrame(list(rows), columns=list(columns)).fillna("").astype(str)
 
     def changed() -> None:
+        if _too_many(key):
+            return
         seed: pd.DataFrame = st.session_state[f"{key}-seed"]
         take(_edited(seed, st.session_state[key]))
 
@@ -122,10 +127,27 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
     key = _key(name)
     if key not in st.session_state:
         st.session_state[f"{key}-seed"] = make()
+    elif _too_many(key):
+        _refuse_paste(len(st.session_state[key]["added_rows"]))
     edited: pd.DataFrame = st.data_editor(
         st.session_state[f"{key}-seed"], key=key, hide_index=True, **more
     )
     return edited
+
+
+def _too_many(key: str) -> bool:
+    return key in st.session_state and len(st.session_state[key]["added_rows"]) > MOST_PASTED
+
+
+def _refuse_paste(rows: int) -> None:
+    """Go back to the table as it was, before the rows are put into it one by one."""
+    here = session()
+    here.revision += 1
+    here.complaints.append(
+        f"{rows:,} rows were pasted, and the table takes {MOST_PASTED:,}. Open them as a file (CSV "
+        "with the header item,level,epsilon): items of one level become one row."
+    )
+    st.rerun()
 
 
 def _key(name: str) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
+import io
+import zlib
 from dataclasses import replace
 from functools import lru_cache
 
@@ -13,6 +16,7 @@ import streamlit as st
 from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers
 from planner.survey import Question
+from planner.trial.simulate import unlisted
 from planner.ui.parts import cells, uploads
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import answer_names
@@ -21,6 +25,7 @@ from planner.ui.state import session
 __all__ = ["known_answers"]
 
 _MOST_ITEMS = 200_000
+_LONGEST_HEADER = 1_000_000
 _MOST_USERS = 10_000_000
 _SOURCES = {"generate": "generate answers", "upload": "use a file"}
 _SHAPES = {"power": "few frequent, many rare (power law)", "even": "all equally frequent"}
@@ -47,17 +52,22 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
         return (question, *_generated(question))
     file = st.file_uploader(
         "Answers",
-        type=["csv", "dat", "txt"],
+        type=["csv", "dat", "data", "txt", "gz"],
         key="t-file",
-        help="A CSV with the header item,count; a CSV with a column of answers; or transactions: "
-        "the item numbers of one person on each line.",
+        help="A CSV with the header item,count; a CSV with a column of answers, or of sets such as "
+        "tea;rice; or transactions (.dat, .data, .txt): one person's item numbers on each line, "
+        "separated by blanks, or items separated by semicolons. An empty line or cell is an empty "
+        "set. Each may be packed (.gz).",
     )
     if file is None:
         st.info("Upload answers to begin.")
         return question, None, ""
     name, data = file.name, file.getvalue()
     column = _column(name, data, question)
-    answers, fingerprint = _read(name, data, column)
+    known = tuple(answer_names(question)) if column and _several(question) else None
+    answers, fingerprint = _read(name, data, column or question.name, known)
+    if answers.repeats:
+        st.info(f"{answers.repeats:,} times an item stood in one set again; it counts once.")
     if answers.sets is not None and kept_item(
         st.toggle, "One item a person: keep only the first of each", "t-first", False
     ):
@@ -72,7 +82,36 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
     ):
         levels = tuple(replace(level, items=()) for level in question.levels)
         question = replace(question, levels=levels)
+    _say_unlisted(question, answers)
     return question, answers, fingerprint
+
+
+def _several(question: Question) -> bool:
+    found: bool = kept_item(
+        st.toggle,
+        "A cell may hold several answers",
+        f"t-several-{question.kind}",
+        question.kind == "item-set",
+        help="Then a cell such as tea;rice is a set of two answers, and an empty one an empty set.",
+    )
+    return found
+
+
+def _say_unlisted(question: Question, answers: Answers) -> None:
+    """Refuse items without a level, with their number, before anything is run.
+
+    Raises
+    ------
+    InputError
+        There are some.
+    """
+    loose = unlisted(question, answers.labels)
+    if not loose:
+        return
+    named = ", ".join(map(repr, loose[:5])) + (", ..." if len(loose) > 5 else "")
+    reason = f"{len(loose):,} of {len(answers.labels):,} items of the file are in no level: {named}"
+    remedy = "List them on the page Budgets, or spread the items over the levels at random (above)."
+    raise InputError.because("items", reason, remedy)
 
 
 def _generated(question: Question) -> tuple[Answers, str]:
@@ -97,35 +136,49 @@ def _drawn(question: Question, users: int, form: str, seed: int) -> Answers:
     return Answers(tuple(labels), rng.multinomial(users, shares))
 
 
-def _column(name: str, data: bytes, question: Question) -> str:
-    if not name.lower().endswith(".csv"):
-        return question.name
-    first = data[: data.find(b"\n") + 1] or data
-    header = next(csv.reader([uploads.text_of(name, first)]), [])
+def _column(name: str, data: bytes, question: Question) -> str | None:
+    """The column with the answers; ``None`` where the file has no columns to choose from."""
+    if not name.lower().removesuffix(".gz").endswith(".csv"):
+        return None
+    header = next(csv.reader([uploads.text_of(name, _first_line(name, data))]), [])
     titles = [title.strip() for title in header]
     if [title.lower() for title in titles] == ["item", "count"]:
-        return question.name
+        return None
     answers = set(answer_names(question)) - {question.name}
     if question.name not in titles and not answers.isdisjoint(titles):
         reason = f"the first line, {', '.join(titles)!r}, holds an answer and is no header"
         raise FileError(name, reason, "Name the columns in a line of their own.")
-    usual = titles.index(question.name) if question.name in titles else 0
-    return kept_item(
+    usual = question.name if question.name in titles else next(iter(titles), question.name)
+    column: str = kept_item(
         st.selectbox,
         "Column with the answers",
-        "t-column",
-        titles[usual],
-        options=titles,
+        f"t-column-{hash(tuple(titles))}",
+        usual,
+        options=titles or [usual],
     )
+    return column
 
 
-def _read(name: str, data: bytes, column: str) -> tuple[Answers, str]:
+def _first_line(name: str, data: bytes) -> bytes:
+    """Without reading the rest, at every run of the page."""
+    if not name.lower().endswith(".gz"):
+        return data[: data.find(b"\n") + 1] or data
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            return file.readline(_LONGEST_HEADER)
+    except (OSError, EOFError, zlib.error):
+        return b""  # whoever reads it all says what is wrong
+
+
+def _read(
+    name: str, data: bytes, column: str, items: tuple[str, ...] | None
+) -> tuple[Answers, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
-    fingerprint = f"{hashlib.sha256(data).hexdigest()} {name} {column}"
+    fingerprint = f"{hashlib.sha256(data).hexdigest()} {name} {column} {hash(items)}"
     known = st.session_state.get("t-read")
     if known is None or known[1] != fingerprint:
         with uploads.as_file(name, data) as path:
-            known = read_answers(path, column), fingerprint
+            known = read_answers(path, column, items), fingerprint
         st.session_state["t-read"] = known
     found: tuple[Answers, str] = known
     return found

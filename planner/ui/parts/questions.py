@@ -17,6 +17,7 @@ from planner.ui.state import session
 __all__ = [
     "answer_names",
     "categorical_question",
+    "choose",
     "chosen_question",
     "part_of_survey",
     "place_of",
@@ -52,6 +53,13 @@ def chosen_question(kind: type[D]) -> D | None:
         return None
     place: int = session().typed.get(_remembered(kind), 0)
     return drafts[place if place < len(drafts) else 0]
+
+
+def choose(draft: QuestionDraft) -> None:
+    """Make this the question of its kind that pages look at."""
+    kind = type(draft)
+    place = next(k for k, one in enumerate(_of_kind(kind)) if one is draft)
+    session().typed[_remembered(kind)] = place
 
 
 def question_or_new(kind: type[D], where: str, make: Callable[[], D]) -> D:

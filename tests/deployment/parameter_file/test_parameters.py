@@ -70,7 +70,7 @@ def test_questions_are_found_by_name(parameters, one_question):
     assert parameters.question("grr").name == "grr"
     assert one_question.question() is one_question.question("q") is one_question.questions[0]
     for name, said in ((None, "missing"), ("nobody", "'nobody'")):
-        with pytest.raises(InputError, match=f"question is {said} but must be one of 'idue', "):
+        with pytest.raises(InputError, match=f"question is {said} but must be one of idue, "):
             parameters.question(name)
 
 

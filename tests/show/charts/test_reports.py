@@ -18,8 +18,8 @@ def test_a_hundred_people_on_either_side():
         len({(x, y) for trace in figure.data for x, y in zip(trace.x, trace.y, strict=True)}) == 200
     )
     with_it, without = [note.text for note in figure.layout.annotations]
-    assert with_it == "100 who have an answer of 'severe': about 59"
-    assert without == "100 who do not: about 33"
+    assert with_it == "100 who have an answer of 'severe':<br>about 59"
+    assert without == "100 who do not:<br>about 33"
     assert [t.name for t in figure.data if t.showlegend] == ["reports a 1", "reports a 0"]
 
 
