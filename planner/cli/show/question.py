@@ -49,6 +49,7 @@ def show_answer(console: Console, question: QuestionPlan, several: bool) -> None
         console,
         asked_sentence(question),
         error_sentence(question),
+        *set_sentences(question),
         None if question.choice is None else question.choice.reason,
         efficiency_sentence(question) or certificate_sentence(question),
         *map(target_sentence, question.targets),
