@@ -73,6 +73,8 @@ def shown(survey):
         "whole": whole,
         "planned": whole.questions[0],
         "choice": whole.questions[0].choice,
+        "outsider": plans.questions[0].outsiders(),
+        "outsiders": plans.outsiders(),
         "allocation": allocate([ChoiceBlock("q", POLICY), ChoiceBlock("r", POLICY)]),
         "comparison": compare_plans(whole, plan_survey(health)),
         "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),

@@ -33,6 +33,7 @@ users = {users}
 
 [[question]]
 name = "first item"
+mechanism = "opt0"
 """
 
 
@@ -180,7 +181,7 @@ def test_aggregate_says_what_was_left_out(parameter_file, everything, tmp_path):
     [
         (("--confidence", "1"), "confidence"),
         (("--out", "e.xlsx"), "ends in"),
-        (("--engine", "spark"), "local, isolated or dask"),
+        (("--engine", "spark"), "local, isolated, dask"),
         (("--engine", "dask"), "scheduler"),
         (("--engine", "dask", "--scheduler", "nonsense"), "scheduler"),
     ],

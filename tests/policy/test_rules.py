@@ -55,7 +55,7 @@ def test_a_rule_of_ones_own_is_planned():
     document = survey_parameters(plan).document
     bounds = question.policy.bounds().tolist()
     assert document["questions"][0]["rule"] == bounds  # readers need not know the rule's name
-    assert len(Client(document).report("colour", 1).payload) == 8  # a bit for each of 14 items
+    assert len(Client(document).report("colour", 1).payload) == 16  # a type and 14 sides
     curve = frontier(POLICY, 1000, [1.0, 2.0])
     assert curve.to_frame().shape[0] == 2
     assert relaxations(solve(POLICY), 0.1)

@@ -21,7 +21,7 @@ BASKETS = (EXAMPLES / "baskets.toml").read_text(encoding="utf-8")
         ('design = "split"', 'objective = "minimax"', "targets of question 'page'"),
         ("error = 0.01", "error = 1.5", "a share from 1e-12 to below 1"),
         ("error = 0.01", "error = 0.01\ndetect = 0.1", "exactly one"),
-        ("error = 0.01", 'error = 0.01\nlevel = "mild"', "one of the question's levels"),
+        ("error = 0.01", 'error = 0.01\nlevel = "mild"', "one of severe, common"),
         ("error = 0.01", "error = 0.01\n[[question.target]]\nerror = 0.02", "contradict"),
         ("error = 0.01", "err = 0.01", "did you mean 'error'"),
         ("item_count = 5", "item_count = 5\nprior = 0.5", "prior"),

@@ -38,7 +38,7 @@ def test_targets_in_words(target, text):
 def test_targets_fit_the_question_and_each_other():
     fine = [Target(error=0.1), Target(error=0.2, level="a"), Target(detect=0.1), Target(error=0.1)]
     check_targets(fine, ["a", "b"])
-    with pytest.raises(InputError, match=r"target level is 'c' but must be one of .* a, b"):
+    with pytest.raises(InputError, match=r"target level is 'c' but must be one of a, b"):
         check_targets([Target(error=0.1, level="c")], ["a", "b"])
     with pytest.raises(InputError, match=r"target detect is 0.3 .* contradict each other"):
         check_targets([Target(detect=0.1, level="a"), Target(detect=0.3, level="a")], ["a"])

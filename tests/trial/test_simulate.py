@@ -108,7 +108,7 @@ def test_a_level_without_items_in_the_data_is_left_out_of_a_matrix_rule_too():
 
 
 def test_unlisted_items_need_a_level():
-    with pytest.raises(InputError, match="listed in the survey"):
+    with pytest.raises(InputError, match="List it in a level"):
         assign_levels(question(Level("x", 1.0, ("a",))), ("a", "b"), np.random.default_rng(0))
     both = question(Level("x", 1.0, item_count=5), Level("y", 2.0, item_count=5))
     with pytest.raises(InputError, match="unlisted items"):

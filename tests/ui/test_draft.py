@@ -132,7 +132,7 @@ GOOD = row("good", "2", "p, q", "")
     [
         (row(epsilon="-5"), "Row 2 (a): epsilon is '-5'"),
         (row(epsilon="25,5"), "point"),
-        (row(epsilon="51"), "odds above"),
+        (row(epsilon="51"), "odds of more"),
         (row(epsilon="nan"), "epsilon is 'nan'"),
         (row(epsilon=""), "Row 2 (a): the budget (epsilon) is still empty"),
         (row(level=""), "Row 2: the level has no name yet"),

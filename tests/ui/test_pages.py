@@ -146,7 +146,7 @@ def test_thousands_of_pasted_rows_are_refused_before_the_table_works_on_them(bud
         "common",
     ]
     by_label(budgets.button, "Show its results").click().run()
-    assert metric(budgets, "Total error") == "926 people"
+    assert metric(budgets, "Total error") == "622 people"
 
 
 def test_what_is_known_of_sets_does_not_turn_up_in_another_survey(budgets):
@@ -283,7 +283,7 @@ def test_meaning_shows_people_beliefs_and_pairs(budgets):
     app = open_page("meaning", budgets)
     assert "52 have it on the high side; of 100 with another answer, 13 do" in words(app)
     app.slider[0].set_value(50).run()
-    _, beliefs, pairs = tables(app)
+    _, beliefs, pairs, *_ = tables(app)
     assert beliefs["before"] == ["50%", "50%"]
     assert beliefs["whole report: at most"] == ["80.00 %", "85.72 %"]
     used, allowed = (map(float, pairs[f"{what} epsilon"]) for what in ("realised", "allowed"))
@@ -437,6 +437,7 @@ def test_only_the_first_item_of_each_person_on_request():
     app = open_page("try")
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     app.file_uploader[0].set_value(("t.dat", b"0 1\n1\n1 2\n", "text/plain")).run()
+    by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
     assert by_label(app.text_input, "Padding length").placeholder == "2"
     by_label(app.toggle, "One item a person: keep only the first of each").set_value(True).run()
     assert "Padding length" not in [field.label for field in app.text_input]
