@@ -100,7 +100,7 @@ def exposure_of(mechanism: Any, policy: PrivacyPolicy) -> Exposure:
     >>> policy = PrivacyPolicy([1.0, 2.0], [1, 9])
     >>> exposed = exposure_of(GeneralizedRandomizedResponse(1.0, items=10), policy)
     >>> round(exposed.guess().success, 4), exposed.reach.round(2).tolist()
-    (0.232, [5.82, 5.82])
+    (0.232, [6.24, 6.24])
     """
     for kind in type(mechanism).__mro__:
         if kind in _KINDS:

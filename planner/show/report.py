@@ -35,8 +35,7 @@ def report_html(plan: SurveyPlan) -> str:
 
     Examples
     --------
-    >>> from planner.planning.whole_survey.outsider_view import OutsiderView
-    from planner.planning.whole_survey.plan import plan_survey
+    >>> from planner.planning.whole_survey.plan import plan_survey
     >>> from planner.survey import Level, Question, Survey
     >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_survey(Survey("s", 1000, (question,))))

@@ -147,7 +147,7 @@ def mechanism_label(name: str) -> str:
     Examples
     --------
     >>> mechanism_label("idue-opt0"), mechanism_label("oue-ps")
-    ('IDUE opt0', 'OUE, padded')
+    ('IDUE opt0', 'OUE, smallest budget, padded')
     """
     plain = name.removeprefix("idue-").removesuffix("-ps")
     padded = ", padded" if name.endswith("-ps") else ""

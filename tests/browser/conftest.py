@@ -100,6 +100,7 @@ class Visit:
         self.settle()
 
     def go(self, title: str) -> None:
+        self.settle()  # a click before the page answers is lost
         self.page.get_by_test_id("stSidebarNavLink").filter(has_text=title).click()
         self.page.get_by_role("heading", name=title, exact=True, level=1).wait_for()
         self.settle()

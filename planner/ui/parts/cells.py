@@ -43,8 +43,7 @@ def budget(text: str) -> float:
     >>> budget("ln 1")
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: epsilon is 'ln 1' but must be a budget above 0 and at most 50,
-    such as 1.5, "ln 4" or "1.2 * ln 6". ...
+    planner.errors.InputError: epsilon is 0.0 but must be a budget above 0 and at most 50. ...
     """
     try:
         return parse_epsilon(text)
