@@ -2,4 +2,5 @@
 
 from planner.ui.entry import main
 
-main()
+if __name__ == "__main__":  # not in the processes of the app's crew, which load this file too
+    main()

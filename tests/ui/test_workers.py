@@ -1,6 +1,9 @@
 """One plan at a time is made on the spot; several at once are made by worker processes."""
 
 import os
+import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -8,8 +11,14 @@ from planner.errors import InputError
 from planner.ui import workers
 
 
+APP = Path(__file__).resolve().parents[2] / "app.py"
+
+
 @pytest.fixture
 def crew(monkeypatch):
+    main = ModuleType("__main__")  # the server's, which every new process of a crew loads too
+    main.__file__ = str(APP)
+    monkeypatch.setitem(sys.modules, "__main__", main)
     fresh = workers._Crew()
     monkeypatch.setattr(workers, "_CREW", fresh)
     yield fresh
