@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.deployment.client.drawing.entropy import Source
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.counting import Counter, Tally
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
+from planner.deployment.mechanisms.design_draws import draw_design
 from planner.deployment.mechanisms.items import described_levels, described_rule
 from planner.designs.subset_design import SubsetDesign, pooled
 from planner.errors import InputError
@@ -87,6 +89,9 @@ class DeployedDesign(Deployed[DesignLaw]):
         counts = rounds[0].counts.reshape(len(self.law.types), -1)
         estimates = self._mechanism.estimate(Aggregate(rounds[0].users, counts))
         return item_rows(self.law.levels, estimates, estimates.on_simplex(), confidence)
+
+    def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
+        return [draw_design(self.law, codes, source)]
 
     @cached_property
     def _mechanism(self) -> SubsetDesignMechanism:

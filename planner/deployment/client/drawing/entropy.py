@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from planner.errors import VerificationError
 from planner.limits import DENOMINATOR
 
-__all__ = ["Source", "choose", "choose_all", "coin", "system", "words"]
+__all__ = ["Source", "choose", "choose_all", "coin", "random_bytes", "system", "words"]
 
 Source = Callable[[int], bytes]
 
@@ -25,18 +25,29 @@ def system(count: int) -> bytes:
     return secrets.token_bytes(count)
 
 
-def words(source: Source, count: int) -> tuple[int, ...]:
-    """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once.
+def random_bytes(source: Source, count: int) -> bytes:
+    """``count`` bytes from a source.
 
     Raises
     ------
     VerificationError
         The source returned another number of bytes: nothing may be drawn from it.
     """
-    data = source(4 * count)
-    if not isinstance(data, bytes) or len(data) != 4 * count:
+    data = source(count)
+    if not isinstance(data, bytes) or len(data) != count:
         raise VerificationError("The source of entropy failed", "Report nothing.")
-    return struct.unpack(f"<{count}I", data)
+    return data
+
+
+def words(source: Source, count: int) -> tuple[int, ...]:
+    """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once.
+
+    Raises
+    ------
+    VerificationError
+        As :func:`random_bytes`.
+    """
+    return struct.unpack(f"<{count}I", random_bytes(source, 4 * count))
 
 
 def coin(source: Source, threshold: int) -> bool:
