@@ -156,8 +156,12 @@ def check_outsiders(document, outsiders):
     if outsiders is None:
         assert document is None
         return
-    assert document["epsilon"] == pytest.approx(outsiders.epsilon, rel=1e-6)
-    assert document["delta"] == outsiders.delta
+    if outsiders.left_out:
+        assert document["epsilon"] is document["delta"] is None
+    else:
+        assert document["epsilon"] == pytest.approx(outsiders.epsilon, rel=1e-6)
+        assert document["delta"] == outsiders.delta
+    assert document["left_out"] == list(outsiders.left_out)
     assert document["sentences"] == list(outsiders.sentences)
     for one, view in zip(document["questions"], outsiders.questions, strict=True):
         assert one["sentences"] == list(view.sentences)

@@ -7,7 +7,7 @@ from typing import Any
 
 from planner.planning.whole_survey import sentences
 from planner.planning.whole_survey.budget_curve import budget_curve
-from planner.planning.whole_survey.outsider_view import OutsiderView
+from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -70,7 +70,8 @@ def report_html(plan: SurveyPlan) -> str:
 
 
 def _question(question: QuestionPlan, outsiders: OutsiderView | None) -> dict[str, Any]:
-    return {"plan": question, "charts": _charts(question), "outsiders": outsiders}
+    seen = (NOTHING_TO_SAY,) if outsiders is None else outsiders.sentences
+    return {"plan": question, "charts": _charts(question), "outsiders": seen}
 
 
 def _charts(question: QuestionPlan) -> list[tuple[str, str]]:

@@ -14,8 +14,8 @@ from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.whole_survey.outsider_view import (
     NOTHING_TO_SAY,
     OutsiderView,
-    SurveyOutsiderView,
 )
+from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.policy.budget_text import rounded_up
 
 __all__ = ["outsiders_document", "show_outsiders"]
@@ -51,6 +51,7 @@ def outsiders_document(
         "condition": CONDITION,
         "epsilon": view.epsilon,
         "delta": view.delta,
+        "left_out": list(view.left_out),
         "guess": None if view.guess is None else asdict(view.guess),
         "sentences": list(view.sentences),
         "questions": [_question(one, epsilon) for one in view.questions],

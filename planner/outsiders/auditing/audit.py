@@ -15,7 +15,9 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.outsiders.auditing.boxes import BlackBox
 from planner.outsiders.auditing.views import VIEWS, Reports, View
+from planner.outsiders.shown import lost_at_least
 from planner.outsiders.statistics import log_ratio_limit, share_limits, telling_event
+from planner.policy.budget_text import rounded_up
 
 __all__ = ["Expected", "FoundPair", "FoundShare", "Promise", "ReportAudit", "audit_reports"]
 
@@ -153,7 +155,7 @@ class ReportAudit:
         what = f"{number} fault{'s' * (number > 1)} found" if number else "no violation found"
         return (
             f"{what} with {self.reports:,} reports per answer, {self.tests:,} tests, all of them "
-            f"right with probability {self.confidence:.7g}"
+            f"right with probability {self.confidence!r}"
         )
 
 
@@ -325,12 +327,12 @@ def _shares(
 def _broken(pair: FoundPair) -> str:
     promise = pair.promise
     lost = (
-        f"Answers {promise.first!r} and {promise.second!r} lose at least {pair.lower_bound:.6g} "
-        f"nats ({pair.view}), "
+        f"Answers {promise.first!r} and {promise.second!r} lose at least "
+        f"{lost_at_least(pair.lower_bound)} nats ({pair.view}), "
     )
     if pair.lower_bound > promise.demanded:
-        return f"{lost}more than their budget of {promise.demanded:.6g}."
-    return f"{lost}where a client as promised loses {promise.epsilon:.6g}."
+        return f"{lost}more than their budget of {rounded_up(promise.demanded, 4)}."
+    return f"{lost}where a client as promised loses {rounded_up(promise.epsilon, 4)}."
 
 
 def _unfaithful(one: FoundShare) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from planner.arguments import positive, whole_number
 from planner.errors import InfeasibleError, InputError
 from planner.frames import Framed
+from planner.outsiders.shown import delta_text
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.central import (
     MOST_PEOPLE,
@@ -22,6 +23,7 @@ from planner.outsiders.shuffling.central import (
     lost_epsilon,
 )
 from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
+from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 
 if TYPE_CHECKING:
@@ -101,8 +103,8 @@ class ShuffledGuarantee(Framed):
         """The guarantee and its condition, in a sentence."""
         return (
             f"Among {self.people:,} people's shuffled reports anybody's answer is hidden with "
-            f"epsilon {self.epsilon:.4g} at delta {self.delta:.2g}, where one report alone may "
-            f"tell {self.local_epsilon:.4g}; it {CONDITION}."
+            f"epsilon {rounded_up(self.epsilon, 5)} at delta {delta_text(self.delta)}, where one "
+            f"report alone may tell {rounded_up(self.local_epsilon, 4)}; it {CONDITION}."
         )
 
     @property

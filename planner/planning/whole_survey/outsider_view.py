@@ -12,7 +12,7 @@ People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kap
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, exp, floor, isnan, log10, prod
+from math import exp, floor, isnan, log10
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,14 @@ from numpy.typing import NDArray
 from planner.frames import Framed
 from planner.outsiders.exposure import Exposure, exposure_of
 from planner.outsiders.guessing.laws import Guess
+from planner.outsiders.shown import (
+    delta_text,
+    kept_at_most,
+    lost_at_least,
+    of_hundred,
+    of_hundred_before,
+    reach_up,
+)
 from planner.outsiders.shuffling.central import MOST_PEOPLE
 from planner.outsiders.shuffling.guarantee import (
     CONDITION,
@@ -37,12 +45,13 @@ from planner.survey import Question
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["NOTHING_TO_SAY", "OutsiderView", "SurveyOutsiderView", "negligible", "outsider_view"]
+__all__ = ["NOTHING_TO_SAY", "UNHIDDEN", "OutsiderView", "negligible", "outsider_view"]
 
-NOTHING_TO_SAY = (
-    "A question asked in two rounds, or with a pair of answers that no budget protects, is not "
-    "hidden by shuffling: what outsiders learn is what it promises."
+UNHIDDEN = (
+    "a question asked in two rounds, or with a pair of answers that no budget protects, is not "
+    "hidden by shuffling"
 )
+NOTHING_TO_SAY = f"{UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
 _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a second
 Array = NDArray[np.float64]
 
@@ -111,11 +120,11 @@ class OutsiderView(Framed):
 
     def wanted_sentence(self, epsilon: float) -> str:
         """What :meth:`local_budget` says, and its condition."""
-        nats = floor(self.local_budget(epsilon) * 1e4) / 1e4
+        nats = kept_at_most(self.local_budget(epsilon))
         return (
-            f"Whatever mechanism keeps a plain budget of {nats:.4f} nats (here it is "
-            f"{rounded_up(self.shuffled.local_epsilon, 4)}) has epsilon {epsilon:g} at delta "
-            f"{self.shuffled.delta:.0e} among {self.shuffled.people:,} people. "
+            f"Whatever mechanism keeps a plain budget of {nats} nats (here it is "
+            f"{rounded_up(self.shuffled.local_epsilon, 4)}) has epsilon {float(epsilon)!r} at "
+            f"delta {delta_text(self.shuffled.delta)} among {self.shuffled.people:,} people. "
             f"This second view {CONDITION}."
         )
 
@@ -133,29 +142,34 @@ class OutsiderView(Framed):
         return (
             "Of 100 people whose answer is known to be one of two, both as likely, a guess is "
             f"right for 50. After one report, seen with its sender, it is right for at most "
-            f"{_of_hundred(local)} (epsilon {rounded_up(local, 4)})."
+            f"{_right_at_most(local)} (epsilon {rounded_up(local, 4)})."
         )
 
     def _central(self) -> str:
         found = self.shuffled
-        lost = "" if isnan(found.lost) else f"; epsilon {_down(found.lost)} is lost in some case"
+        lost = (
+            ""
+            if isnan(found.lost)
+            else f"; epsilon {lost_at_least(found.lost)} is lost in some case"
+        )
         return (
             f"After all reports without their senders it is right for at most "
-            f"{_of_hundred(found.epsilon, found.delta)}, hidden among {found.people:,} people "
-            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {found.delta:.0e}{lost}). "
+            f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
+            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}{lost}). "
             f"This second view {CONDITION}."
         )
 
     def _guess(self) -> str:
         if self.guess is None:
             return ""
-        success, blind = _up(self.guess.success), _up(self.guess.blind)
+        success, blind = of_hundred(self.guess.success), of_hundred_before(self.guess.blind)
         text = (
             f"Guessing {self.guessed} is right for {success} of 100 people after one report, and "
             f"for {blind} without any."
         )
         if self.assumed is not None:
-            success, blind = _up(self.assumed.success), _up(self.assumed.blind)
+            success = of_hundred(self.assumed.success)
+            blind = of_hundred_before(self.assumed.blind)
             text += f" With the expected answers: for {success}, and for {blind}."
         return text
 
@@ -166,93 +180,8 @@ class OutsiderView(Framed):
         weakest = int(np.argmin(swaying))
         return (
             f"A false report moves an estimated count of {self.levels[weakest]!r} by at most "
-            f"{ceil(float(self.reach[weakest]) * 100) / 100:,.2f} people: {swaying[weakest]:,} of "
+            f"{reach_up(float(self.reach[weakest]))} people: {swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SurveyOutsiderView(Framed):
-    """What an outsider learns from all questions of a survey that share its budgets.
-
-    Attributes
-    ----------
-    questions:
-        Question by question; those of the kind ``"sampled-choice"`` are left out, whose guarantee
-        is of another nature.
-    asked_all:
-        Whether everybody answers all of them, or one each.
-    """
-
-    questions: tuple[OutsiderView, ...]
-    asked_all: bool
-
-    @property
-    def epsilon(self) -> float:
-        """Central epsilon of all reports of a person, each question shuffled separately; nats.
-
-        They add up where everybody answers everything.
-        """
-        each = [one.shuffled.epsilon for one in self.questions]
-        return sum(each) if self.asked_all else max(each)
-
-    @property
-    def delta(self) -> float:
-        """Delta that belongs to :attr:`epsilon`."""
-        each = [one.shuffled.delta for one in self.questions]
-        return sum(each) if self.asked_all else max(each)
-
-    @property
-    def guess(self) -> Guess | None:
-        """Success of guessing every answer of a person right, if the answers are independent.
-
-        None for one question each, or where a question's is not known.
-        """
-        known = [one.guess for one in self.questions if one.guess is not None]
-        if not self.asked_all or len(known) < len(self.questions):
-            return None
-        return Guess(prod(one.success for one in known), prod(one.blind for one in known))
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """What holds for all questions together; nothing where there is only one."""
-        if len(self.questions) < 2:
-            return ()
-        each = "all their reports" if self.asked_all else "the report of the question they get"
-        text = (
-            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
-            f"{rounded_up(self.epsilon, 5)} at delta {self.delta:.0e}. "
-            f"This second view {CONDITION}."
-        )
-        if self.guess is None:
-            return (text,)
-        every = (
-            "Guessing every answer of a person, if they do not depend on each other, is right for "
-            f"{_up(self.guess.success)} of 100 people after all reports, seen with their sender, "
-            f"and for {_up(self.guess.blind)} without any."
-        )
-        return text, every
-
-    @property
-    def summary(self) -> str:
-        """All sentences, question by question."""
-        each = [f"{one.question}: {one.summary}" for one in self.questions]
-        return " ".join([*each, *self.sentences])
-
-    def to_frame(self) -> DataFrame:
-        """One row a question: budgets seen alone and shuffled, and guesses."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "question": [one.question for one in self.questions],
-                "people": [one.shuffled.people for one in self.questions],
-                "local": [one.shuffled.local_epsilon for one in self.questions],
-                "epsilon": [one.shuffled.epsilon for one in self.questions],
-                "delta": [one.shuffled.delta for one in self.questions],
-                "guess": [one.guess and one.guess.success for one in self.questions],
-                "blind": [one.guess and one.guess.blind for one in self.questions],
-            }
         )
 
 
@@ -345,21 +274,10 @@ def _expected(question: Question, policy: PrivacyPolicy) -> Array | None:
     return np.asarray(shares / shares.sum())
 
 
-def _of_hundred(epsilon: float, delta: float = 0.0) -> str:
+def _right_at_most(epsilon: float, delta: float = 0.0) -> str:
     """How many of 100 guesses between two answers are right, at most.
 
     Whatever is seen, one answer is at most e^epsilon times as likely as the other, but for delta:
     as many as ``(e^epsilon + delta) / (1 + e^epsilon)`` are right.
     """
-    return _up(min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))))
-
-
-def _up(share: float) -> str:
-    """A share as so many of 100, never shown smaller than it is."""
-    digits = 2 if share >= 0.01 else 1 - floor(log10(share)) - 2
-    scale = 10**digits
-    return f"{ceil(100 * share * scale - 1e-9) / scale:.{digits}f}".rstrip("0").rstrip(".")
-
-
-def _down(epsilon: float) -> str:
-    return f"{floor(epsilon * 1e5) / 1e5:.5f}"
+    return of_hundred(min(1.0, (1 + delta * exp(-epsilon)) / (1 + exp(-epsilon))))

@@ -22,7 +22,7 @@ from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
-from planner.planning.whole_survey.outsider_view import SurveyOutsiderView
+from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.planning_choice import plan_choice
 from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
@@ -164,9 +164,11 @@ class SurveyPlan(Framed):
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
         """
-        views = [one.outsiders(delta) for one in self.questions]
-        known = tuple(view for view in views if view is not None)
-        return SurveyOutsiderView(known, self.survey.design == "split") if known else None
+        views = {one.name: one.outsiders(delta) for one in self.questions}
+        known = tuple(view for view in views.values() if view is not None)
+        left_out = tuple(name for name, view in views.items() if view is None)
+        asked_all = self.survey.design == "split"
+        return SurveyOutsiderView(known, asked_all, left_out) if known else None
 
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.

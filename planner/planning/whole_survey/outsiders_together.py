@@ -1,0 +1,139 @@
+"""What an outsider learns from all questions of a survey together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from planner.frames import Framed
+from planner.outsiders.guessing.laws import Guess
+from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
+from planner.outsiders.shuffling.guarantee import CONDITION
+from planner.planning.whole_survey.outsider_view import UNHIDDEN, OutsiderView
+from planner.policy.budget_text import rounded_up
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["SurveyOutsiderView"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurveyOutsiderView(Framed):
+    """What an outsider learns from all questions of a survey that share its budgets.
+
+    Attributes
+    ----------
+    questions:
+        Question by question, as far as something can be said.
+    asked_all:
+        Whether everybody answers all questions, or one each.
+    left_out:
+        Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
+        whose guarantee is of another nature, or with a pair of answers that no budget protects.
+    """
+
+    questions: tuple[OutsiderView, ...]
+    asked_all: bool
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def epsilon(self) -> float | None:
+        """Central epsilon of all reports of a person, each question shuffled separately; nats.
+
+        They add up where everybody answers everything. None where a question is left out: no
+        epsilon holds for all of them.
+        """
+        return self._together([one.shuffled.epsilon for one in self.questions])
+
+    @property
+    def delta(self) -> float | None:
+        """Delta that belongs to :attr:`epsilon`."""
+        return self._together([one.shuffled.delta for one in self.questions])
+
+    @property
+    def guess(self) -> Guess | None:
+        """Success of guessing every answer of a person right, if the answers are independent.
+
+        Those to questions that are left out are not guessed. None for one question each, or where
+        a question's is not known.
+        """
+        known = [one.guess for one in self.questions if one.guess is not None]
+        if not self.asked_all or len(known) < len(self.questions):
+            return None
+        return Guess(prod(one.success for one in known), prod(one.blind for one in known))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What holds for all questions together; nothing where there is only one in all."""
+        if len(self.questions) + len(self.left_out) < 2:
+            return ()
+        said = (self._nothing(), self._central(), self._guess())
+        return tuple(sentence for sentence in said if sentence)
+
+    @property
+    def summary(self) -> str:
+        """All sentences, question by question."""
+        each = [f"{one.question}: {one.summary}" for one in self.questions]
+        return " ".join([*each, *self.sentences])
+
+    def to_frame(self) -> DataFrame:
+        """One row a question: budgets seen alone and shuffled, and guesses.
+
+        Those that are left out come last, without numbers.
+        """
+        from pandas import DataFrame
+
+        frame = DataFrame(
+            {
+                "question": [one.question for one in self.questions],
+                "people": [one.shuffled.people for one in self.questions],
+                "local": [one.shuffled.local_epsilon for one in self.questions],
+                "epsilon": [one.shuffled.epsilon for one in self.questions],
+                "delta": [one.shuffled.delta for one in self.questions],
+                "guess": [one.guess and one.guess.success for one in self.questions],
+                "blind": [one.guess and one.guess.blind for one in self.questions],
+            }
+        )
+        if not self.left_out:
+            return frame
+        names = [*frame["question"], *self.left_out]
+        return frame.set_index("question").reindex(names).reset_index()
+
+    def _together(self, each: list[float]) -> float | None:
+        if self.left_out:
+            return None
+        return sum(each) if self.asked_all else max(each)
+
+    def _nothing(self) -> str:
+        if not self.left_out:
+            return ""
+        return (
+            f"Nothing is said here of {self._names()}: {UNHIDDEN}. So no epsilon is "
+            "claimed for all questions together."
+        )
+
+    def _central(self) -> str:
+        epsilon, delta = self.epsilon, self.delta
+        if epsilon is None or delta is None:
+            return ""
+        each = "all their reports" if self.asked_all else "the report of the question they get"
+        return (
+            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
+            f"{rounded_up(epsilon, 5)} at delta {delta_text(delta)}. "
+            f"This second view {CONDITION}."
+        )
+
+    def _guess(self) -> str:
+        if self.guess is None or len(self.questions) < 2:
+            return ""
+        but = f" but those to {self._names()}" if self.left_out else ""
+        return (
+            f"Guessing every answer of a person{but}, if they do not depend on each other, is "
+            f"right for {of_hundred(self.guess.success)} of 100 people after all reports, seen "
+            f"with their sender, and for {of_hundred_before(self.guess.blind)} without any."
+        )
+
+    def _names(self) -> str:
+        return ", ".join(map(repr, self.left_out))
