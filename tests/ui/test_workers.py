@@ -10,6 +10,7 @@ import pytest
 from planner.errors import InputError
 from planner.ui import workers
 
+
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
 

@@ -33,6 +33,7 @@ from planner.outsiders import (
     largest_scale,
     shuffled,
 )
+from planner.outsiders.shuffling.mechanisms import COLLISIONS, MOST_HASH_VALUES
 from tests.outsiders.shuffling.exhaustion import delta, worst_delta
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
@@ -145,7 +146,7 @@ def test_the_example_of_hashing_is_an_exact_delta():
     """A public seed under which the pair collides, or one under which it does not."""
     mechanism = OptimizedLocalHashing(np.log(2), 3)
     truth = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
-    collide = 1.01 / mechanism.values
+    collide = COLLISIONS / mechanism.values
     one, two = (np.concatenate([(1 - collide) * truth[own], collide * truth[0]]) for own in (0, 1))
     (example,) = HashedReports(mechanism).examples(0, 0)
     for people in (2, 3):
@@ -153,8 +154,15 @@ def test_the_example_of_hashing_is_an_exact_delta():
         true = max(delta(x, y, np.array(others), 0.2) for x, y in ((one, two), (two, one)))
         bracket = central_delta(example, 0.2, people)
         assert 0 < bracket.lower <= true * (1 + 1e-12) <= bracket.upper * (1 + 1e-11)
-    many = HashedReports(OptimizedLocalHashing(10.0, 3))
-    assert many.examples(0, 0) == []
+
+
+def test_hashing_has_no_example_where_nobody_counted_collisions():
+    last = OptimizedLocalHashing(np.log(MOST_HASH_VALUES - 1), 3)
+    assert last.values == MOST_HASH_VALUES
+    assert len(HashedReports(last).examples(0, 0)) == 1
+    beyond = OptimizedLocalHashing(np.log(MOST_HASH_VALUES), 3)
+    assert beyond.values == MOST_HASH_VALUES + 1
+    assert HashedReports(beyond).examples(0, 0) == []
 
 
 @pytest.mark.parametrize("values", [2, 3, 4, 21])
