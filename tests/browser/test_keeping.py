@@ -2,7 +2,7 @@
 
 from tests.browser.conftest import Visit
 
-COUNTS = "item,count\nHIV,30\nanemia,50\nheadache,20\nflu,3\nstomachache,2\ntoothache,1\n"
+COUNTS = "item,count\nHIV,30\nanemia,50\nheadache,20\nstomachache,2\ntoothache,1\n"
 
 
 def test_a_reload_a_typed_address_and_a_second_tab_go_on_with_the_survey(visit):

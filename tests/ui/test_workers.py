@@ -10,7 +10,6 @@ import pytest
 from planner.errors import InputError
 from planner.ui import workers
 
-
 APP = Path(__file__).resolve().parents[2] / "app.py"
 
 
