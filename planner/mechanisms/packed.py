@@ -130,8 +130,9 @@ def _finish(parts: list[tuple[int, Words]], words: int) -> NDArray[np.int64]:
     for slab_words in _SLAB_WORDS[1:]:
         parts = _add_up(parts, slab_words) if parts else parts
     counts = np.zeros(64 * words, dtype=np.int64)
-    for plane, slab in parts:
-        counts += unpack(slab, 64 * words).sum(axis=0, dtype=np.int64) << plane
+    for plane, slab in parts:  # of few rows, whose sums are small
+        ones = unpack(slab, 64 * words).sum(axis=0, dtype=np.uint16)
+        counts += ones.astype(np.int64) << plane
     return counts
 
 

@@ -20,7 +20,7 @@ from planner.mechanisms.packed import BitCounter, check_reports, words_for
 __all__ = ["TypedCounter", "list_reports"]
 
 Words = NDArray[np.uint64]
-_CHUNK_WORDS = 2**18  # sorted at a time: in the cache, yet long runs of one type
+_CHUNK_WORDS = 2**15  # of one type at a time: in the cache, and as much as is added up at once
 _MAX_LISTED, _MAX_LISTED_ITEMS = 2**16, 48
 
 
@@ -72,31 +72,31 @@ class TypedCounter:
             allowed = f"a type from 0 to {self._reports.size - 1}"
             remedy = "Read the reports with the mechanism that made them."
             raise InputError(f"reports[{first + u}][0]", int(kinds[u]), allowed, remedy)
+        small = kinds.astype(np.uint16) if self._reports.size <= 2**16 else kinds
+        order = np.argsort(small, kind="stable")
+        sizes = np.bincount(small, minlength=self._reports.size)
+        self._reports += sizes
+        ends = np.cumsum(sizes).tolist()
         chunk = max(1, _CHUNK_WORDS // self._width)
-        for start in range(0, len(rows), chunk):
-            self._add(rows[start : start + chunk], kinds[start : start + chunk], first + start)
+        for kind, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
+            for low in range(start, end, chunk):
+                self._add(rows, order[low : min(low + chunk, end)], kind, first)
 
     def counts(self) -> NDArray[np.int64]:
         """By type: its reports, then how many of them set each bit; shape ``(n, 1 + items)``."""
         bits = [counter.counts()[64 : 64 + self._items] for counter in self._counters]
         return np.column_stack([self._reports, np.array(bits)])
 
-    def _add(self, rows: Words, kinds: Words, start: int) -> None:
-        """Sorted by type, as each type is added up alone."""
-        small = kinds.astype(np.uint16) if self._reports.size <= 2**16 else kinds
-        order = np.argsort(small, kind="stable")
-        ends = np.cumsum(np.bincount(small, minlength=self._reports.size))
-        for kind, (low, high) in enumerate(zip(np.append(0, ends[:-1]), ends, strict=True)):
-            if low < high:
-                part = rows.take(order[low:high], axis=0)
-                weights = self._weights.of(part)
-                for u in np.flatnonzero((weights != self._high_counts[kind]).any(axis=1))[:1]:
-                    name = f"size of reports[{start + order[low + u]}]"
-                    allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
-                    seen = weights[u].astype(int).tolist()
-                    raise InputError(name, seen, allowed, "The mechanism sends no such report.")
-                self._counters[kind].add(part)
-                self._reports[kind] += high - low
+    def _add(self, rows: Words, numbers: NDArray[np.int64], kind: int, first: int) -> None:
+        """Reports of one type, by their numbers: each type is added up alone."""
+        part = rows.take(numbers, axis=0)
+        weights = self._weights.of(part)
+        for u in np.flatnonzero((weights != self._high_counts[kind]).any(axis=1))[:1]:
+            name = f"size of reports[{first + numbers[u]}]"
+            allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
+            seen = weights[u].astype(int).tolist()
+            raise InputError(name, seen, allowed, "The mechanism sends no such report.")
+        self._counters[kind].add(part)
 
 
 def list_reports(
@@ -130,23 +130,28 @@ def list_reports(
 
 
 class _Weights:
-    """Ones of each level in packed reports, by one matrix product."""
+    """Ones of each level in packed reports, by one matrix product.
 
-    __slots__ = ("_level", "_mask", "_whole", "_word")
+    Of levels that share a word, all but the last are counted by their lanes; what remains of the
+    word's ones is the last one's.
+    """
+
+    __slots__ = ("_lanes", "_mask", "_word", "_words")
 
     def __init__(self, segments: Segments) -> None:
         levels = segments.first.size
         level = np.repeat(np.arange(levels), segments.last - segments.first + 1)
-        alone = np.bincount(segments.word)[segments.word] == 1  # bits beyond the items are 0
-        self._whole = np.zeros((int(segments.word[-1]) + 2, levels), dtype=np.float32)
-        self._whole[1 + segments.word[alone], level[alone]] = 1
-        shared = np.flatnonzero(~alone)
-        self._word, self._level = 1 + segments.word[shared], level[shared]
-        self._mask = segments.mask[shared]
+        last = np.append(segments.word[1:] != segments.word[:-1], True)  # bits beyond them are 0
+        self._words = np.zeros((int(segments.word[-1]) + 2, levels), dtype=np.float32)
+        self._words[1 + segments.word[last], level[last]] = 1
+        self._word, self._mask = 1 + segments.word[~last], segments.mask[~last]
+        self._lanes = -self._words[self._word]
+        self._lanes[np.arange(self._word.size), level[~last]] = 1
 
     def of(self, rows: Words) -> NDArray[np.float32]:
         """Shape ``(n, t)``; whole numbers below 2^24, which such floats hold exactly."""
-        weights = np.bitwise_count(rows).astype(np.float32) @ self._whole
-        for word, level, mask in zip(self._word, self._level, self._mask, strict=True):
-            weights[:, level] += np.bitwise_count(rows[:, word] & mask)
+        weights = np.bitwise_count(rows).astype(np.float32) @ self._words
+        if self._word.size:
+            lanes = np.bitwise_count(rows.take(self._word, axis=1) & self._mask)
+            weights += lanes.astype(np.float32) @ self._lanes
         return weights
