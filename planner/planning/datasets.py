@@ -112,7 +112,8 @@ def read_transactions(path: str | Path) -> Answers:
     lines = text.splitlines()
     if not any(line.strip() for line in lines):
         raise FileError(path, "there are no transactions", "Put one user's items on each line.")
-    words = [_parts(line) if ";" in text else line.split() for line in lines]
+    named = ";" in text
+    words = [_parts(line) if named else line.split() for line in lines]
     flat = [word for line in words for word in line]
     lengths = np.array(list(map(len, words)))
     try:
@@ -121,7 +122,7 @@ def read_transactions(path: str | Path) -> Answers:
         numbers = np.array([-1])
     if numbers.size and numbers.min() >= 0:
         return _sets_of(numbers, lengths)
-    if ";" not in text:
+    if not named:
         raise _no_number(path, words)
     if not flat:
         raise FileError(path, "there is no item", "Put one user's items on each line.")

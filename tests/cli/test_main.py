@@ -317,6 +317,8 @@ class Stop(MetaPathFinder):
         if name == "typer":
             os.kill(os.getpid(), getattr(signal, sys.argv[1]))
 sys.meta_path.insert(0, Stop())
+# As at a keyboard: what runs in the background may have been told to ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from planner.cli import main
 main()
 """

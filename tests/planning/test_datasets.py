@@ -1,5 +1,6 @@
 import gzip
 from itertools import pairwise
+from time import process_time
 
 import numpy as np
 import pytest
@@ -29,6 +30,18 @@ def test_transactions(tmp_path):
     assert answers.sets.sizes.tolist() == [2, 0, 1]
     first = answers.first_items()
     assert (first.users, first.counts.tolist(), first.sets) == (2, [1, 1], None)
+
+
+def test_reading_takes_time_in_proportion_to_the_file(tmp_path):
+    def seconds(lines):
+        path, times = written(tmp_path, "101 202 303\n" * lines, "basket.dat"), []
+        for _ in range(3):
+            start = process_time()
+            read_transactions(path)
+            times.append(process_time() - start)
+        return min(times)
+
+    assert seconds(40_000) < 8 * seconds(10_000)  # 4 times; 16 if every line looks at all
 
 
 def test_an_item_that_stands_in_a_line_again_counts_once(tmp_path):

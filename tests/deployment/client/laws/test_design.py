@@ -1,7 +1,6 @@
 """The device's half of subset designs: what is proven, what is drawn, and in which order."""
 
 import json
-import os
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -23,12 +22,12 @@ from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from tests.deployment.client.test_javascript import SCRIPT
 from tests.deployment.mutations import mutated, paths_of
+from tests.effort import tries
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.random_designs import random_design, random_policy
 from tests.mechanisms.test_design_grid import exponential, violations
 
-MUTATED = int(os.environ.get("MUTATED_DESIGNS", "1500"))
-"""Tries of the mutation test; 20,000 take some ten minutes."""
+MUTATED = tries(600, 20_000)
 
 
 def asked(policy, name="q"):
@@ -121,10 +120,10 @@ def test_the_number_of_words_depends_on_the_type_alone():
     assert all(len(sizes) == 1 for sizes in seen.values())
 
 
-def test_both_clients_make_the_same_reports_on_forty_random_policies(node, tmp_path):
+def test_both_clients_make_the_same_reports_on_random_policies(node, tmp_path):
     import subprocess
 
-    for i, parameters in enumerate(random_parameters(40)):
+    for i, parameters in enumerate(random_parameters(tries(10, 40))):
         made = make_vectors(parameters)
         encoder = parameters.questions[0].law.encoder()
         assert all(replay(encoder, one).hex() == one["report"] for one in made["vectors"])
