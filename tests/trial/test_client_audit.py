@@ -7,6 +7,7 @@ import json
 import secrets
 from base64 import b64encode
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ class Drawn:
     """A client of a law, drawn in bulk; ``line`` makes a line of content and answer."""
 
     def __init__(self, law, line=None, seed=7):
-        self.law, self.source = law, np.random.default_rng(seed).bytes
+        self.law, self.source = law, Random(seed).randbytes  # quicker word by word than NumPy
         self.line = line or (lambda content, _: content)
 
     def ask(self, answers):
@@ -116,7 +117,7 @@ def off_by_two_percent(name):
 @pytest.mark.parametrize("name", [f"loud {name}" for name in MECHANISMS])
 def test_two_percent_off_in_one_probability(name):
     answers = ["HIV", "flu"]
-    reports = 150_000 if "olh" in name else 50_000  # only half of its reports support the truth
+    reports = 90_000 if "olh" in name else 30_000  # only half of its reports support the truth
     audit = audited(name, Drawn(off_by_two_percent(name)), reports, answers=answers)
     assert not audit.passed
     assert any(repr("HIV") in fault for fault in audit.faults)
@@ -167,7 +168,7 @@ def test_a_fixed_seed(name):
 
     class Seeded(Drawn):
         def ask(self, answers):
-            self.source = np.random.default_rng(5).bytes
+            self.source = Random(5).randbytes
             return super().ask(answers)
 
     audit = audited(name, Seeded(law), 1500)
