@@ -232,8 +232,11 @@ class SubsetDesignMechanism:
             raise InputError("counts", aggregate.counts.shape, allowed, remedy)
         level = self.level_of[self._order]
         reports, high = aggregate.counts[:, 0], aggregate.counts[:, 1:]
-        slope = self.estimator[:, :, 1] - self.estimator[:, :, 0]
-        values = (slope[:, level] * high).sum(axis=0) + (reports @ self.estimator[:, :, 0])[level]
+        values = (reports @ self.estimator[:, :, 0])[level]
+        for slope, ones in zip(
+            self.estimator[:, :, 1] - self.estimator[:, :, 0], high, strict=True
+        ):
+            values += slope[level] * ones  # by type: there may be millions of counts
         return Estimates(self._in_item_order(values), *self._standard_errors(values, n), n)
 
     def bias(self, true_counts: ArrayLike) -> NDArray[np.float64]:

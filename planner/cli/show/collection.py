@@ -49,15 +49,13 @@ def show_estimates(console: Console, estimates: Any, confidence: float) -> None:
     """Print the largest estimates of a table as ``estimates_table`` makes it."""
     headings = ("estimate", "std. error", f"{confidence:.0%} interval", "processed")
     view = table("Estimates, largest first", ("question", "answer"), headings)
-    rows = estimates.to_pylist()
-    rows.sort(key=lambda row: (row["question"], -(row["estimate"] or 0)))
-    for row in rows[:_MOST_ROWS]:
+    for row in _largest(estimates):
         interval = _interval(row["lower"], row["upper"])
         cells = [_number(row[key]) for key in ("estimate", "standard_error")]
         view.add_row(row["question"], row["answer"], *cells, interval, _number(row["processed"]))
     console.print(view)
-    more(console, len(rows), _MOST_ROWS, "estimates (see --json or --out)")
-    for remark in sorted({row["remark"] for row in rows if row["remark"]}):
+    more(console, len(estimates), _MOST_ROWS, "estimates (see --json or --out)")
+    for remark in sorted(filter(None, estimates["remark"].unique().to_pylist())):
         console.print(remark[0].upper() + remark[1:])
     console.print("Intervals cover the randomness of the reports, not of who was asked.")
 
@@ -77,6 +75,18 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
         "false_alarm_rate_per_file_and_question": ALPHA,
         "estimates": estimates.to_pylist(),
     }
+
+
+def _largest(estimates: Any) -> list[dict[str, Any]]:
+    """The rows that are shown; of what may be millions, nothing else is unpacked."""
+    import pyarrow.compute as pc
+
+    keys = estimates.select(["question", "estimate"])
+    known = pc.fill_null(keys["estimate"].cast("float64"), 0.0)
+    order = [("question", "ascending"), ("estimate", "descending")]
+    places = pc.sort_indices(keys.set_column(1, "estimate", known), sort_keys=order)
+    rows: list[dict[str, Any]] = estimates.take(places[:_MOST_ROWS]).to_pylist()
+    return rows
 
 
 def _name(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,10 +109,10 @@ def _rounds(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> list[A
 def _table(name: str, rows: AnswerRows) -> pa.Table:
     size = len(rows.answers)
     columns: list[Any] = [
-        [name] * size,
-        rows.levels,
-        rows.answers,
-        [rows.users] * size,
+        pa.repeat(name, size),
+        _texts(rows.levels),
+        _texts(rows.answers),
+        pa.repeat(rows.users, size),
         *map(
             _numbers,
             (
@@ -125,9 +125,15 @@ def _table(name: str, rows: AnswerRows) -> pa.Table:
                 rows.processed,
             ),
         ),
-        rows.remarks,
+        _texts(rows.remarks),
     ]
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
+
+
+def _texts(column: Sequence[str]) -> Any:
+    """A column of one text takes no list: there may be millions of rows."""
+    alike = all(text == column[0] for text in column)
+    return pa.repeat(column[0], len(column)) if alike else column
 
 
 def _numbers(column: Any) -> Any:

@@ -80,10 +80,8 @@ class DeployedDesign(Deployed[DesignLaw]):
         chances[np.arange(counts.size), np.arange(counts.size)] = same
         least = np.minimum(chances.min(axis=1), integers[:, :, 1])
         most = np.maximum(chances.max(axis=1), integers[:, :, 1])
-        group = self._groups_of_bits
-        low = np.column_stack([sent.min(axis=0), least.T[:, group]])
-        top = np.column_stack([sent.max(axis=0), most.T[:, group]])
-        return Cells(_CellNames(law, self._mechanism), low.ravel(), top.ravel())
+        low = self._spread(sent.min(axis=0), least.T)
+        return Cells(_CellNames(law), low, self._spread(sent.max(axis=0), most.T))
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         counts = rounds[0].counts.reshape(len(self.law.types), -1)
@@ -103,9 +101,14 @@ class DeployedDesign(Deployed[DesignLaw]):
         parts = np.array(law.types), np.array(law.groups), np.array(law.values)
         return SubsetDesignMechanism(policy, *parts, level_of)
 
-    @property
-    def _groups_of_bits(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(len(self.law.items)), self.law.items)
+    def _spread(self, of_types: Array, of_groups: Array) -> Array:
+        """One number a cell; there may be millions, so that nothing is held twice."""
+        group = np.repeat(np.arange(len(self.law.items)), self.law.items)
+        cells = np.empty((of_types.size, 1 + group.size))
+        cells[:, 0] = of_types
+        for row, numbers in zip(cells, of_groups, strict=True):
+            row[1:] = numbers[group]
+        return cells.reshape(-1)
 
 
 class _TypedTally:
@@ -129,15 +132,21 @@ class _TypedTally:
 class _CellNames(Sequence[str]):
     """Made when asked for: there are as many as types times items."""
 
-    def __init__(self, law: DesignLaw, mechanism: SubsetDesignMechanism) -> None:
-        self._names, self._order = law.levels.item_names(), mechanism.order
-        self._types = len(law.types)
+    def __init__(self, law: DesignLaw) -> None:
+        self._law = law
 
     def __len__(self) -> int:
-        return self._types * (1 + len(self._names))
+        return self._law.cells
 
     def __getitem__(self, cell: Any) -> str:
-        kind, item = divmod(int(cell), 1 + len(self._names))
+        kind, item = divmod(int(cell), 1 + self._law.levels.total)
         if not item:
             return f"type {kind}"
-        return f"{self._names[self._order[item - 1]]} in type {kind}"
+        return f"{self._items[item - 1]} in type {kind}"
+
+    @cached_property
+    def _items(self) -> list[str]:
+        """In the order of the bits."""
+        names, law = self._law.levels.item_names(), self._law
+        groups = np.repeat(law.level_groups, law.levels.item_counts)
+        return [names[k] for k in np.argsort(groups, kind="stable").tolist()]

@@ -71,27 +71,25 @@ class _TypeLayout:
 
     def __init__(self, items: Sequence[int], highs: Sequence[int]) -> None:
         starts = [0, *accumulate(items)]
-        sizes: list[int] = []
-        picks: list[tuple[int, int, int, bool]] = []
-        template = np.zeros(starts[-1], dtype=np.uint8)
+        picks, sizes, done = [np.zeros((4, 0), dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+        self._template = np.zeros(starts[-1], dtype=np.uint8)
         self._groups = [*zip(starts, items, strict=False)]
         self._rank_columns = np.zeros((len(items), 2), dtype=np.int64)
         for group, (start, count, high) in enumerate(zip(starts, items, highs, strict=False)):
             few, ones = min(high, count - high), high <= count - high
-            template[start : start + count] = high > 0 if not few else not ones
+            self._template[start : start + count] = high > 0 if not few else not ones
             if few:
-                lasts = range(count - few, count)
-                numbers = enumerate(lasts, len(sizes))
-                picks += [(number, start, start + last, ones) for number, last in numbers]
-                sizes += [last + 1 for last in lasts]
-                self._rank_columns[group] = len(sizes) + 1, len(sizes)
-                sizes += [high, count - high]
-        columns = np.array(picks, dtype=np.int64).reshape(-1, 4)[::-1].T.copy()
-        self.sizes = np.array(sizes, dtype=np.uint32)
-        self._column, self._start, self._last = columns[:3]
-        self._ones = columns[3].astype(np.uint8)
-        self._template, self._group_ends = template, np.array(starts[1:])
-        self._pick_of = np.full(template.size, -1, dtype=np.int64)
+                lasts = np.arange(count - few, count)
+                columns = (lasts + done - lasts[0], start, start + lasts, ones)
+                picks.append(np.array(np.broadcast_arrays(*columns), dtype=np.int64))
+                sizes += [lasts + 1, np.array([high, count - high])]
+                self._rank_columns[group] = done + few + 1, done + few
+                done += few + 2
+        self.sizes = np.concatenate(sizes).astype(np.uint32)
+        self._column, self._start, self._last, ones_of = np.hstack(picks)[:, ::-1].copy()
+        self._ones = ones_of.astype(np.uint8)
+        self._group_ends = np.array(starts[1:])
+        self._pick_of = np.full(self._template.size, -1, dtype=np.int64)
         self._pick_of[self._last] = np.arange(self._last.size)
 
     def split(

@@ -25,6 +25,7 @@ __all__ = ["ALPHA", "bernstein_reach", "cell_signs"]
 ALPHA = 1e-6
 """Largest chance that a file of honest reports of one question and round raises a sign."""
 _SHOWN = 3
+_BLOCK_CELLS = 2**18
 Array = NDArray[np.float64]
 
 
@@ -57,16 +58,27 @@ def cell_signs(
         Largest chance of an alarm, all cells together.
     """
     n, counts = aggregate.users, aggregate.counts
-    half = (low < 0.5) & (high > 0.5)
-    each = np.where(half, 0.25, np.maximum(low * (1 - low), high * (1 - high)))
-    reach = bernstein_reach(n * each, alpha / (2 * counts.size))
-    least, most = n * low - reach, n * high + reach
-    strange = np.flatnonzero((counts < least) | (counts > most))
+    strange, shown = 0, {}
+    for start in range(0, counts.size, _BLOCK_CELLS):  # there may be millions
+        part = slice(start, start + _BLOCK_CELLS)
+        least, most = _range(n, low[part], high[part], alpha / (2 * counts.size))
+        places = np.flatnonzero((counts[part] < least) | (counts[part] > most))
+        for k in places[: max(0, _SHOWN - strange)].tolist():
+            shown[start + k] = max(0, least[k]), min(n, most[k])
+        strange += places.size
     signs = [
         f"{names[k]!r} has {counts[k]:,} of {n:,} reports; honest ones have "
-        f"{max(0, least[k]):,.0f} to {min(n, most[k]):,.0f}"
-        for k in strange[:_SHOWN]
+        f"{least:,.0f} to {most:,.0f}"
+        for k, (least, most) in shown.items()
     ]
-    if strange.size > _SHOWN:
-        signs.append(f"{strange.size - _SHOWN:,} more counts are out of range")
+    if strange > _SHOWN:
+        signs.append(f"{strange - _SHOWN:,} more counts are out of range")
     return signs
+
+
+def _range(n: int, low: Array, high: Array, alpha: float) -> tuple[Array, Array]:
+    """Counts that a report fewer or more has with probability ``alpha`` at most, by cell."""
+    half = (low < 0.5) & (high > 0.5)
+    each = np.where(half, 0.25, np.maximum(low * (1 - low), high * (1 - high)))
+    reach = bernstein_reach(n * each, alpha)
+    return n * low - reach, n * high + reach
