@@ -4,12 +4,14 @@
 // "code" checks an answer and draws nothing; "draw" takes random bytes in the order that the Python
 // client's planner/deployment/client/mechanisms documents.
 
+import { meanChannel } from "./channel.mjs";
 import { design } from "./design.mjs";
 import { MAX_CELLS, refuse } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
 import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
 import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
+import { numberIn, readRange } from "./numbers.mjs";
 
 const D = BigInt(GRID);
 const ACKNOWLEDGEMENTS = {
@@ -147,13 +149,12 @@ function subset(question) {
 }
 
 function sign(question) {
-  const { epsilon, low, lower, upper, yes_no: yesNo } = question;
-  if (!(lower < upper) || !Number.isFinite(upper - lower)) refuse("the range is empty or endless");
+  const { epsilon, low } = question;
+  const range = readRange(question);
   checkRatio(D - BigInt(low), BigInt(low), epsilon);
   const threshold = (answer) => {
     if (answer === null) return low;
-    const share = (answer - lower) / (upper - lower);
-    const level = low + Math.floor(share * (GRID - 2 * low) + 0.5);
+    const level = low + Math.floor(range.share(answer) * (GRID - 2 * low) + 0.5);
     return Math.min(Math.max(level, low), GRID - low);
   };
   const realised = logAbove(GRID - low, low);
@@ -162,14 +163,7 @@ function sign(question) {
     estimator: { noise: low / GRID, theta: (GRID - 2 * low) / GRID },
     size: 1,
     cells: 4,
-    code: (answer) => {
-      if (answer === null || Number.isNaN(answer)) return null;
-      if (typeof answer !== "number" || !(answer >= lower && answer <= upper)) {
-        refuse("the answer is outside the question's range");
-      }
-      if (yesNo && answer !== lower && answer !== upper) refuse("the answer is neither yes nor no");
-      return answer;
-    },
+    code: (answer) => numberIn(range, answer),
     draw: (answer, source) => {
       const [bit, direction] = words(source, 2);
       const positive = direction & 1;
@@ -237,7 +231,8 @@ function responseRatio(truth, values) {
 
 /** The first version of the file that has all that the questions state. */
 export const versionFor = (questions) => (questions.some(isNew) ? 3 : 2);
-const isNew = (question) => question.mechanism === "subset-design" || "longer_sets" in question;
+const NEW = ["subset-design", "mean-channel"];
+const isNew = (question) => NEW.includes(question.mechanism) || "longer_sets" in question;
 
 /** Sizes of longer sets rise from above the padding length, and the shares of people do not. */
 function checkLonger(length, longer) {
@@ -256,5 +251,6 @@ export const MECHANISMS = {
   "subset-selection": subset,
   "subset-design": design,
   "bisample-md": sign,
+  "mean-channel": meanChannel,
   "sampling-privacy": sampling,
 };

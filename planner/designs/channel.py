@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Channel", "Scenario"]
 
 Array = NDArray[np.float64]
-_UNBIASED = 1e-9  # relative to the largest wanted number
+_UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +138,7 @@ class Channel(Framed):
             allowed = "probabilities whose rows sum to 1"
             remedy = "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
             raise InputError("matrix", float(np.abs(sums - 1).max()), allowed, remedy)
-        if self.bias > _UNBIASED * max(1.0, float(np.abs(self.wanted).max())):
+        if self.bias > _UNBIASED * float(np.abs(self.estimator).max()):
             allowed = "unbiased: matrix @ estimator.T == wanted.T"
             remedy = "Recompute the estimator from this matrix."
             raise InputError("estimator", self.bias, allowed, remedy)

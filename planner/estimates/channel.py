@@ -12,7 +12,13 @@ from planner.errors import InputError
 from planner.estimates.means import Estimate, Ratio
 from planner.estimates.ordered import OrderedEstimates
 
-__all__ = ["ChannelEstimates", "estimate_mean", "estimate_ordered", "estimate_wanted"]
+__all__ = [
+    "ChannelEstimates",
+    "estimate_mean",
+    "estimate_ordered",
+    "estimate_wanted",
+    "wanted_estimates",
+]
 
 Array = NDArray[np.float64]
 
@@ -50,16 +56,27 @@ def estimate_wanted(channel: Channel, counts: ArrayLike) -> ChannelEstimates:
     InputError
         Counts that are not whole numbers of at least 0, one a report, or fewer than two people.
     """
-    column = np.asarray(counts)
-    if column.shape != (channel.outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
-        allowed = f"{channel.outputs} whole numbers of at least 0, one a report"
-        remedy = "Count the reports by numpy.bincount(reports, minlength=channel.outputs)."
+    return wanted_estimates(channel.estimator, counts)
+
+
+def wanted_estimates(estimator: Array, counts: ArrayLike) -> ChannelEstimates:
+    """The same from what each report adds to the wanted numbers, shape ``(p, outputs)``.
+
+    Raises
+    ------
+    InputError
+        As :func:`estimate_wanted`.
+    """
+    column, outputs = np.asarray(counts), estimator.shape[1]
+    if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
+        allowed = f"{outputs} whole numbers of at least 0, one a report"
+        remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
         raise InputError("counts", counts, allowed, remedy)
     users = int(column.sum())
     if users < 2:
         raise InputError("counts", users, "of at least two people", "Collect reports first.")
-    values = channel.estimator @ column / users
-    spread = channel.estimator - values[:, None]
+    values = estimator @ column / users
+    spread = estimator - values[:, None]
     covariance = (spread * column) @ spread.T / (users - 1) / users
     return ChannelEstimates(values, covariance, users)
 

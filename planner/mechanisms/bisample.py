@@ -27,6 +27,7 @@ from planner.mechanisms.numeric import (
     SignCoin,
     chunks,
     nobody_answered,
+    require_domain,
 )
 from planner.survey.numeric_domain import NumericDomain
 
@@ -137,13 +138,7 @@ class BiSampleMD(NumericMechanism):
     _coin: SignCoin = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, NumericDomain):
-            raise InputError(
-                "domain",
-                self.domain,
-                "a NumericDomain(lower, upper)",
-                "Write NumericDomain(0, 100) for answers from 0 to 100.",
-            )
+        require_domain(self.domain)
         object.__setattr__(self, "_coin", SignCoin(self.epsilon))
 
     @property

@@ -24,6 +24,7 @@ from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
     SignCoin,
+    require_domain,
 )
 from planner.survey.numeric_domain import NumericDomain
 
@@ -53,13 +54,7 @@ class ForcedAnswerMechanism(NumericMechanism):
 
     def __post_init__(self) -> None:
         arguments.budget("epsilon", self.epsilon)
-        if not isinstance(self.domain, NumericDomain):
-            raise InputError(
-                "domain",
-                self.domain,
-                "a NumericDomain(lower, upper)",
-                "Write NumericDomain(0, 100) for answers from 0 to 100.",
-            )
+        require_domain(self.domain)
         if self.fake_answer not in FAKE_ANSWERS:
             remedy = "Leave it out: people with no answer then send a random one."
             raise InputError("fake_answer", self.fake_answer, '"random" or "top"', remedy)

@@ -32,6 +32,8 @@ __all__ = [
     "SignCoin",
     "chunks",
     "nobody_answered",
+    "require_domain",
+    "require_drawable",
 ]
 
 _CHUNK = 2**15  # users at a time: a dozen temporaries stay in the processor's cache
@@ -57,10 +59,7 @@ class SignCoin:
     low: int = field(init=False)
 
     def __post_init__(self) -> None:
-        arguments.budget("epsilon", self.epsilon)
-        if self.epsilon < _MIN_EPSILON:
-            remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
-            raise InputError("epsilon", self.epsilon, f"at least {_MIN_EPSILON:g}", remedy)
+        require_drawable(self.epsilon)
         # The factor outweighs all rounding of the float: up means private.
         object.__setattr__(self, "low", ceil(DENOMINATOR / (exp(self.epsilon) + 1) * (1 + 2**-40)))
 
@@ -192,6 +191,27 @@ class NumericMechanism(ABC):
                 "counts", counts, allowed, "Count the reports by aggregate of this mechanism."
             )
         return counts
+
+
+def require_drawable(epsilon: float) -> None:
+    """Check that a mechanism for numbers can be drawn with a budget on the grid of 2^-32.
+
+    Raises
+    ------
+    InputError
+        ``epsilon`` outside 0.0001 to 50.
+    """
+    arguments.budget("epsilon", epsilon)
+    if epsilon < _MIN_EPSILON:
+        remedy = "A smaller budget drowns any answer; draw probabilities are on a 2^-32 grid."
+        raise InputError("epsilon", epsilon, f"at least {_MIN_EPSILON:g}", remedy)
+
+
+def require_domain(domain: object) -> None:
+    """Check that a range is one; InputError if not."""
+    if not isinstance(domain, NumericDomain):
+        remedy = "Write NumericDomain(0, 100) for answers from 0 to 100."
+        raise InputError("domain", domain, "a NumericDomain(lower, upper)", remedy)
 
 
 def chunks(size: int) -> Iterator[slice]:

@@ -19,6 +19,7 @@ from planner.mechanisms.numeric import (
     NumericVariance,
     SignCoin,
     nobody_answered,
+    require_domain,
 )
 from planner.survey.numeric_domain import NumericDomain
 
@@ -77,13 +78,7 @@ class PrivKVM(NumericMechanism):
     _coin: SignCoin = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.domain, NumericDomain):
-            raise InputError(
-                "domain",
-                self.domain,
-                "a NumericDomain(lower, upper)",
-                "Write NumericDomain(0, 100) for answers from 0 to 100.",
-            )
+        require_domain(self.domain)
         rounds = self.virtual_iterations
         if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
             remedy = "Leave it out for 5, the default."

@@ -15,7 +15,6 @@ import numpy as np
 
 from planner.errors import InputError
 from planner.frames import Framed
-from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
@@ -29,7 +28,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS
 from planner.survey import Question
 from planner.survey.kinds import BEST
-from planner.survey.preferences import HistogramPreferences
+from planner.survey.preferences import answering
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -248,7 +247,7 @@ def errors_for_mean(
     """
     if rate is None:
         return _answered(epsilon, model.domain.radius**2 / model.users)
-    return _with_missing(replace(model, preferences=_constant(rate)), epsilon)
+    return _with_missing(replace(model, preferences=answering(rate)), epsilon)
 
 
 def choose(
@@ -328,11 +327,6 @@ def _over(error: float, own: float) -> float:
     """``error / own - 1``, and 0 where they differ by rounding alone."""
     ratio = error / own
     return ratio - 1 if abs(ratio - 1) > 10.0**-_DIGITS else 0.0
-
-
-def _constant(rate: float) -> HistogramPreferences:
-    """Preferences of people of whom a share ``rate`` answers at any usual budget."""
-    return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])
 
 
 def _with_missing(model: AnswerRateModel, epsilon: float) -> list[tuple[str, float, str]]:

@@ -9,11 +9,13 @@ from planner.errors import InputError
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = ["BEST", "KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
+__all__ = ["BEST", "CHANNEL", "KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
 
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
 BEST = "best"
 """Asks for whichever mechanism has the smallest error; planning says which one that is."""
+CHANNEL = "channel"
+"""Asks for the best of all mechanisms for what is wanted: a mean."""
 USUAL_MECHANISM = {
     "categorical": BEST,
     "item-set": BEST,

@@ -65,7 +65,7 @@ def bad_totals(document):
     totals = ("guarantee", "aggregates")
     for key in ("difference_epsilon", "totals_epsilon"):
         true = value_at(document, "sampled", (*totals, key))
-        for value in (0, true / 2, true * 0.999999):
+        for value in (0, true / 2, true * 0.999999, 51):
             yield f"{key} {value}", text(changed(document, "sampled", (*totals, key), value))
     for key, value in (("delta", 1e-30), ("totals_are_exact", True), (_OTHERS, [0, 0])):
         yield f"{key} {value}", text(changed(document, "sampled", (*totals, key), value))

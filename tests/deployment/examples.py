@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from planner import Level, Question, Survey, best_design, solve
+from planner import Level, Question, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
@@ -14,6 +14,7 @@ from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.channels.populations import five_populations
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain
@@ -43,7 +44,7 @@ ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
     "sets": "flu;x", "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
-    "age": "53.5", "yes": "1", "sampled": "v",
+    "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "sampled": "v",
 }  # fmt: skip
 
 
@@ -58,6 +59,8 @@ def every_mechanism():
     questions += [
         Question("age", (), kind="numeric", numeric=Numeric(ages)),
         Question("yes", (), kind="numeric", numeric=Numeric(yes)),
+        Question("hours", (), kind="numeric", numeric=Numeric(ages, epsilon=2.0)),
+        Question("yes by channel", (), kind="numeric", numeric=Numeric(yes)),
         Question(
             "sampled",
             (
@@ -82,6 +85,8 @@ def every_mechanism():
         **{question.name: best_design(question.policy) for question in questions[9:12]},
         "age": BiSampleMD(2.0, ages),
         "yes": BiSampleMD(1.0, yes),
+        "hours": best_channel(2.0, five_populations(ages), points=4),
+        "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
         "sampled": plan_sampling_survey(survey)["sampled"],
     }
     return survey, mechanisms

@@ -68,8 +68,10 @@ def garbled(text, rng):
 def breach(question):
     """By how much a question's worst pair exceeds its budget, by plain floating point."""
     mechanism = question["mechanism"]
-    if mechanism == "bisample-md":
-        return math.log((GRID - question["low"]) / question["low"]) - question["epsilon"]
+    if question["kind"] == "numeric":
+        rows = question.get("rows") or [[question["low"]], [GRID - question["low"]]]
+        ratios = [max(one) / min(one) for one in zip(*rows, strict=True)]
+        return math.log(max(ratios)) - question["epsilon"]
     levels = question["levels"]
     epsilons = [level["epsilon"] for level in levels]
     if mechanism == "sampling-privacy":

@@ -19,7 +19,7 @@ LAWS = {
     "numbered": UnaryLaw(NUMBERED, (9,), (8,)),
     "set": SetLaw(NAMED, (9,), (8,), 2),
     "numbered set": SetLaw(NUMBERED, (9,), (8,), 2),
-    "age": SignLaw(1.0, 9, 0.0, 120.0, yes_no=False),
+    "age": SignLaw(1.0, 0.0, 120.0, yes_no=False, low=9),
     "sampled": SamplingLaw(NAMED, 1, D - 4, (1, 1, 1), 1.0, everyone_has_value=False),
 }
 

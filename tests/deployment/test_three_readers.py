@@ -85,8 +85,8 @@ def many():
 def test_what_a_device_cannot_check_is_what_the_page_says(node, many, tmp_path):
     assert collector(text(many)) is None
     files = dict(bad_totals(many))
-    assert len(files) == 9
-    assert javascript_client(node, files.values()) == ["accepted"] * 9
+    assert len(files) == 11
+    assert javascript_client(node, files.values()) == ["accepted"] * 11
     for data in files.values():
         assert python_client(data, tmp_path) is None
         assert "Question 'sampled': The " in (collector(data) or "")

@@ -168,7 +168,7 @@ def test_choices_by_kind():
     sets = Question("q", levels, kind="item-set", padding_length=2)
     assert mechanism_choices(sets) == ["best", "opt0", "opt1", "opt2", "rappor", "oue"]
     mean = Question("q", (), kind="numeric", numeric=numeric)
-    assert mechanism_choices(mean) == [mean.mechanism] == ["bisample-md"]
+    assert mechanism_choices(mean) == [mean.mechanism, "channel"] == ["bisample-md", "channel"]
     for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
         question = Question("q", (Level("all", 1.0, item_count=count),))
         assert ("grr" in mechanism_choices(question)) == plain

@@ -12,7 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, best_design, solve
+from planner import Level, Question, Survey, best_channel, best_design, solve
 from planner.deployment import Client
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
@@ -22,6 +22,7 @@ from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.subset import SubsetSelection
 from planner.outsiders import FunctionBox
+from planner.planning.channels.populations import five_populations
 from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
 from planner.trial.audit import audit_client, plan_audit
@@ -199,6 +200,24 @@ def test_numbers_and_sets_are_audited_by_their_pairs():
     found = audit_client(parameters, Drawn(louder), rng, reports=10_000)
     assert not found.passed
     assert found.shares == ()
+
+
+def test_channels_are_audited_by_their_pairs():
+    domain = NumericDomain(17, 90)
+    question = Question("q", (), kind="numeric", numeric=Numeric(domain))
+    channel = best_channel(2.0, five_populations(domain), tolerance=1e-3)
+    parameters = parameters_for(channel, question)
+    law = parameters.questions[0].law
+    rng = np.random.default_rng(3)
+    some = {"answers": [17, None], "reports": 4000}
+    assert audit_client(parameters, Drawn(law), rng, **some).passed
+    assert 0 < plan_audit(parameters).findable[0] < 0.2
+    even = [sum(column) / len(law.rows) for column in zip(*law.rows, strict=True)]
+    stretched = [[max(1, round(w + 0.5 * (w - m))) for w, m in zip(row, even, strict=True)]
+                 for row in law.rows]  # fmt: skip
+    louder = [(*row[:-1], 2**32 - sum(row[:-1])) for row in stretched]
+    found = audit_client(parameters, Drawn(replace(law, rows=tuple(louder))), rng, **some)
+    assert not found.passed
 
 
 def test_what_is_asked_is_said_beforehand():

@@ -6,6 +6,7 @@ from typing import Any
 
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.registry import LAWS
+from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.mechanisms.hashing import DeployedHashing
@@ -55,6 +56,7 @@ for _half in (
     DeployedSubset,
     DeployedDesign,
     DeployedSign,
+    DeployedMeanChannel,
     DeployedSampling,
 ):
     register(_half)

@@ -14,6 +14,7 @@ from planner.deployment.mechanisms.counting import CellTally, Counter
 from planner.deployment.mechanisms.deployed import Cells, Deployed
 from planner.deployment.mechanisms.items import described_levels
 from planner.errors import VerificationError
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling.binomial_window import ROUNDING
@@ -83,6 +84,9 @@ class DeployedSampling(Deployed[SamplingLaw]):
             ("The estimates", stated.difference_epsilon, view.difference_delta),
             ("The totals of both rounds", stated.totals_epsilon, view.totals_delta),
         ):
+            if epsilon is not None and epsilon > MAX_EPSILON:
+                reason = f"{what} have epsilon {epsilon:.6g}, of which nothing can be proven"
+                raise VerificationError(reason)
             realised = 0.0 if epsilon is None else curve(epsilon)
             if realised > stated.delta * (1 + ROUNDING):  # which is less than what was added
                 reason = f"{what} have delta {realised:.3g} at epsilon {epsilon:.6g}"

@@ -10,11 +10,11 @@ import numpy as np
 
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.sign import SignLaw
-from planner.deployment.mechanisms.answers import AnswerRows, quantity_rows
+from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.counting import CellTally, Counter, Tally
 from planner.deployment.mechanisms.deployed import Cells, Deployed
+from planner.deployment.mechanisms.numbers import described_range, number_rows
 from planner.deployment.mechanisms.signs import ALPHA, cell_signs
-from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.numeric import SignCoin
@@ -32,22 +32,7 @@ class DeployedSign(Deployed[SignLaw]):
 
     @classmethod
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
-        domain = source.domain
-        if question.numeric is None or question.numeric.domain != domain:
-            allowed = "that of a numeric question"
-            remedy = "Plan the mechanism for this question's range."
-            raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
-        promised = question.numeric.epsilon
-        if promised is not None and source.epsilon > promised:
-            remedy = "Plan the mechanism with the promised budget."
-            raise InputError("epsilon", source.epsilon, f"at most {promised}, as promised", remedy)
-        return {
-            "epsilon": float(source.epsilon),
-            "lower": domain.lower,
-            "upper": domain.upper,
-            "yes_no": domain.yes_no,
-            "low": SignCoin(source.epsilon).low,
-        }
+        return described_range(source, question) | {"low": SignCoin(source.epsilon).low}
 
     def counter(self) -> Counter:
         return CellTally(4, "u1")
@@ -69,12 +54,4 @@ class DeployedSign(Deployed[SignLaw]):
         law = self.law
         epsilon = log((DENOMINATOR - (law.low - 0.5)) / (law.low - 0.5))
         domain = NumericDomain(law.lower, law.upper, law.yes_no)
-        estimates = BiSampleMD(epsilon, domain).estimate(rounds[0], confidence)
-        quantities = (
-            ("mean", estimates.mean, (law.lower, law.upper)),
-            ("total", estimates.total, None),
-            ("missing rate", estimates.missing_rate, (0.0, 1.0)),
-            ("frequency", estimates.frequency, (0.0, 1.0)),
-        )
-        wanted = [(name, one, possible) for name, one, possible in quantities if one is not None]
-        return quantity_rows(estimates.users, wanted)
+        return number_rows(BiSampleMD(epsilon, domain).estimate(rounds[0], confidence), domain)

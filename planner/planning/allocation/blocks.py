@@ -201,9 +201,9 @@ class MeanBlock:
         return False
 
     @property
-    def mechanism(self) -> None:
-        """None decides its share: all have the same."""
-        return None
+    def mechanism(self) -> str:
+        """The mechanism whose error this is."""
+        return "bisample-md"
 
     def bounds_at(self, share: float) -> tuple[float, float]:
         """Error at ``share``, and what it is at least with as much or less: the same."""

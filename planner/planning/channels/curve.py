@@ -15,7 +15,7 @@ from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.means import bisample_error, solve_on_grid
-from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.planning.channels.populations import five_populations, stated_answers
 from planner.solvers.channel.solving import high_symbols
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ Array = NDArray[np.float64]
 _BUDGETS = 60
 _FEWEST = 1e-3  # share who answer, below which nothing is predicted
 _TOLERANCE = 1e-3
-_NARROWEST = 1e-3  # spread, in radii
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +148,7 @@ def channel_curve(
     start = None
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         epsilon, missing = float(budgets[i]), float(max(0.0, 1 - rate[i]))
-        stated = _stated(model, missing, float(bias[i]))
+        stated = stated_answers(model, missing, float(bias[i]))
         others = five_populations(model.domain, missing)
         solved = solve_on_grid(epsilon, others, points, stated, _TOLERANCE, start)
         start = high_symbols(solved)
@@ -170,11 +169,3 @@ def _budgets(model: AnswerRateModel, epsilons: ArrayLike | None) -> Array:
         remedy = "Sort the budgets, and give each once."
         raise InputError(f"epsilons[{i + 1}]", float(budgets[i + 1]), allowed, remedy)
     return budgets
-
-
-def _stated(model: AnswerRateModel, missing: float, bias: float) -> AssumedAnswers:
-    """Those who answer; where values and preferences are correlated their mean has moved."""
-    place = model.domain
-    spread = 0.3 * place.radius if model.sd is None else model.sd
-    center = float(np.clip(place.from_unit(model.unit_mean) + bias, place.lower, place.upper))
-    return AssumedAnswers(center, max(spread, _NARROWEST * place.radius), missing, place)

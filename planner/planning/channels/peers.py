@@ -11,7 +11,7 @@ from planner.mechanisms.privkvm import PrivKVM
 from planner.planning.channels.means import bisample_error
 from planner.planning.channels.populations import AssumedAnswers
 
-__all__ = ["PeerError", "peer_errors"]
+__all__ = ["PeerError", "mechanism_errors", "peer_errors"]
 
 _PEOPLE = 20_000
 
@@ -38,8 +38,8 @@ class PeerError(NamedTuple):
         return float(np.sqrt(self.variance / users + self.bias**2))
 
 
-def peer_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...]:
-    """BiSample-MD, PrivKVM, and the mechanisms that force an answer: Harmony, Piecewise, Hybrid.
+def mechanism_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...]:
+    """BiSample-MD, and the mechanisms that force an answer: Harmony, Piecewise, Hybrid.
 
     Whoever has no answer gives these three a uniformly random one; their mean is that of
     true and random answers together.
@@ -53,10 +53,9 @@ def peer_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...
 
     Examples
     --------
-    >>> for one in peer_errors(1.0, AssumedAnswers(0.5, 0.3, 0.1)):
+    >>> for one in mechanism_errors(1.0, AssumedAnswers(0.5, 0.3, 0.1)):
     ...     print(one.mechanism, round(one.variance, 2), round(one.bias, 3))
     BiSample-MD 6.76 0.0
-    PrivKVM 31.84 -0.0
     Harmony 4.48 -0.049
     Piecewise 4.32 -0.049
     Hybrid 4.42 -0.049
@@ -77,13 +76,18 @@ def peer_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...
         PeerError(name, size**2 * float(noise + square - mixed**2), size * (mixed - mean))
         for name, noise in noises.items()
     )
-    people = _people(assumed)
-    private = PrivKVM(epsilon, place)
-    return (
-        PeerError("BiSample-MD", bisample_error(epsilon, assumed), 0.0),
-        PeerError("PrivKVM", private.variance(people).mean * people.size, private.bias(people)),
-        *forced,
-    )
+    return PeerError("BiSample-MD", bisample_error(epsilon, assumed), 0.0), *forced
+
+
+def peer_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...]:
+    """The same with PrivKVM, whose error is that of 20,000 people with such answers.
+
+    Parameters as in :func:`mechanism_errors`.
+    """
+    bisample, *forced = mechanism_errors(epsilon, assumed)
+    people, private = _people(assumed), PrivKVM(epsilon, assumed.domain)
+    variance = private.variance(people).mean * people.size
+    return bisample, PeerError("PrivKVM", variance, private.bias(people)), *forced
 
 
 def _people(assumed: AssumedAnswers) -> np.ndarray:

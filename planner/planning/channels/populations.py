@@ -10,14 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import finite
 from planner.designs.channel import Scenario
 from planner.errors import InputError
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["NO_ANSWER", "AssumedAnswers", "five_populations"]
+__all__ = ["NO_ANSWER", "AssumedAnswers", "five_populations", "stated_answers"]
 
 Array = NDArray[np.float64]
 NO_ANSWER = "no answer"
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
 _USUAL_SPREAD = 0.3
+_NARROWEST = 1e-3  # spread, in radii
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,3 +132,21 @@ def five_populations(
         AssumedAnswers(domain.center + domain.radius * place, size, missing, domain)
         for place in _FIVE_MEANS
     )
+
+
+def stated_answers(model: AnswerRateModel, missing: float, bias: float) -> AssumedAnswers:
+    """Answers around a question's expected mean, with its spread or 0.3 radii of the range.
+
+    Parameters
+    ----------
+    model:
+        The question; its mean is the middle of the range if it states none.
+    missing:
+        Share of people without an answer.
+    bias:
+        By how much the mean of those who answer is larger, in the question's unit.
+    """
+    place = model.domain
+    spread = _USUAL_SPREAD * place.radius if model.sd is None else model.sd
+    center = float(np.clip(place.from_unit(model.unit_mean) + bias, place.lower, place.upper))
+    return AssumedAnswers(center, max(spread, _NARROWEST * place.radius), missing, place)

@@ -7,6 +7,7 @@ from math import exp
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey import Question
+from planner.survey.kinds import CHANNEL
 
 __all__ = ["LARGE_EPSILON", "assumed_mean", "cautions", "survey_cautions"]
 
@@ -53,6 +54,11 @@ def assumed_mean(question: Question) -> str | None:
     about = question.numeric
     if about is None or about.mean is not None:
         return None
+    if question.mechanism == CHANNEL and about.epsilon is not None:
+        return (
+            "The expected mean is blank, so the worst of five means over the range is planned for. "
+            "Fill it in if you have an idea of it: the error is smaller if it is about right."
+        )
     middle = (about.domain.lower + about.domain.upper) / 2
     return (
         f"The expected mean is blank, so {middle:,g}, the middle of the range, is assumed. The "

@@ -9,12 +9,13 @@ import numpy as np
 from planner.errors import InputError
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
+from planner.planning.channels.curve import channel_curve
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
 from planner.survey import Question
-from planner.survey.kinds import BEST
+from planner.survey.kinds import BEST, CHANNEL
 
 __all__ = [
     "answer_rate",
@@ -27,14 +28,16 @@ __all__ = [
 
 
 def with_budget(question: Question, users: int) -> Question:
-    """A numeric question with the best budget for its preferences, if it states none.
+    """A numeric question with its mechanism's best budget for its preferences, if it states none.
 
     Other questions are returned as they are.
     """
     about = question.numeric
     if about is None or about.epsilon is not None or about.preferences is None:
         return question
-    return replace(question, numeric=replace(about, epsilon=model_of(about, users).best().epsilon))
+    model = model_of(about, users)
+    best = channel_curve(model).best() if question.mechanism == CHANNEL else model.best()
+    return replace(question, numeric=replace(about, epsilon=best.epsilon))
 
 
 def budget_of(question: Question) -> float:

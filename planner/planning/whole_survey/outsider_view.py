@@ -251,6 +251,9 @@ def _policy_of(question: Question) -> PrivacyPolicy:
 
 def _guessed(question: Question, exposed: Exposure) -> str:
     if question.numeric is not None:
+        if exposed.law is not None and exposed.law.items > 3:
+            points = exposed.law.items - 1
+            return f"which it is of {points} numbers and no answer, all as likely before,"
         return "which it is of the lowest number, the highest and no answer, all as likely before,"
     items = int(question.policy.item_counts.sum())
     if exposed.set_size is not None:

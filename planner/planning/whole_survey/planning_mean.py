@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import sqrt
 
+from planner.designs.channel import Channel
 from planner.mechanisms.bisample import BiSampleMD
 from planner.planning.answer_rate.plan import model_of
+from planner.planning.channels.questions import question_channel
 from planner.planning.mechanism_choice import choose, errors_for_mean
 from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.left_open import answer_rate, budget_of
@@ -16,6 +18,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.spending import spending_of
 from planner.planning.whole_survey.target_answers import answer_mean_targets
 from planner.survey import Numeric, Question
+from planner.survey.kinds import CHANNEL
 
 __all__ = ["plan_mean", "plan_sampled"]
 
@@ -30,9 +33,19 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     """
     spent = part.share * budget_of(part.question)
     block = mean_block(part.question, about, part.everybody)
-    error = part.error(block, block.at(part.share).error)
+    model, rate = model_of(about, part.people), answer_rate(part.question)
     radius = about.domain.radius
-    errors = errors_for_mean(model_of(about, part.people), spent, answer_rate(part.question))
+    mechanism: Channel | BiSampleMD
+    if part.asked.mechanism == CHANNEL:
+        planned = question_channel(model, spent, rate)
+        mechanism = planned.channel
+        noise = planned.channel.worst_error / radius**2
+        error = part.error(block, noise + block.fixed)
+        errors = planned.mean_squared_errors(part.people)
+    else:
+        mechanism = BiSampleMD(spent, about.domain)
+        error = part.error(block, block.at(part.share).error)
+        errors = errors_for_mean(model, spent, rate)
     own, total = part.asked.mechanism, sqrt(error / part.everybody) * radius
     # The plan's own error is of a share of the people; the others' of so many whole people.
     roots = [(name, total if name == own else sqrt(e), note) for name, e, note in errors]
@@ -44,7 +57,7 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
         users=part.people,
         everybody=part.everybody,
         spending=tuple(spending_of(part.tolerated, part.question, part.share)),
-        mechanism=BiSampleMD(spent, about.domain),
+        mechanism=mechanism,
         error=error,
         total_error=total,
         error_share=sqrt(error / part.everybody),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.channel import Channel
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.frames import Framed
@@ -165,6 +166,10 @@ class QuestionPlan(Framed):
         """For which answers that error holds, in words."""
         if self.padding is not None:
             return "expected for these sets"
+        if self.channel is not None:
+            made_for = [one for one in self.channel.scenarios if one.cap is None]
+            expected = "for the expected answers"
+            return expected if len(made_for) == 1 else f"for the worst of {len(made_for)} means"
         if self.question.levels and self.question.objective.kind == "expected":
             return "for the expected answers"
         if self.question.numeric is not None and self.question.numeric.preferences is not None:
@@ -205,6 +210,11 @@ class QuestionPlan(Framed):
         if self.least_error is None:
             return None
         return min(1.0, (self.least_error / self.total_error) ** 2)
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel that is deployed, with what it was made for and its proof, or None."""
+        return self.mechanism if isinstance(self.mechanism, Channel) else None
 
     @property
     def sampling(self) -> SamplingPlan | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from planner.designs.channel import Channel
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
@@ -70,13 +71,21 @@ def shares_sentence(plan: SurveyPlan) -> str:
     gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
     within = f"a factor of 1 + {gap:.0e}" if gap < 1e-3 else f"{math.ceil(100 * gap)} %"
     proven = f"The shares are proven best to within {within}"
-    others = [
-        one.name for one in plan.questions if one.shared_as not in (None, one.mechanism_label)
-    ]
+    others = [one for one in plan.questions if one.shared_as not in (None, one.mechanism_label)]
     if not others:
         return f"{proven}."
-    names = ", ".join(repr(name) for name in others)
-    return f"{proven} if {names} had {CATALOGUE['opt0'].label}, whose errors they are planned with."
+    had = " and ".join(
+        f"{', '.join(names)} had {label}" for label, names in _by_label(others).items()
+    )
+    return f"{proven} if {had}, whose errors they are planned with."
+
+
+def _by_label(questions: list[QuestionPlan]) -> dict[str | None, list[str]]:
+    """Names of questions by the mechanism whose errors decide their shares."""
+    found: dict[str | None, list[str]] = {}
+    for one in questions:
+        found.setdefault(one.shared_as, []).append(repr(one.name))
+    return found
 
 
 def objective_sentence(plan: SurveyPlan) -> str:
@@ -167,6 +176,8 @@ def detectable_sentence(question: QuestionPlan) -> str | None:
 def certificate_sentence(question: QuestionPlan) -> str | None:
     """What is proven of the error; None where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
+    if question.channel is not None:
+        return _channel_sentence(question.channel)
     if question.design is not None and bound is not None and gap is not None:
         return (
             f"{_best_of_all(question, bound)} the plan's is within a factor of 1 + {gap:.0e} of it."
@@ -180,6 +191,21 @@ def certificate_sentence(question: QuestionPlan) -> str | None:
         f"Proven: no {table.model} table that keeps these budgets has an error below "
         f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of it. "
         f"Found by the method {table.method!r}."
+    )
+
+
+def _channel_sentence(channel: Channel) -> str:
+    points, proof = channel.policy.size - 1, channel.certificate
+    size = (
+        f"The channel has {channel.outputs} reports for {points} points of the range and no "
+        "answer; an answer between two points is rounded to either at random."
+    )
+    if proof is None:
+        return size
+    return (
+        f"{size} Proven: no mechanism of any kind for these points and no answer that keeps the "
+        "budget and answers once, with any unbiased estimate, is better by more than a factor of "
+        f"1 + {max(proof.relative_gap, 1e-9) / 2:.0e}."
     )
 
 

@@ -15,6 +15,7 @@ from planner.planning.allocation.blocks import MeanBlock, error_of_sample
 from planner.planning.level_terms import Terms
 from planner.planning.targets import achieved, users_needed
 from planner.survey import Question
+from planner.survey.kinds import CHANNEL
 from planner.survey.target import Target
 
 __all__ = ["TargetAnswer", "answer_choice_targets", "answer_mean_targets", "answer_set_targets"]
@@ -126,7 +127,7 @@ def answer_set_targets(
 def answer_mean_targets(
     question: Question, block: MeanBlock, error: float, users: int, fraction: float
 ) -> tuple[TargetAnswer, ...]:
-    """Answers for a mean; errors are shares of half the range.
+    """Answers for a mean; errors are shares of half the range, ``error`` that of the plan.
 
     Raises
     ------
@@ -138,7 +139,9 @@ def answer_mean_targets(
         if target.kind != "error":
             remedy = "A mean has an error and no items to detect."
             raise InputError(f"target of question {question.name!r}", "detect", "error", remedy)
-        budgets = _mean_budget(block, target, users, fraction)
+        budgets = "Not searched for a channel, which is made for its budget."
+        if question.mechanism != CHANNEL:
+            budgets = _mean_budget(block, target, users, fraction)
         people = _people(target, np.array([error]), np.array([block.fixed]), users)
         found.append(TargetAnswer(target, sqrt(error / users), budgets, people, of_mean=True))
     return tuple(found)

@@ -13,7 +13,11 @@ from planner.survey.preferences.distributions import (
     Preferences,
 )
 from planner.survey.preferences.file import read_preferences
-from planner.survey.preferences.observed import EmpiricalPreferences, HistogramPreferences
+from planner.survey.preferences.observed import (
+    EmpiricalPreferences,
+    HistogramPreferences,
+    answering,
+)
 
 __all__ = [
     "EmpiricalPreferences",
@@ -22,5 +26,6 @@ __all__ = [
     "LognormalPreferences",
     "NormalPreferences",
     "Preferences",
+    "answering",
     "read_preferences",
 ]

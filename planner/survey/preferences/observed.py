@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 
-__all__ = ["EmpiricalPreferences", "HistogramPreferences"]
+__all__ = ["EmpiricalPreferences", "HistogramPreferences", "answering"]
 
 Array = NDArray[np.float64]
 
@@ -137,3 +138,14 @@ class EmpiricalPreferences:
     def kinks(self) -> Array:
         """The distinct sample values: ``R`` drops just above each."""
         return np.unique(self.sample)
+
+
+def answering(rate: float) -> HistogramPreferences:
+    """Preferences of people of whom a share ``rate`` answers at any usual budget.
+
+    Examples
+    --------
+    >>> answering(0.9).answer_rate([0.1, 5.0]).round(6).tolist()
+    [0.9, 0.9]
+    """
+    return HistogramPreferences([0.0, 1e-9, MAX_EPSILON, MAX_EPSILON + 1], [1 - rate, 0.0, rate])

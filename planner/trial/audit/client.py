@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.law import Law
@@ -29,6 +30,7 @@ __all__ = ["ClientAudit", "audit_client", "plan_audit"]
 
 _MOST_PAIRS = 500
 _MOST_CELLS = 10**6
+_TELLING = 0.999  # of the largest ratio
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,12 +188,21 @@ def _chance(law: Law, i: int, j: int) -> float:
     """About the probability of the event that tells a pair apart best, under the first answer."""
     if isinstance(law, DesignLaw):
         return _chance_of_sides(law, law.level_groups[i], law.level_groups[j])
+    if isinstance(law, MeanChannelLaw):
+        return _chance_of_report(law.rows)
     constants = law.estimator()
     if "offsets" not in constants:
         return float((1 - constants["noise"]) / 2)
     offsets, slopes = constants["offsets"], constants["slopes"]
     one = float((offsets[i] + slopes[i]) * (1 - offsets[j]))
     return one / float(constants["factor"]) if law.kind == "item-set" else one
+
+
+def _chance_of_report(rows: Sequence[Sequence[int]]) -> float:
+    """That of the likeliest report that tells two rows apart next to best."""
+    columns = np.array(rows).T / DENOMINATOR
+    ratios = columns.max(axis=1) / columns.min(axis=1)
+    return float(columns[ratios >= _TELLING * ratios.max()].max())
 
 
 def _chance_of_sides(law: DesignLaw, first: int, second: int) -> float:

@@ -84,6 +84,7 @@ class NumericDraft(QuestionDraft):
             "" if about.sd is None else cells.number_text(about.sd),
             about.correlation,
             aim=Aim.of(question),
+            mechanism=question.mechanism,
         )
         draft._take(about.preferences)
         return draft
@@ -114,7 +115,13 @@ class NumericDraft(QuestionDraft):
             )
             weight, targets = self.aim.build()
             question = Question(
-                self.name, (), kind="numeric", numeric=numeric, weight=weight, targets=targets
+                self.name,
+                (),
+                kind="numeric",
+                numeric=numeric,
+                weight=weight,
+                targets=targets,
+                mechanism=self.mechanism,
             )
         except InputError as error:
             return None, [str(error)]

@@ -19,7 +19,8 @@ def test_every_mechanism_is_estimated_within_its_intervals(parameters, everythin
     numbers = {
         ("age", "mean"): 53.5, ("age", "missing rate"): 0.25, ("age", "total"): 53.5 * 2250,
         ("yes", "mean"): 1.0, ("yes", "missing rate"): 0.0, ("yes", "total"): 3000.0,
-        ("yes", "frequency"): 1.0,
+        ("yes", "frequency"): 1.0, ("hours", "mean"): 40.25, ("hours", "total"): 40.25 * 3000,
+        ("yes by channel", "missing rate"): 1.0,
     }  # fmt: skip
     for row in rows:
         key = (row["question"], row["answer"])

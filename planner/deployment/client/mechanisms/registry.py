@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
@@ -22,6 +23,7 @@ _ALL: tuple[type[Law], ...] = (
     SubsetLaw,
     DesignLaw,
     SignLaw,
+    MeanChannelLaw,
     SamplingLaw,
 )
 LAWS: dict[str, type[Law]] = {law.mechanism: law for law in _ALL}

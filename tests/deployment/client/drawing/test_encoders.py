@@ -30,7 +30,7 @@ UNARY = UnaryLaw(LEVELS, A, B)
 SETS = SetLaw(LEVELS, A, B, 3)
 RESPONSE = ResponseLaw(LEVELS, 10**9)
 HASHING = HashingLaw(LEVELS, 10**9, 3)
-SIGN = SignLaw(2.0, 5 * 10**8, 17.0, 90.0, yes_no=False)
+SIGN = SignLaw(2.0, 17.0, 90.0, yes_no=False, low=5 * 10**8)
 DIE = SamplingLaw(LEVELS, 7, D - 22, (1, 2, 3, 4, 5), 1.0, everyone_has_value=False)
 
 
@@ -245,7 +245,7 @@ def test_a_number_that_was_never_checked_keeps_the_promise():
 
 def test_halves_are_rounded_up():
     """Four steps between the outermost thresholds, so that shares are exact."""
-    law = SignLaw(1.0, D // 2 - 2, 0.0, 8.0, yes_no=False)
+    law = SignLaw(1.0, 0.0, 8.0, yes_no=False, low=D // 2 - 2)
     found = [threshold_of(law, float(answer)) - law.low for answer in range(9)]
     assert found == [0, 1, 1, 2, 2, 3, 3, 4, 4]
 

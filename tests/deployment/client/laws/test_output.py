@@ -73,7 +73,7 @@ def test_a_subset_is_what_its_table_says(items, size):
 
 def test_two_bits_are_what_their_table_says():
     """The threshold of a 1 is anything from ``low`` to ``D - low``; both signs are as likely."""
-    law = SignLaw(1.0, THREE, 0.0, 1.0, yes_no=False)
+    law = SignLaw(1.0, 0.0, 1.0, yes_no=False, low=THREE)
     table = []
     for threshold in (law.low, D // 2, D - law.low):
         one = Fraction(threshold, D)
@@ -141,7 +141,7 @@ def test_the_smallest_budget_is_kept_to_the_unit(rule, least):
 
 def test_two_bits_keep_their_budget_to_the_unit():
     def made(low):
-        return SignLaw(1.0, low, 0.0, 1.0, yes_no=True)
+        return SignLaw(1.0, 0.0, 1.0, yes_no=True, low=low)
 
     least = D // 2 - largest(
         lambda k: Fraction(D // 2 + k, D // 2 - k) <= true_exp(1.0), 1, D // 2 - 1
@@ -294,7 +294,7 @@ def test_estimator_constants_are_the_doubles_nearest_to_the_exact_ones(law):
 
 
 def test_two_bits_are_estimated_by_their_own_noise():
-    law = SignLaw(1.0, THREE, 0.0, 1.0, yes_no=False)
+    law = SignLaw(1.0, 0.0, 1.0, yes_no=False, low=THREE)
     noise = Fraction(THREE, D)
     assert law.estimator() == {"noise": float(noise), "theta": float(1 - 2 * noise)}
 

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
@@ -34,7 +35,12 @@ GUARANTEE = {
 }
 STATED = Guarantee("round-two", 0.75, 1e-6, 0.5, None, False, (4, 5), 6)
 DIE = {"sampling": 3, "zero": 5, "decoys": [7, 8, 9, 10]}
-RANGE = {"epsilon": 1.5, "low": 17, "lower": -1, "upper": 2.5, "yes_no": False}
+RANGE = {"epsilon": 1.5, "lower": -1, "upper": 2.5, "yes_no": False}
+ROWS, MEANT = ((14, D - 14), (15, D - 15), (16, D - 16)), ((0.25, 0.5), (0.75, 1.0))
+CHANNEL = RANGE | {
+    "rows": [list(row) for row in ROWS],
+    "estimator": {"values": [list(row) for row in MEANT]},
+}
 HASHED = {"truth": 11, "values": 6, "hash_function": "xxh32"}
 WITH_TYPES = {
     "rule": "min",
@@ -54,7 +60,8 @@ QUESTIONS = {
     "grr": (WITH_ITEMS | {"truth": 11}, ResponseLaw(OWN, 11)),
     "olh": (WITH_ITEMS | HASHED, HashingLaw(OWN, 11, 6)),
     "subset-selection": (WITH_ITEMS | {"held": 13, "size": 2}, SubsetLaw(OWN, 13, 2)),
-    "bisample-md": (RANGE, SignLaw(1.5, 17, -1.0, 2.5, yes_no=False)),
+    "mean-channel": (CHANNEL, MeanChannelLaw(1.5, -1.0, 2.5, False, ROWS, MEANT)),
+    "bisample-md": (RANGE | {"low": 17}, SignLaw(1.5, -1.0, 2.5, yes_no=False, low=17)),
     "sampling-privacy": (
         WITH_ITEMS
         | DIE
@@ -72,6 +79,7 @@ MORE = {
     "olh": {"predicted": NOTHING},
     "subset-selection": {"predicted": NOTHING},
     "subset-design": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
+    "mean-channel": {"estimator": CHANNEL["estimator"]},
     "bisample-md": {"estimator": {"noise": 0.25, "theta": 0.5}},
     "sampling-privacy": {"estimator": {"sampling": 0.25}},
 }
@@ -119,6 +127,7 @@ RANGES = [
     ("subset-selection", ("held",), 1, D - 1),
     ("subset-selection", ("size",), 1, 3),
     ("bisample-md", ("low",), 1, D // 2 - 1),
+    ("mean-channel", ("rows", 1, 0), 1, D - 1),
     ("sampling-privacy", ("sampling",), 1, D - 1),
     ("sampling-privacy", ("zero",), 0, D - 1),
     ("sampling-privacy", ("decoys", 2), 1, D - 1),

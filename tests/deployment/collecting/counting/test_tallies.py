@@ -61,7 +61,7 @@ def test_items_and_outputs():
 
 
 def test_two_bits():
-    law = SignLaw(1.0, 5, 0.0, 1.0, yes_no=False)
+    law = SignLaw(1.0, 0.0, 1.0, yes_no=False, low=5)
     rows = np.array([[3], [0], [3], [2]], np.uint8)
     assert tally(law, rows).aggregate.counts.tolist() == [1, 0, 1, 2]
     with pytest.raises(InputError, match=r"report 0 is 4 .* from 0 to 3"):
