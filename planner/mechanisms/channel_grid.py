@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.designs.channel import Channel
-from planner.designs.subset_design import OutputTypes
+from planner.designs.output_types import OutputTypes
 from planner.designs.table import Certificate
 from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types

@@ -19,7 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import NO_SPLIT, OutputTypes, SubsetDesign, pooled
+from planner.designs.level_groups import pooled
+from planner.designs.output_types import NO_SPLIT, OutputTypes
+from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.subset_design import OutputTypes, SubsetDesign, Variances, pooled
+from planner.designs.level_groups import pooled
+from planner.designs.output_types import OutputTypes, Variances
+from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR

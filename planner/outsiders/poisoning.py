@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column, whole_number
-from planner.designs.subset_design import OutputTypes
+from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 
 __all__ = ["Poisoning", "design_reach", "poisoning", "reach"]
@@ -133,7 +133,7 @@ def design_reach(types: OutputTypes, prior: ArrayLike) -> Array:
         The types as drawn; one false report may be of any type.
     prior:
         For which the estimator is best, see
-        :meth:`~planner.designs.subset_design.OutputTypes.estimator`.
+        :meth:`~planner.designs.output_types.OutputTypes.estimator`.
 
     Examples
     --------

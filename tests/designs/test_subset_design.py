@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, Objective, OutputTypes, PrivacyPolicy, SubsetDesign, best_design
+from planner.designs.level_groups import merges_budgets
 
 
 def written_out(types):
@@ -141,3 +142,26 @@ def test_levels_of_one_group_have_their_own_errors():
     assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
     assert design.to_frame()["level"].tolist() == ["one, two"]
+
+
+def test_the_summary_says_when_levels_give_up_budget():
+    two = best_design(PrivacyPolicy([1.0, 1.5], [5, 5]))
+    assert not two.merges_budgets
+    assert "merged" not in two.summary
+    merged = SubsetDesign(
+        PrivacyPolicy([1.0, 1.5, 1.8], [5, 2, 3]), two.types, [0, 1, 1], two.prior
+    )
+    assert merged.merges_budgets
+    assert "Its 3 levels are merged into 2, each with the smallest budget" in merged.summary
+    assert merged.summary.endswith("the best table may be better.")
+
+
+def test_levels_alike_give_up_nothing():
+    alike = best_design(PrivacyPolicy([1.0, 2.0, 1.0], [2, 3, 4]))
+    assert alike.groups.tolist() == [0, 1, 0]
+    assert not alike.merges_budgets
+    matrix = [[0.5, 1.0, 1.0], [1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]
+    groups = np.array([0, 1, 1])
+    assert not merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)
+    matrix[1][2] = matrix[2][1] = 1.5
+    assert merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)

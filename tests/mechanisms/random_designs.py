@@ -4,7 +4,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import floyd_warshall
 
-from planner.designs.subset_design import OutputTypes, SubsetDesign
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import SubsetDesign
 from planner.policy.policy import PrivacyPolicy
 
 COLUMNS, MIXED = 40, 4

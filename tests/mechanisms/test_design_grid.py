@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.designs.subset_design import OutputTypes
+from planner.designs.output_types import OutputTypes
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.designs.subset_design import OutputTypes, SubsetDesign
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate

@@ -17,7 +17,8 @@ from planner.deployment.mechanisms.counting import Counter, Tally
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
 from planner.deployment.mechanisms.design_draws import draw_design
 from planner.deployment.mechanisms.items import described_levels, described_rule
-from planner.designs.subset_design import SubsetDesign, pooled
+from planner.designs.level_groups import pooled
+from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.subset_design import SubsetDesignMechanism

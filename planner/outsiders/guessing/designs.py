@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import OutputTypes, SubsetDesign, pooled
+from planner.designs.level_groups import pooled
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import SubsetDesign
 from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.unary import levels_of_items
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column, whole_number
-from planner.designs.subset_design import OutputTypes
+from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32

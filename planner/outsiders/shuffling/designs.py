@@ -9,7 +9,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import OutputTypes, SubsetDesign, pooled
+from planner.designs.level_groups import pooled
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.direct import GeneralizedRandomizedResponse

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import pooled
+from planner.designs.level_groups import pooled
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = ["MOST_GROUPS", "MOST_OF_A_MATRIX", "Merged", "cut_line", "merge"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import OutputTypes
+from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 from planner.solvers.design.problem import Columns, DesignProblem
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import DesignCertificate, OutputTypes, SubsetDesign
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import DesignCertificate, SubsetDesign
 from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

@@ -1,0 +1,297 @@
+"""The types of reports of a subset design, and the formulas that follow from them.
+
+A report of a subset design has a *type* and splits the items in two: those on the high side
+and those on the low side. In a report of type ``o`` exactly ``k_i`` of the ``m_i`` items of
+level ``i`` are on the high side, and every such split is equally likely, whatever the answer,
+but for the answer's own side. With ``v(x)`` the likelihood ``high`` or ``low`` of the side on
+which item ``x`` stands,
+
+    Pr[type o, split y | answer x] = theta_o v_y(x) / (number of splits of type o)
+
+This module is the one home of the formulas that follow from it: probabilities, the unbiased
+linear estimator, and the variances. Nothing in them grows with the number of items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+
+__all__ = ["NO_SPLIT", "OutputTypes", "Variances"]
+
+Array = NDArray[np.float64]
+NO_SPLIT = 1e-6
+"""Sides whose likelihoods differ by less, relatively, tell nothing apart."""
+
+
+class Variances(NamedTuple):
+    """What one person adds to the variance of one item's estimated count.
+
+    Attributes
+    ----------
+    other:
+        Shape ``(t, t)``: a person of level ``k`` (row) to an item of level ``i`` (column)
+        that is not their answer. 0 on the diagonal of a one-item level: there is no such item.
+    own:
+        Shape ``(t,)``: a person of level ``k`` to the item that is their answer.
+    """
+
+    other: Array
+    own: Array
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class OutputTypes:
+    """The types of a subset design, ``n`` of them, over ``t`` levels.
+
+    Parameters
+    ----------
+    item_counts:
+        Number of items in each level, ``m_i``, shape ``(t,)``.
+    weights:
+        ``theta_o``, above 0, shape ``(n,)``.
+    low, high:
+        Likelihoods of the two sides, ``0 <= low <= high``, shape ``(n, t)``. Only their
+        products with the weight matter; the solver scales the smallest of a type to 1.
+        Both are 0 for a level that never sends the type.
+    high_counts:
+        ``k_i``: how many of the level's items stand on the high side, ``0 <= k_i <= m_i``,
+        shape ``(n, t)``.
+
+    Raises
+    ------
+    InputError
+        The shapes do not fit, or a number is outside its range.
+
+    Examples
+    --------
+    Generalised randomised response on three items, ``e^eps = 4``: one type, one item high.
+
+    >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    >>> types.means.tolist()  # times the weight: probability 1
+    [[2.0]]
+    >>> types.probabilities.round(4).tolist()
+    [[[0.3333, 0.6667]]]
+    """
+
+    item_counts: NDArray[np.int64]
+    weights: Array
+    low: Array
+    high: Array
+    high_counts: NDArray[np.int64]
+
+    def __init__(
+        self,
+        item_counts: ArrayLike,
+        weights: ArrayLike,
+        low: ArrayLike,
+        high: ArrayLike,
+        high_counts: ArrayLike,
+    ) -> None:
+        fields = {"item_counts": item_counts, "weights": weights}
+        fields |= {"low": low, "high": high, "high_counts": high_counts}
+        for name, given in fields.items():
+            kind = np.int64 if name.endswith("counts") else np.float64
+            value = np.array(given, dtype=kind)
+            free = name in ("item_counts", "weights")
+            expected = (value.size,) if free else (self.size, self.item_counts.size)
+            if value.shape != expected:
+                raise InputError(name, value.shape, f"of shape {expected}", "Check the types.")
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        self._check("weights", self.weights, self.weights > 0, "above 0")
+        sides = (self.low >= 0) & (self.low <= self.high) & np.isfinite(self.high)
+        self._check("low", self.low, sides, "at least 0 and at most the type's high")
+        counts = (self.high_counts >= 0) & (self.high_counts <= self.item_counts)
+        self._check("high_counts", self.high_counts, counts, "from 0 to the level's items")
+
+    @staticmethod
+    def _check(name: str, value: NDArray[np.generic], good: NDArray[np.bool_], range_: str) -> None:
+        for place in np.argwhere(~good)[:1]:
+            where = "".join(f"[{index}]" for index in place)
+            raise InputError(f"{name}{where}", value[tuple(place)].item(), range_, "Correct it.")
+
+    @property
+    def size(self) -> int:
+        """Number of types, ``n``."""
+        return self.weights.size
+
+    @property
+    def low_counts(self) -> NDArray[np.int64]:
+        """Items on the low side, ``m_i - k_i``, shape ``(n, t)``."""
+        return self.item_counts - self.high_counts
+
+    @property
+    def means(self) -> Array:
+        """Mean likelihood of a level's items, shape ``(n, t)``.
+
+        ``weights @ means`` is 1 for every level: it is the total probability.
+        """
+        return self.low + (self.high - self.low) * (self.high_counts / self.item_counts)
+
+    @property
+    def probabilities(self) -> Array:
+        """``Pr[type, own side | level]``, shape ``(t, n, 2)``; side 0 is low, 1 is high."""
+        high = self.weights[:, None] * self.high * (self.high_counts / self.item_counts)
+        low = self.weights[:, None] * self.low * (self.low_counts / self.item_counts)
+        return np.stack([low.T, high.T], axis=2)
+
+    def estimator(self, prior: ArrayLike) -> Array:
+        """The unbiased linear estimator with the smallest total error if answers follow ``prior``.
+
+        The estimated count of item ``x`` of level ``i`` is the sum over all reports of
+        ``g[o, i, side]``, with ``o`` the report's type and ``side`` that of ``x`` in it
+        (0 low, 1 high). It is unbiased for **all** populations, exactly, whatever ``prior``.
+
+        With ``w_o = sum_i prior_i mean_oi``, ``ev_i`` the information on differences within
+        level ``i`` and ``B`` that on the levels' totals (docs/theory/designs.md, block form),
+
+            g[o, i, side] = [(v_side - mean_oi) / ev_i + (B^-1 mean_o)_i / m_i] / w_o
+
+        Parameters
+        ----------
+        prior:
+            Share of people in each level, shape ``(t,)``, not negative. Between levels without
+            a common type (components of the policy) only the shares within one matter.
+
+        Returns
+        -------
+        g:
+            Shape ``(n, t, 2)``; 0 for a side without items and a level without the type.
+
+        Raises
+        ------
+        InputError
+            Some item cannot be estimated from these types, or no one may be where a type is sent.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> types.estimator([1.0]).round(4).tolist()  # the counts sum to the people
+        [[[-0.3333, 1.6667]]]
+        """
+        m = self.item_counts.astype(np.float64)
+        means = self.means
+        expected = means @ np.asarray(prior, dtype=np.float64)
+        if not (expected > 0).all():
+            raise InputError("prior", prior, "above 0 in a level of every type", "Spread it.")
+        share = self.weights / expected
+        within = share @ self._spread()
+        between = (means * share[:, None]).T @ means
+        totals = np.linalg.lstsq(between, means.T, rcond=1e-15)[0].T / m
+        several = self.item_counts > 1
+        if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
+            raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
+        slope = np.divide(1.0, within, out=np.zeros_like(within), where=several)
+        x = self.high_counts / self.item_counts
+        gap = self.high - self.low
+        low = (totals - gap * x * slope) / expected[:, None]
+        high = (totals + gap * (1 - x) * slope) / expected[:, None]
+        present = self.high > 0
+        low = np.where((self.low_counts > 0) & present, low, 0.0)
+        high = np.where((self.high_counts > 0) & present, high, 0.0)
+        return np.stack([low, high], axis=2)
+
+    @property
+    def pair_losses(self) -> Array:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``, nats.
+
+        NaN on the diagonal of a level with a single item, which has no pair.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = np.log(self.low), np.log(self.high)
+            # A side on which nobody stands is in no report.
+            most = np.where(self.high_counts > 0, high, low)
+            least = np.where(self.low_counts > 0, low, high)
+            # NaN where neither level ever sends the type.
+            losses = np.nanmax(most[:, :, None] - least[:, None, :], axis=0)
+        losses = np.maximum(losses, losses.T)
+        alone = self.item_counts == 1
+        losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
+        return np.asarray(losses)
+
+    def _spread(self) -> Array:
+        """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
+        m = self.item_counts
+        x = self.high_counts / m
+        others = np.maximum(m - 1, 1)
+        return np.square(self.high - self.low) * x * self.low_counts / others
+
+    def variances(self, estimator: Array) -> Variances:
+        """What one person adds to the variance of one item's estimated count, exactly.
+
+        Sums of terms that are never negative: no digits cancel, for any number of items.
+
+        Parameters
+        ----------
+        estimator:
+            From :meth:`estimator`, shape ``(n, t, 2)``.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> other, own = types.variances(types.estimator([1.0]))
+        >>> other.round(4).tolist(), own.round(4).tolist()
+        ([[0.5556]], [0.8889])
+        """
+        other, own = self.expectations(np.square(estimator))
+        return Variances(other, np.maximum(own - 1, 0.0))
+
+    def expectations(self, numbers: Array) -> tuple[Array, Array]:
+        """Mean of ``numbers[o, i, side]`` over one person's reports, by their and the item's level.
+
+        For an unbiased estimator 0 for every item that is not the person's answer, and 1 for
+        the one that is.
+
+        Parameters
+        ----------
+        numbers:
+            One by type, level and side, shape ``(n, t, 2)``.
+
+        Returns
+        -------
+        other, own:
+            Of the shapes of :class:`Variances`.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> other, own = types.expectations(types.estimator([1.0]))
+        >>> abs(other).round(12).tolist(), own.round(12).tolist()
+        ([[0.0]], [1.0])
+        """
+        m = self.item_counts.astype(np.float64)
+        counts = np.stack([self.low_counts, self.high_counts], axis=2).astype(np.float64)
+        values = np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
+        shares = counts / m[:, None]
+        other = (values * shares).sum(axis=2).T @ (numbers * shares).sum(axis=2)
+        # Two different items of one level: the second side has one item less to offer.
+        rest = (counts[:, :, None, :] - np.eye(2)) / np.maximum(m - 1, 1)[:, None, None]
+        within = np.einsum("ois,oisr,oir->i", values * shares, np.maximum(rest, 0), numbers)
+        np.fill_diagonal(other, np.where(m > 1, within, 0.0))
+        return other, np.einsum("ois,ois->i", values * shares, numbers)
+
+    def level_errors(self, prior: ArrayLike, weights: ArrayLike = 1.0) -> Array:
+        """Squared error that a person of each level adds, summed over all items, shape ``(t,)``.
+
+        Parameters
+        ----------
+        prior:
+            The estimator's, see :meth:`estimator`.
+        weights:
+            Importance of an item's error, by level; 1 when omitted.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> types.level_errors([1.0]).round(4).tolist()
+        [2.0]
+        """
+        other, own = self.variances(self.estimator(prior))
+        weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), own.shape)
+        return (other * (self.item_counts - np.eye(own.size))) @ weight + own * weight
