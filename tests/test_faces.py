@@ -62,6 +62,7 @@ def surveys():
     weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
     expected = Question("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))
+    yield "limited guesses", Survey("g", 10_000, (Question("q", LEVELS, guess_limit=0.2),))
 
 
 SURVEYS = dict(surveys())
@@ -86,7 +87,7 @@ def sentences_of(question):
     levels = [said.report_sentence(question), said.types_sentence(question)]
     levels.append(said.detectable_sentence(question))
     proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
-    proof.append(said.saturation_sentence(question))
+    proof += [said.saturation_sentence(question), said.limit_sentence(question)]
     proof += question.choice.left_out if question.choice else ()
     more = [*set_sentences(question), said.misplaced_sentence(question)]
     targets = map(said.target_sentence, question.targets)

@@ -215,6 +215,19 @@ class OutputTypes:
         losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
         return np.asarray(losses)
 
+    @property
+    def guess(self) -> float:
+        """Success of the best guess of an answer from one report, all answers alike before.
+
+        Examples
+        --------
+        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+        >>> round(types.guess, 4)
+        0.6667
+        """
+        likeliest = np.where(self.high_counts > 0, self.high, self.low).max(axis=1)
+        return float(self.weights @ likeliest / self.item_counts.sum())
+
     def _spread(self) -> Array:
         """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
         m = self.item_counts

@@ -31,14 +31,19 @@ class DesignCertificate:
     ----------
     lower_bound:
         No non-interactive mechanism that keeps the pair budgets, with any unbiased estimator
-        of the counts, linear or not, has a smaller objective per user.
+        of the counts, linear or not, has a smaller objective per user. Where the objective
+        limits guesses: none that keeps the limit, too.
     relative_gap:
         ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
         where the bound is 0, that is for errors of a millionth and less, lost in rounding.
+    guess_price:
+        Where guesses are limited: by how much a small raise of the limit lowers the objective per
+        user, over the raise. 0 where the limit costs nothing.
     """
 
     lower_bound: float
     relative_gap: float
+    guess_price: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

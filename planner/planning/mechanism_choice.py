@@ -165,6 +165,8 @@ def mechanism_choices(question: Question) -> list[str]:
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
     if question.criterion == "total" and question.policy.item_counts.sum() > 1:
         known.add(DESIGN)
+    if question.guess_limit is not None:  # nothing else is made for one
+        known &= {BEST, DESIGN}
     return [name for name in offered if name in known]
 
 
@@ -180,6 +182,8 @@ def check_mechanism(question: Question) -> None:
     if question.mechanism not in known:
         what = f"mechanism of question {question.name!r}"
         remedy = "Choose one of these, or leave the mechanism out."
+        if question.guess_limit is not None:
+            remedy = "Only these are made for a limit on guesses. Choose one, or delete the limit."
         raise InputError.unknown(what, question.mechanism, known, remedy)
 
 
@@ -366,7 +370,9 @@ def _reason_of_mean(ranked: Sequence[Candidate]) -> str:
 def _reason(ranked: Sequence[Candidate], policy: PrivacyPolicy) -> str:
     best, items = ranked[0], int(policy.item_counts.sum())
     ours = next(c for c in ranked if CATALOGUE[c.name].by_level)
-    plain = next(c for c in ranked if not CATALOGUE[c.name].by_level)
+    plain = next((c for c in ranked if not CATALOGUE[c.name].by_level), None)
+    if plain is None:
+        return f"No plain LDP mechanism can be compared with {CATALOGUE[ours.name].label}."
     if best is ours and policy.rule.by_level and np.ptp(policy.epsilons) == 0:
         return (
             "All budgets are equal, so there is nothing to discriminate by: the best plain LDP "

@@ -15,6 +15,7 @@ from planner.survey.numeric_tables import PREFERENCE_TABLES, NumericTable
 from planner.survey.questions import Question, Survey
 from planner.survey.tables import (
     LevelTable,
+    LimitTable,
     QuestionTable,
     SamplingTable,
     SetsTable,
@@ -145,5 +146,6 @@ _TABLES: dict[str, type[Table]] = PREFERENCE_TABLES | {
     "sampling": SamplingTable,
     "sets": SetsTable,
     "target": TargetTable,
+    "limit": LimitTable,
 }
 _BRANCHES = (_NUMERIC, _LEVELLED, *PREFERENCE_TABLES)

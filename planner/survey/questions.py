@@ -15,6 +15,7 @@ from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
+from planner.survey.guess_limit import check_guess_limit
 from planner.survey.kinds import KINDS, USUAL_MECHANISM, Level, Numeric, Sampling
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
@@ -64,6 +65,10 @@ class Question:
     criterion:
         ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
         the worst single item.
+    guess_limit:
+        Largest success allowed of the best guess of a person's answer from one report, all
+        answers alike before; for ``"categorical"``, the rules min and avg, and the mechanisms
+        ``"best"`` and ``"subset-design"``. None for no limit.
     mechanism:
         Name of the mechanism that is planned and deployed; which there are for the question says
         :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when
@@ -94,6 +99,7 @@ class Question:
     targets: tuple[Target, ...] = ()
     criterion: str = "total"
     mechanism: str = ""
+    guess_limit: float | None = None
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -112,6 +118,7 @@ class Question:
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
         self._check_padding()
+        self._check_limit()
         if self.kind == "numeric":
             if self.levels or self.rule != DEFAULT_RULE:
                 allowed = "left out, with the rule, for 'numeric'"
@@ -166,6 +173,11 @@ class Question:
             remedy = "Leave it out to have the best one computed."
             raise InputError("padding_length", length, allowed, remedy)
 
+    def _check_limit(self) -> None:
+        if self.guess_limit is not None:
+            counts = [level.item_count for level in self.levels]
+            check_guess_limit(self.guess_limit, self.kind, self.criterion, self.rule, counts)
+
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"
         if sampled != (self.sampling is not None):
@@ -192,7 +204,8 @@ class Question:
             remedy = "The error of the worst item does not depend on shares."
             raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
         if not priors:
-            return Objective("minimax" if self.criterion == "minimax" else "worst-case", weights)
+            kind = "minimax" if self.criterion == "minimax" else "worst-case"
+            return Objective(kind, weights, guess_limit=self.guess_limit)
         if len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"
             remedy = "Give the missing priors, or delete them all to plan for the worst case."
@@ -200,7 +213,7 @@ class Question:
         if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
             remedy = "Everybody has exactly one answer."
             raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
-        return Objective("expected", weights, priors)
+        return Objective("expected", weights, priors, self.guess_limit)
 
     @property
     def policy(self) -> PrivacyPolicy:

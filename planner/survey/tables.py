@@ -15,7 +15,15 @@ from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
 
-__all__ = ["LevelTable", "QuestionTable", "SamplingTable", "SetsTable", "Table", "TargetTable"]
+__all__ = [
+    "LevelTable",
+    "LimitTable",
+    "QuestionTable",
+    "SamplingTable",
+    "SetsTable",
+    "Table",
+    "TargetTable",
+]
 
 
 class Table(BaseModel):
@@ -34,6 +42,19 @@ class TargetTable(Table):
     def read(self) -> Target:
         """The target."""
         return Target(self.error, self.detect, self.level)
+
+
+class LimitTable(Table):
+    """What outsiders may do at most, of a question about one answer."""
+
+    guess: float
+
+
+def _one_limit(tables: list[LimitTable]) -> float | None:
+    if len(tables) > 1:
+        remedy = "Keep the smallest."
+        raise InputError("limit", [table.guess for table in tables], "given once", remedy)
+    return tables[0].guess if tables else None
 
 
 def _text(value: Any) -> Any:
@@ -122,6 +143,7 @@ class QuestionTable(Table):
     criterion: str = "total"
     mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
+    limit: list[LimitTable] = Field(default=[])
     level: list[LevelTable] = Field(min_length=1)
 
     def to_question(self, folder: Path) -> Question:
@@ -140,4 +162,5 @@ class QuestionTable(Table):
             targets=tuple(target.read() for target in self.target),
             criterion=self.criterion,
             mechanism=self.mechanism,
+            guess_limit=_one_limit(self.limit),
         )

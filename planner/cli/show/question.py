@@ -22,6 +22,7 @@ from planner.planning.whole_survey.sentences import (
     detectable_sentence,
     efficiency_sentence,
     error_sentence,
+    limit_sentence,
     misplaced_sentence,
     people,
     relaxation_sentences,
@@ -52,6 +53,7 @@ def show_answer(console: Console, question: QuestionPlan, several: bool) -> None
         *set_sentences(question),
         None if question.choice is None else question.choice.reason,
         efficiency_sentence(question) or certificate_sentence(question),
+        limit_sentence(question),
         *map(target_sentence, question.targets),
         *relaxation_sentences(question)[:1],
     )
@@ -83,6 +85,7 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
         *set_sentences(question),
         certificate_sentence(question),
         efficiency_sentence(question),
+        limit_sentence(question),
         saturation_sentence(question),
         *relaxation_sentences(question),
         misplaced_sentence(question),
@@ -120,6 +123,7 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
     return document | {
         "certificate": _certificate(question),
         "best_of_all": _best_of_all(question),
+        "guess_limit": _guess_limit(question),
         "saturation_epsilon": question.saturation_epsilon,
         "padding_length": question.padding_length,
         "padding": None if question.padding is None else _padding(question, question.padding),
@@ -199,6 +203,11 @@ def _best_of_all(question: QuestionPlan) -> dict[str, Any] | None:
         "least_error": question.least_error,
         "efficiency": question.efficiency,
     }
+
+
+def _guess_limit(question: QuestionPlan) -> dict[str, Any] | None:
+    found = question.guessing
+    return None if found is None else {"sentence": found.sentence, **asdict(found)}
 
 
 def _levels(levels: Levels) -> list[dict[str, Any]]:

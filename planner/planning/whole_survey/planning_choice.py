@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
+from planner.outsiders.exposure import exposure_of
+from planner.outsiders.shown import of_hundred
 from planner.planning.certified import DESIGN, Certified, solve_named
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
@@ -22,6 +25,7 @@ from planner.planning.mechanism_choice import (
     choose,
     errors_for_choices,
     mechanism_choices,
+    rivals,
 )
 from planner.planning.misplacement import Misplacement, misplaced
 from planner.planning.padding import PaddingPlan, plan_padding
@@ -29,6 +33,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
 from planner.planning.relax import Relaxation, relaxations
 from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.whole_survey.guess_limit import GuessLimit
 from planner.planning.whole_survey.left_open import settled_objective
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
@@ -49,6 +54,7 @@ __all__ = ["plan_choice"]
 
 _RELAX_BY = 0.1  # nats
 _MISPLACED = 0.05
+_MOST_GUESSED_ITEMS = 100_000
 _MOST_MISPLACED_LEVELS = 1_000
 Array = NDArray[np.float64]
 
@@ -74,12 +80,15 @@ class _Planning:
         asked, spent = part.asked.mechanism, at_share(part.question, part.share)
         self.policy, self.objective = spent.policy, settled_objective(spent)
         self.block = choice_block(part.question, part.everybody, tables)
-        self.unary, self.left_out = tables.every(self.policy, self.objective, asked)
+        error = self.objective.without_limit
+        self.unary, self.left_out = tables.every(self.policy, error, asked)
         self.solved: dict[str, Certified] = dict(self.unary)
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked
-        if asked == BEST:
+        if part.asked.guess_limit is not None:
+            self.name = DESIGN
+        elif asked == BEST:
             self.name = best_of(self.values, mechanism_choices(part.asked))
         self.spent = replace(spent, mechanism=self.name)
         self.certified = self.solved.get(self.name)
@@ -91,7 +100,12 @@ class _Planning:
         if self.part.question.kind != "categorical":
             self.left_out[DESIGN] = "its reports are of one answer, and people have sets here"
             return None
-        if self.part.asked.mechanism == DESIGN:  # as asked for, however long it takes
+        named = self.part.asked.mechanism == DESIGN
+        if self.part.asked.guess_limit is not None:
+            found = self.tables.limited(self.policy, self.objective, named=named)
+            self.solved = {DESIGN: found, **self.solved}
+            return found
+        if named:  # as asked for, however long it takes
             self.solved[DESIGN] = found = self.tables.design(self.policy, self.objective)
             return found
         best, reason = self.tables.best(self.policy, self.objective)
@@ -104,8 +118,24 @@ class _Planning:
     def _values(self) -> dict[str, float]:
         """The objective of every mechanism, by name."""
         if self.part.question.kind == "categorical":
-            return errors_for_choices(self.policy, self.solved, self.objective)
+            errors = errors_for_choices(self.policy, self.solved, self.objective)
+            return self._within_limit(errors)
         return {name: one.value(self.objective) for name, one in self.solved.items()}
+
+    def _within_limit(self, errors: dict[str, float]) -> dict[str, float]:
+        """Without the mechanisms that do not keep the limit on guesses, or may not."""
+        limit = self.objective.guess_limit
+        if limit is None:
+            return errors
+        others = {**rivals(self.policy, _MOST_GUESSED_ITEMS), **self.unary}
+        for name in set(errors) - {DESIGN}:
+            guess = exposure_of(others[name], self.policy).guess() if name in others else None
+            if guess is None:
+                self.left_out[name] = "nobody knows whether it keeps the limit on guesses"
+            elif guess.success > limit:
+                right = of_hundred(guess.success)
+                self.left_out[name] = f"the best guess is right for {right} of 100 people"
+        return {name: error for name, error in errors.items() if name not in self.left_out}
 
     def _mechanism(self) -> tuple[Any, Terms]:
         """What is deployed, and what it does to answers of each level."""
@@ -151,6 +181,7 @@ class _Planning:
             table=self.unary.get(self.name),
             design=self.certified if isinstance(self.certified, SubsetDesign) else None,
             block=replace(self.block, solver=solve_named),
+            guessing=self._guessing(),
         )
         about = plan.unit, plan.measure, plan.least_error
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
@@ -202,6 +233,15 @@ class _Planning:
             prices=None if self.certified is None else self._people(self.certified.shadow_prices),
         )
 
+    def _guessing(self) -> GuessLimit | None:
+        limit, design = self.objective.guess_limit, self.certified
+        if limit is None or not isinstance(design, SubsetDesign):
+            return None
+        price = 0.0 if design.certificate is None else design.certificate.guess_price
+        saved = self._people(np.array([0.01 * limit * price]))
+        drawn = as_drawn(design).types.guess
+        return GuessLimit(limit, drawn, 0.0 if saved is None else float(saved[0]))
+
     def _people(self, objective: Array | None) -> Array | None:
         """A small change of the objective per user as one of the total error, in people."""
         if objective is None:
@@ -228,6 +268,8 @@ class _Planning:
     def _misplacement(self) -> Misplacement | None:
         certified = self.certified
         if certified is None or certified.certificate is None:
+            return None
+        if self.objective.guess_limit is not None:  # the other levels' design has another limit
             return None
         if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
             return None
@@ -263,6 +305,8 @@ class _Planning:
         return self.part.people * np.sqrt(every / self.part.everybody)
 
     def _smallest(self, people: int, target: Target) -> str:
+        if self.objective.guess_limit is not None:
+            return "Not searched where guesses are limited."
         if self.name not in (*MODELS, DESIGN):
             label = CATALOGUE[self.name].label
             return f"Not searched for {label}, which has one budget for all levels."

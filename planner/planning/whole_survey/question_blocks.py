@@ -57,6 +57,9 @@ def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
 def _planned_with(question: Question, tables: Tables) -> str:
     """The mechanism whose errors decide the shares: the question's own where these surely fall."""
     name = question.mechanism
+    if question.guess_limit is not None:
+        objective = settled_objective(question)
+        return tables.limited(question.policy, objective, named=name == DESIGN).model
     if name in (BEST, DESIGN) and question.kind == "categorical":
         best, reason = tables.best(question.policy, settled_objective(question))
         return "opt0" if best is None or reason else DESIGN

@@ -21,6 +21,7 @@ from planner.planning.misplacement import Misplacement
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
 from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.whole_survey.guess_limit import GuessLimit
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.outsider_view import OutsiderView, outsider_view
 from planner.planning.whole_survey.spending import Spending
@@ -88,6 +89,8 @@ class QuestionPlan(Framed):
     table, design:
         The table of probabilities, or the subset design, that is deployed, with its proof; None
         for other mechanisms.
+    guessing:
+        What becomes of its limit on guesses; None where there is none.
     block:
         What its error is at any share of its budgets; None for the kind ``"sampled-choice"``.
     """
@@ -116,6 +119,7 @@ class QuestionPlan(Framed):
     table: UnaryTable | None = None
     design: SubsetDesign | None = None
     block: Block | None = None
+    guessing: GuessLimit | None = None
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ __all__ = [
     "detectable_sentence",
     "efficiency_sentence",
     "error_sentence",
+    "limit_sentence",
     "misplaced_sentence",
     "objective_sentence",
     "people",
@@ -224,10 +225,16 @@ def efficiency_sentence(question: QuestionPlan) -> str | None:
 
 
 def _best_of_all(question: QuestionPlan, least: float) -> str:
+    keeps = "these budgets" if question.guessing is None else "these budgets and this limit"
     return (
-        "Proven: no mechanism of any kind that keeps these budgets and answers once, with any "
+        f"Proven: no mechanism of any kind that keeps {keeps} and answers once, with any "
         f"unbiased estimate, has a {question.objective_name} below {people(least)} people;"
     )
+
+
+def limit_sentence(question: QuestionPlan) -> str | None:
+    """What becomes of the limit on guesses, and what it costs; None where there is none."""
+    return None if question.guessing is None else question.guessing.sentence
 
 
 def saturation_sentence(question: QuestionPlan) -> str | None:

@@ -107,6 +107,34 @@ class Tables:
             return design, error.reason
         return design, ""
 
+    def limited(self, policy: PrivacyPolicy, objective: Objective, *, named: bool) -> SubsetDesign:
+        """The best design that keeps the objective's limit on guesses, as it is drawn, too.
+
+        Parameters
+        ----------
+        named:
+            Whether a design was asked for by its name, however long it takes.
+
+        Raises
+        ------
+        InputError, SolverError
+            There is none, or it cannot be waited for, deployed or proven: no other mechanism is
+            made for a limit.
+        """
+        design = self.design(policy, objective) if named else None
+        reason = ""
+        if design is None:
+            design, reason = self.best(policy, objective)
+        limit = objective.guess_limit
+        if design is None or reason:
+            remedy = "Leave the limit out to have another mechanism planned."
+            raise InputError.because("guess_limit", reason, remedy)
+        if limit is not None and as_drawn(design).types.guess > limit:
+            remedy = "Round the limit up a little, or take smaller budgets."
+            allowed = "kept by a design on a grid of 2^-32"
+            raise InputError("guess_limit", limit, allowed, remedy)
+        return design
+
 
 def _differing(policy: PrivacyPolicy, objective: Objective) -> int:
     """Number of levels that a mechanism may treat differently; levels alike count as one."""

@@ -16,13 +16,15 @@ from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
 from planner.solvers.design.starts import first_columns, random_columns
 
-__all__ = ["Generated", "generate"]
+__all__ = ["MOST_APART", "Generated", "generate"]
 
 Array = NDArray[np.float64]
 
 _ROUNDS = 150
 _NODES = 200_000
-_APART = 8  # levels that the multipliers tell apart
+MOST_APART = 8
+"""Levels that the multipliers tell apart."""
+
 _FIRST_GROUPS = 4
 _MOST_GROUPS = 8  # of levels that the multipliers tell apart, where not all are
 _COARSE = 0.02  # relative gap at which groups are split further
@@ -41,6 +43,7 @@ class Generated(NamedTuple):
     weights: Array
     prior: Array
     lower_bound: float  # of the objective per user
+    guess_price: float  # what it falls by if guesses may be right as often again
 
 
 def generate(
@@ -61,7 +64,8 @@ def generate(
     search = _Search(problem, tolerance, near)
     search.run()
     columns, answer = search.design()
-    return Generated(columns, answer.weights, answer.multipliers.prior, search.proven())
+    prior, price = answer.multipliers.prior, problem.items * answer.multipliers.guess
+    return Generated(columns, answer.weights, prior, search.proven(), price)
 
 
 class _Search:
@@ -72,7 +76,7 @@ class _Search:
     ) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
-        self.levels = grouped(problem, _APART if problem.size <= _APART else _FIRST_GROUPS)
+        self.levels = grouped(problem, MOST_APART if problem.size <= MOST_APART else _FIRST_GROUPS)
         self.finer = not self.levels.all_apart
         self.columns = first_columns(problem, near)
         self.solved: tuple[Columns, Restricted] | None = None

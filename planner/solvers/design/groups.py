@@ -70,18 +70,22 @@ class GroupedLevels:
         over = mean @ part
         return over, (spread + np.square(mean - over[:, self.groups])) @ part, scale
 
+    def guesses(self, columns: Columns) -> Array:
+        """As :meth:`DesignProblem.guesses`: groups have no part in it."""
+        return self.problem.guesses(columns)
+
     def expanded(self, multipliers: Multipliers) -> Multipliers:
         """Multipliers of the levels from those of the groups."""
         if self.all_apart:
             return multipliers
-        c, means, slack, prior = multipliers
+        c, means, slack, prior, guess = multipliers
         part = self._parts()
         share = part.sum(axis=1)  # of the group's items
         root = np.sqrt(part)
         across = root @ (means - np.diag(c)) @ root.T
         groups = self.groups
         S = np.diag(c[groups]) + across
-        return Multipliers(c[groups], S, slack[groups] * share, prior[groups] * share)
+        return Multipliers(c[groups], S, slack[groups] * share, prior[groups] * share, guess)
 
     def _parts(self) -> Array:
         """Share of each level in the items of each group, shape ``(t, groups)``."""

@@ -52,6 +52,9 @@ class Levels(Protocol):
     def columns(self, columns: Columns) -> tuple[Array, Array, Array]:
         """``mean``, ``spread`` and ``scale`` of types."""
 
+    def guesses(self, columns: Columns) -> Array:
+        """Success that types add to guesses: one more sum that must be 1, or none."""
+
 
 class Restricted(NamedTuple):
     """The multipliers, the types' weights, and the error per user they reach.
@@ -83,10 +86,12 @@ def solve_restricted(levels: Levels, columns: Columns, gap: float) -> Restricted
         The types cannot tell all items apart, or digits run out before there is any answer.
     """
     mean, spread, scale = levels.columns(columns)
-    program = _Program(levels, mean, spread)
+    program = _Program(levels, mean, spread, levels.guesses(columns))
     with np.errstate(all="ignore"):  # points beyond the digits are seen by their distance
         best = _nearest(program, gap)
-    multipliers = Multipliers(best.c, best.S, best.at.slack, best.at.prior)
+    slack, guess = np.split(best.at.slack, [mean.shape[1]])
+    guess_price = max(0.0, float(guess.sum()))  # below 0 only by what is left to solve
+    multipliers = Multipliers(best.c, best.S, slack, best.at.prior, guess_price)
     return Restricted(multipliers, best.at.weights / scale, best.s, best.error)
 
 
@@ -150,7 +155,7 @@ class _Point(NamedTuple):
 
 
 class _Program:
-    def __init__(self, levels: Levels, mean: Array, spread: Array) -> None:
+    def __init__(self, levels: Levels, mean: Array, spread: Array, guesses: Array) -> None:
         m = levels.item_counts.astype(np.float64)
         self.items = float(m.sum())
         self.shares = m / self.items
@@ -158,18 +163,20 @@ class _Program:
         self.omega = levels.weights_above_zero
         self.freedom = self.omega * (m - 1) / self.items
         self.mean = mean
+        self.sums = np.hstack([mean, guesses])  # with the weights all of them are 1
         self.spread = spread * np.where(self.several, m / np.maximum(m - 1, 1), 0.0)
         self.u = mean * np.sqrt(self.shares)
         self.assumed = levels.prior
 
     def start(self) -> _Point:
         """Equal weights; the multipliers of the sums by least squares."""
-        n, t = self.mean.shape
+        n = len(self.mean)
         weights = np.full(n, 1.0 / n)
         prior = self.shares if self.assumed is None else self.assumed
-        first = self.seen(_Variables(weights, weights, prior, prior, np.zeros(t), 0.0))
-        slack = np.asarray(np.linalg.lstsq(self.mean, first.rate, rcond=None)[0], dtype=np.float64)
-        z = self.mean @ slack - first.rate
+        none = np.zeros(self.sums.shape[1])
+        first = self.seen(_Variables(weights, weights, prior, prior, none, 0.0))
+        slack = np.asarray(np.linalg.lstsq(self.sums, first.rate, rcond=None)[0], dtype=np.float64)
+        z = self.sums @ slack - first.rate
         z = np.maximum(z, 0.1 * np.abs(z).mean() + 1e-3 * first.rate.mean())
         level = 1.1 * float(first.pull.max())
         y = np.maximum(level - first.pull, 1e-3 * level)
@@ -186,8 +193,8 @@ class _Program:
         rate = num / expected
         pull = (rate * s) @ self.mean - self.omega / self.items
         error = float(self.freedom @ c + self.omega @ (np.diag(S) - at.prior) / self.items)
-        missing = float(np.abs(at.weights @ self.mean - 1).max() * np.abs(at.slack).sum())
-        uneven = float(at.weights @ np.abs(self.mean @ at.slack - rate - at.z))
+        missing = float(np.abs(at.weights @ self.sums - 1).max() * np.abs(at.slack).sum())
+        uneven = float(at.weights @ np.abs(self.sums @ at.slack - rate - at.z))
         total = error + float(self.omega @ at.prior) / self.items  # squares, not variances
         distance = max(self.products(at), missing, uneven) / total
         return _Point(
@@ -215,14 +222,15 @@ class _Program:
     def _equations(self, p: _Point, aim: float) -> tuple[Array, Array]:
         """Newton's equations for weights, prior, the multipliers of the sums and of the prior's."""
         at, (n, t) = p.at, self.mean.shape
-        matrix, target = np.zeros((n + 2 * t + 1, n + 2 * t + 1)), np.zeros(n + 2 * t + 1)
-        w, pi, lam = slice(0, n), slice(n, n + t), slice(n + t, n + 2 * t)
+        size = n + t + self.sums.shape[1] + 1
+        matrix, target = np.zeros((size, size)), np.zeros(size)
+        w, pi, lam = slice(0, n), slice(n, n + t), slice(n + t, size - 1)
         curve = self._curvature(p) / np.outer(p.expected, p.expected)
         matrix[w, w] = curve
         matrix[np.arange(n), np.arange(n)] += at.z / at.weights
-        matrix[w, lam], matrix[lam, w] = self.mean, self.mean.T
-        target[w] = p.rate - self.mean @ at.slack + aim / at.weights
-        target[lam] = 1 - at.weights @ self.mean
+        matrix[w, lam], matrix[lam, w] = self.sums, self.sums.T
+        target[w] = p.rate - self.sums @ at.slack + aim / at.weights
+        target[lam] = 1 - at.weights @ self.sums
         place = np.arange(n, n + t)
         if self.assumed is not None:
             matrix[place, place] = matrix[-1, -1] = 1.0

@@ -3,7 +3,7 @@
 For one window ``mean = low + gap x`` is affine in the shares ``x_i = k_i / m_i`` of high
 items, so that, with ``num`` the left and ``den`` the right side of a type's cone,
 
-    f_rho(x) = num(x) - rho den(x)
+    f_rho(x) = num(x) - rho den(x)      den(x) = (lam.mean + mu guess) (pi.mean)
 
 is a quadratic over a box, whose Hessian does not depend on ``x``. ``num / den <= rho`` for
 every type exactly when ``f_rho <= 0`` for all whole ``k``. :func:`improve` climbs to types
@@ -61,6 +61,7 @@ class Pricer:
         half = np.sqrt(omega)[:, None] * multipliers.means * np.sqrt(f)
         self.square = half.T @ half  # P: num's part in the means
         self.slack, self.prior = multipliers.slack, multipliers.prior
+        self.guess = multipliers.guess * problem.guess_of_one  # each window's largest value is 1
         self.curve = omega * np.square(multipliers.contrasts) * f * np.square(self.gap)
         self.m = problem.item_counts
 
@@ -75,7 +76,8 @@ class Pricer:
         size = np.einsum("ni,ij,nj->n", mean, np.abs(self.square), mean)
         num = spread.sum(axis=1) + np.einsum("ni,ij,nj->n", mean, self.square, mean)
         num += _ROUNDING * (spread.sum(axis=1) + size)
-        slack = mean @ self.slack - _ROUNDING * (mean @ np.abs(self.slack))
+        slack = mean @ self.slack + self.guess
+        slack -= _ROUNDING * (mean @ np.abs(self.slack) + self.guess)
         return num, slack * (mean @ self.prior) * (1 - _ROUNDING)
 
     def ratios(self, types: Columns) -> Array:
@@ -105,7 +107,7 @@ class Pricer:
         mean = self.low[window] + self.gap[window] * x
         curve = self.curve[window]
         half = mean @ self.square
-        slack, prior = mean @ self.slack, mean @ self.prior
+        slack, prior = mean @ self.slack + self.guess, mean @ self.prior
         value = (curve * x * (1 - x)).sum(axis=1) + (half * mean).sum(axis=1) - rho * slack * prior
         pull = 2 * half - rho * (slack[:, None] * self.prior + prior[:, None] * self.slack)
         return value, curve * (1 - 2 * x) + self.gap[window] * pull
@@ -116,7 +118,7 @@ class Pricer:
         """Climb from types to larger ``f_rho``, one level's count at a time, to whole counts."""
         w, k, m = types.window, types.high_counts.copy(), self.m
         core, gap, curve = self._core(rho), self.gap[w], self.curve[w]
-        pull = (self.low[w] + gap * (k / m)) @ core
+        pull = (self.low[w] + gap * (k / m)) @ core - rho * self.guess * self.prior
         rows = np.arange(len(k))
         for _ in range(_SWEEPS):
             still = True
@@ -249,11 +251,11 @@ class Pricer:
         terms = self.curve[window].sum(axis=1) + np.einsum(
             "ni,ij,nj->n", top_mean, np.abs(self.square), top_mean
         )
-        terms += rho * (top_mean @ np.abs(self.slack)) * (top_mean @ self.prior)
+        terms += rho * (top_mean @ np.abs(self.slack) + self.guess) * (top_mean @ self.prior)
         top = value + lift + reach.sum(axis=1) + _ROUNDING * terms
         base = self.low[window] + self.gap[window] * start
         gains = np.where(self.slack > 0, base, top_mean)
-        least = np.maximum(gains @ self.slack, 0) * (base @ self.prior)
+        least = np.maximum(gains @ self.slack + self.guess, 0) * (base @ self.prior)
         with np.errstate(divide="ignore"):
             ceiling = np.where(top > 0, rho + top / least, rho)
         weight = np.square(axes[:, :, -1]) * (y * (1 - y) + 0.05) * wide

@@ -7,7 +7,9 @@ stays near 1 for ten items and for a million. In these numbers a type ``u`` is a
 
     sum_i omega_i c_i^2 f_i spread_i + |Omega^(1/2) S F^(1/2) mean|^2 <= (lam.mean) (pi.mean),
 
-where ``f_i = m_i / M`` are the shares of the items (docs/theory/designs.md, the dual).
+where ``f_i = m_i / M`` are the shares of the items (docs/theory/designs.md, the dual). Where
+guesses are limited, ``lam.mean + mu guess`` stands for ``lam.mean``, with the success that the
+type adds to the best guess, over what is allowed.
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ from numpy.typing import NDArray
 
 from planner.solvers.design.windows import Windows
 
-__all__ = ["Columns", "DesignProblem", "Multipliers"]
+__all__ = ["GUESS_ROOM", "Columns", "DesignProblem", "Multipliers"]
+
+GUESS_ROOM = 1e-7
+"""Share of a limit on guesses that designs leave for rounding; no bound counts on it."""
 
 _LEAST_WEIGHT = 1e-6  # of the largest
 
@@ -49,23 +54,29 @@ class Multipliers(NamedTuple):
     """Values of the dual program, in normalised numbers.
 
     ``contrasts`` ``c``, shape ``(t,)``, 0 for one-item levels; ``means`` ``S``, symmetric
-    ``(t, t)``; ``slack`` ``lam`` and ``prior`` ``pi``, by level, shape ``(t,)``.
+    ``(t, t)``; ``slack`` ``lam`` and ``prior`` ``pi``, by level, shape ``(t,)``; ``guess`` ``mu``,
+    at least 0.
     """
 
     contrasts: Array
     means: Array
     slack: Array
     prior: Array
+    guess: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignProblem:
-    """Levels, windows and weights of one component; ``prior`` is ``None`` for the worst case."""
+    """Levels, windows and weights of one component; ``prior`` is ``None`` for the worst case.
+
+    ``most_guessed`` is the largest success of the best guess, all items alike before.
+    """
 
     item_counts: Counts
     windows: Windows  # logarithms
     weights: Array
     prior: Array | None = None
+    most_guessed: float | None = None
 
     @property
     def size(self) -> int:
@@ -105,3 +116,23 @@ class DesignProblem:
         spread = np.square((high - low) / scale[:, None])
         spread *= x * ((self.item_counts - columns.high_counts) / self.item_counts)
         return mean / scale[:, None], spread, scale
+
+    @property
+    def guess_of_one(self) -> float:
+        """Success over what is allowed of a type whose largest likelihood is 1; 0 if all is."""
+        if self.most_guessed is None:
+            return 0.0
+        return 1 / (self.items * self.most_guessed * (1 - GUESS_ROOM))
+
+    def guesses(self, columns: Columns) -> Array:
+        """Success that types of mean 1 add, over what is allowed: sums that must be 1.
+
+        Shape ``(n, 1)``, or ``(n, 0)`` without a limit. A type counts with its window's largest
+        likelihood, which is its own in all types that are needed.
+        """
+        if self.most_guessed is None:
+            return np.zeros((len(columns.window), 0))
+        low, high = (part[columns.window] for part in self.windows)
+        lowest = np.where(columns.high_counts < self.item_counts, low, high).min(axis=1)
+        top = np.exp(high.max(axis=1) - lowest) / self.columns(columns)[2]
+        return self.guess_of_one * top[:, None]

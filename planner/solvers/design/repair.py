@@ -27,8 +27,9 @@ def purified(
     """Fewer types with the same error: at most ``t (t + 1) / 2 + t_2 - 1`` if weights are exact.
 
     The error depends on the weights through ``B`` and the ``ev_i`` alone, which are linear in
-    them. While more types are left than these numbers can tell apart, the weights move along
-    a direction that changes none of them, until one weight is 0.
+    them, as is the success of guesses where it is limited. While more types are left than these
+    numbers can tell apart, the weights move along a direction that changes none of them, until
+    one weight is 0.
     """
     mean, spread, scale = problem.columns(columns)
     amounts = weights * scale
@@ -38,6 +39,7 @@ def purified(
         [
             (mean[:, first] * mean[:, second] * share[:, None]).T,
             (spread * share[:, None]).T[problem.item_counts > 1],
+            problem.guesses(columns).T,
         ]
     )
     live = np.flatnonzero(amounts > _PRESENT * amounts.max())

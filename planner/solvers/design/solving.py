@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from planner.designs.output_types import OutputTypes
 from planner.designs.subset_design import DesignCertificate, SubsetDesign
-from planner.errors import InputError
+from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.design.generation import generate
-from planner.solvers.design.levels import merge
-from planner.solvers.design.problem import DesignProblem
+from planner.solvers.design.generation import MOST_APART, generate
+from planner.solvers.design.levels import Merged, merge
+from planner.solvers.design.problem import GUESS_ROOM, DesignProblem
 from planner.solvers.design.repair import balanced_prior, purified, types_of
 from planner.solvers.design.windows import components_of, windows_of
 
@@ -23,6 +23,7 @@ __all__ = ["best_design"]
 
 Array = NDArray[np.float64]
 
+_LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones
 _MERGED_TOLERANCE = 1e-4  # where merging levels costs far more
 
 
@@ -45,6 +46,7 @@ def best_design(
     objective:
         The worst case when omitted; or an :class:`~planner.policy.objective.Objective` of kind
         ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
+        With a ``guess_limit`` the error is the smallest of all mechanisms that keep it, too.
     tolerance:
         The relative gap to prove, above 0 and below 1.
     near:
@@ -60,9 +62,10 @@ def best_design(
     Raises
     ------
     InputError
-        An argument is outside its range, or a matrix of pair budgets has too many windows.
+        An argument is outside its range, or a matrix of pair budgets has too many windows; guesses
+        are limited and the rule is neither min nor avg, or the limit is that of blind guesses.
     ConvergenceError
-        The solver failed at its first types.
+        The solver failed at its first types, or did not keep the limit on guesses.
 
     Notes
     -----
@@ -82,28 +85,72 @@ def best_design(
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
+    if chosen.guess_limit is not None:
+        return _limited(policy, chosen, chosen.guess_limit, tolerance, near)
+    return _best(policy, chosen, tolerance, near)
+
+
+def _limited(
+    policy: PrivacyPolicy,
+    objective: Objective,
+    limit: float,
+    tolerance: float,
+    near: SubsetDesign | None,
+) -> SubsetDesign:
+    """The design without the limit if it keeps it; else the best of all that do."""
+    blind = 1 / int(policy.item_counts.sum())
+    if limit <= blind * (1 + _LEAST_LIFT):
+        allowed = f"above {blind:.6g}, which is guessed right without any report"
+        raise InputError("guess_limit", limit, allowed, "Allow reports to say something.")
+    windows_of(policy, np.arange(policy.size), guesses=True)  # refuses a matrix
+    merged = _merged(policy, *_aims(policy, objective))
+    if not merged.exact or merged.kept.size > MOST_APART:
+        remedy = "Merge levels with nearly the same budget, or leave the limit out."
+        allowed = f"at most {MOST_APART} that differ where guesses are limited"
+        raise InputError("levels", policy.size, allowed, remedy)
+    free = _best(policy, objective.without_limit, tolerance, near)
+    if free.types.guess <= limit * (1 - GUESS_ROOM):
+        return replace(free, objective=objective)
+    design = _best(policy, objective, tolerance, free)
+    if design.types.guess > limit:
+        reason = f"The design found lets {design.types.guess:.9g} of guesses succeed"
+        raise ConvergenceError(reason, "Round the limit, or the budgets.")
+    return design
+
+
+def _best(
+    policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
+) -> SubsetDesign:
     weights, prior = _aims(policy, chosen)
-    density = 0 * weights if prior is None else prior / policy.item_counts
-    merged = merge(policy, np.column_stack([weights, density]))
+    merged = _merged(policy, weights, prior)
     counts = None
     if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
         counts = near.types.high_counts
+    limit = chosen.guess_limit
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
     items = np.bincount(merged.groups, policy.item_counts)
     means = np.bincount(merged.groups, weights * policy.item_counts) / items
     shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
-    answer = _solve(merged.kept, means, shares, enough, counts)
+    answer = _solve(merged.kept, means, shares, enough, counts, limit)
     bound = answer.lower_bound
     if not merged.exact:  # no mechanism has less error where less of it counts
         least, shares = _least(weights, merged.groups), None
         if prior is not None:
-            shares = _least(density, merged.groups) * items
+            shares = _least(prior / policy.item_counts, merged.groups) * items
         bound = _solve(merged.allowed, least, shares, enough, None).lower_bound
     design = SubsetDesign(policy, answer.types, merged.groups, answer.prior, chosen)
     value = design.objective_value
     bound = min(bound, value)
     gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
-    return replace(design, certificate=DesignCertificate(bound, gap))
+    price = 0.0
+    if limit is not None and answer.guess_price > tolerance * value:  # else it is what is left open
+        price = answer.guess_price / limit
+    return replace(design, certificate=DesignCertificate(bound, gap, price))
+
+
+def _merged(policy: PrivacyPolicy, weights: Array, prior: Array | None) -> Merged:
+    density = 0 * weights if prior is None else prior / policy.item_counts
+    return merge(policy, np.column_stack([weights, density]))
 
 
 def _least(values: Array, groups: NDArray[np.int64]) -> Array:
@@ -118,6 +165,7 @@ class _Solved(NamedTuple):
     types: OutputTypes
     prior: Array
     lower_bound: float
+    guess_price: float = 0.0  # of a relative change of the limit
 
 
 def _aims(policy: PrivacyPolicy, objective: Objective) -> tuple[Array, Array | None]:
@@ -142,11 +190,15 @@ def _solve(
     prior: Array | None,
     tolerance: float,
     near: NDArray[np.int64] | None,
+    limit: float | None = None,
 ) -> _Solved:
-    """Each component alone: nobody of another one can be taken for somebody of this."""
+    """Each component alone: nobody of another one can be taken for somebody of this.
+
+    A ``limit`` on guesses is for rules without open pairs alone: there is one component.
+    """
     components = components_of(policy)
     parts = [
-        _solve_component(policy, levels, weights[levels], prior, tolerance, near)
+        _solve_component(policy, levels, weights[levels], prior, tolerance, near, limit)
         for levels in components
     ]
     bounds = [part.lower_bound for part in parts]
@@ -174,6 +226,7 @@ def _solve_component(
     prior: Array | None,
     tolerance: float,
     near: NDArray[np.int64] | None,
+    limit: float | None,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""
     if policy.item_counts[levels].sum() == 1:  # nothing to tell it from: its answer is known
@@ -181,12 +234,12 @@ def _solve_component(
         return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
-    windows = windows_of(policy, levels)
-    problem = DesignProblem(policy.item_counts[levels], windows, weights, assumed)
+    windows = windows_of(policy, levels, guesses=limit is not None)
+    problem = DesignProblem(policy.item_counts[levels], windows, weights, assumed, limit)
     answer = generate(problem, tolerance, None if near is None else near[:, levels])
     columns, amounts = purified(problem, answer.columns, answer.weights, answer.prior)
     types = types_of(problem, columns, amounts)
     shares = answer.prior
     if problem.prior is None:
         shares = balanced_prior(types, shares, problem.weights)
-    return _Solved(types, shares, mass * answer.lower_bound)
+    return _Solved(types, shares, mass * answer.lower_bound, mass * answer.guess_price)

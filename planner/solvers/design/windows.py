@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.design.vertices import window_vertices
 
@@ -28,13 +29,17 @@ class Windows(NamedTuple):
     high: Array
 
 
-def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
+def windows_of(
+    policy: PrivacyPolicy, levels: NDArray[np.int64], *, guesses: bool = False
+) -> Windows:
     """All windows of one component's levels; superfluous ones are harmless.
+
+    With ``guesses`` those that are needed where guesses are limited, too.
 
     Raises
     ------
     InputError
-        A matrix of pair budgets has too many windows to list.
+        A matrix of pair budgets has too many windows to list, or guesses are limited with it.
 
     Examples
     --------
@@ -44,7 +49,11 @@ def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     ([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.5, 0.0]],
      [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
     """
-    ends = policy.rule.windows(policy.epsilons[levels])
+    rule, epsilons = policy.rule, policy.epsilons[levels]
+    ends = rule.guess_windows(epsilons) if guesses else rule.windows(epsilons)
+    if guesses and ends is None:
+        remedy = "Take the rule min or avg, or leave the limit on guesses out."
+        raise InputError("rule", policy.rule_name, "min or avg where guesses are limited", remedy)
     if ends is not None:
         low, high = (np.array(values) for values in zip(*ends, strict=True))
         least = low.min(axis=1, keepdims=True)

@@ -57,6 +57,8 @@ class CategoricalDraft(QuestionDraft):
         Whether a person may have several of the answers, or none.
     sets:
         What is known of their number; kept while it is of no use.
+    guesses:
+        Share of guesses of an answer that may be right at most; empty for no limit.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -65,6 +67,7 @@ class CategoricalDraft(QuestionDraft):
     objective: str = "worst-case"
     several: bool = False
     sets: SetsDraft = field(default_factory=SetsDraft)
+    guesses: str = ""
 
     @classmethod
     def of(cls, question: Question) -> CategoricalDraft:
@@ -89,6 +92,7 @@ class CategoricalDraft(QuestionDraft):
             question.objective.kind,
             aim=Aim.of(question),
             mechanism=question.mechanism,
+            guesses=_unless(question.guess_limit or 0.0, 0.0),
         )
         if question.kind == "item-set":
             draft.several, draft.sets = True, SetsDraft.of(question)
@@ -122,11 +126,16 @@ class CategoricalDraft(QuestionDraft):
                 targets=targets,
                 criterion="minimax" if self.objective == "minimax" else "total",
                 mechanism=self.mechanism,
+                guess_limit=self._guess_limit(problems),
             )
         except InputError as error:
             problems.append(str(error))
             return None, problems
         return question, problems
+
+    def _guess_limit(self, problems: list[str]) -> float | None:
+        text = self.guesses.strip()
+        return read(lambda: cells.probability(text, "right guesses"), problems) if text else None
 
     def take_rows(self, rows: list[Row]) -> None:
         """Put these rows in place; what was said of pairs follows a level's new name."""

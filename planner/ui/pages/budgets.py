@@ -53,6 +53,7 @@ def page() -> None:
         return
     _survey_fields(draft)
     _set_fields(draft)
+    _limit_field(draft)
     accuracy = st.container()
     _level_table(draft)
     sentences = st.container()
@@ -165,6 +166,20 @@ def _set_fields(draft: CategoricalDraft) -> None:
         draft.sets,
         "padding",
         help="Empty: the best one is found.",
+    )
+
+
+def _limit_field(draft: CategoricalDraft) -> None:
+    if draft.several and not draft.guesses:
+        return
+    kept(
+        st.text_input,
+        "Largest share of right guesses",
+        f"guesses-{place_of(draft)}",
+        draft,
+        "guesses",
+        help="Such as 0.2 or 20 %: so often the best guess of a person's answer from their report "
+        "may be right, all answers alike before. Empty: no limit but the budgets.",
     )
 
 

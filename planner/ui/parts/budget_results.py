@@ -17,6 +17,7 @@ from planner.planning.whole_survey.sentences import (
     detectable_sentence,
     efficiency_sentence,
     error_sentence,
+    limit_sentence,
     misplaced_sentence,
     people,
     relaxation_sentences,
@@ -47,7 +48,8 @@ def show_results(plan: QuestionPlan) -> None:
         return
     _headline(plan)
     show.warnings(cautions(plan))
-    _say(asked_sentence(plan), error_sentence(plan), *map(target_sentence, plan.targets))
+    _say(asked_sentence(plan), error_sentence(plan), limit_sentence(plan))
+    _say(*map(target_sentence, plan.targets))
     _mechanisms(plan.choice)
     if plan.padding is not None and plan.padding_errors is not None:
         _padding(plan, plan.padding, plan.padding_errors)

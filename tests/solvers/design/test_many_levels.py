@@ -57,7 +57,7 @@ def test_grouped_multipliers_prove_less_and_their_design_is_worse_but_near(
     policy = PrivacyPolicy([1.0, 1.15, 1.4, 1.7], [4, 8, 12, 16], rule)
     objective = Objective() if prior is None else Objective("expected", prior=prior)
     exact = best_design(policy, objective)
-    monkeypatch.setattr(generation, "_APART", 2)
+    monkeypatch.setattr(generation, "MOST_APART", 2)
     monkeypatch.setattr(generation, "_FIRST_GROUPS", 2)
     monkeypatch.setattr(generation, "_MOST_GROUPS", 3)
     design = best_design(policy, objective)
@@ -74,7 +74,7 @@ def test_what_groups_see_of_a_type_is_what_their_multipliers_price():
     groups = GroupedLevels(problem, np.array([0, 0, 1, 1]))
     columns = first_columns(problem, None)
     answer = solve_restricted(groups, columns, 1e-8)
-    c, S, lam, prior = answer.multipliers
+    c, S, lam, prior, _ = answer.multipliers
     mean, spread, _ = groups.columns(columns)
     f = groups.item_counts / problem.items
     seen = spread @ (c**2 * f) + np.square(mean * np.sqrt(f) @ S).sum(axis=1)

@@ -1,0 +1,49 @@
+"""What becomes of a question's limit on guesses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from planner.outsiders.shown import of_hundred
+
+__all__ = ["GuessLimit"]
+
+
+@dataclass(frozen=True, slots=True)
+class GuessLimit:
+    """A limit on the best guess of an answer from one report, all answers alike before.
+
+    Attributes
+    ----------
+    limit:
+        Largest success that is allowed, a probability.
+    reached:
+        Success against the mechanism as it is drawn, not above ``limit``.
+    price:
+        By how many people the total error falls, at first, where the limit is raised by a
+        hundredth of itself; 0 where the limit costs nothing.
+
+    Examples
+    --------
+    >>> print(GuessLimit(0.2, 0.19876, 0.0).sentence.partition("; ")[2])
+    it is for 19.88. It costs nothing.
+    """
+
+    limit: float
+    reached: float
+    price: float
+
+    @property
+    def sentence(self) -> str:
+        """The limit, what is reached, and what it costs."""
+        allowed = f"{(100 * Decimal(repr(float(self.limit)))).normalize():f}"
+        cost = "It costs nothing."
+        if self.price > 0:
+            less = f"{self.price:,.3g}" if self.price < 100 else f"{self.price:,.0f}"
+            more = "A limit larger by a hundredth of itself"
+            cost = f"{more} lowers the error by about {less} people."
+        return (
+            f"Limit: guessing an answer, all of them alike before, may be right for at most "
+            f"{allowed} of 100 people; it is for {of_hundred(self.reached)}. {cost}"
+        )
