@@ -1,6 +1,7 @@
 """Data flows one way: the imports are read from the source, lazy ones included."""
 
 import ast
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -33,6 +34,7 @@ MODULES = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "planner"])
 
 
+@cache
 def _imports(path):
     """Every absolute name that a file imports, anywhere in it."""
     found = set()
@@ -48,6 +50,7 @@ def _imports(path):
     return found
 
 
+@cache
 def _eager_imports(path):
     """The same, outside functions: what loading the file loads."""
     tree = ast.parse(path.read_text())

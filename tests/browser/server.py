@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import sys
@@ -12,6 +11,8 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.effort import unmeasured
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_CHECKOUT = (
@@ -36,7 +37,7 @@ def running_app(
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=os.environ | QUIET,
+            env=unmeasured() | QUIET,
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)

@@ -10,6 +10,8 @@ from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
 from planner.survey.set_model import AssumedSets
 
+pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
+
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
@@ -33,13 +35,13 @@ def test_a_pilot_predicts_without_bias():
     rng = np.random.default_rng(1)
     users, length = 60, 3
     table = solve(POLICY)
-    draws = [random_sets(rng) for _ in range(1500)]
+    draws = [random_sets(rng) for _ in range(400)]
     predicted = [plan_padding(table, users, PilotSets(s, LEVELS)).mse[length - 1] for s in draws]
     exact = [exact_mse(s, length) for s in draws]
     difference = np.mean(predicted) - np.mean(exact)
     error = np.hypot(np.std(predicted), np.std(exact)) / np.sqrt(len(draws))
     assert abs(difference) < 4.9 * error  # false alarm 1e-6
-    assert abs(difference - 0.05 * np.mean(exact)) > 4.9 * error  # a 5 % miss is noticed
+    assert abs(difference - 0.1 * np.mean(exact)) > 4.9 * error  # a 10 % miss is noticed
 
 
 def test_all_people_as_their_own_pilot():
