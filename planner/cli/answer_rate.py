@@ -12,7 +12,12 @@ from rich.text import Text
 from planner.cli.options import Json, SurveyFile
 from planner.cli.output import lowered, number, print_json, table, terminal
 from planner.planning.answer_rate.best_budget import BestBudget
-from planner.planning.answer_rate.plan import AnswerRatePlan, plan_answer_rates
+from planner.planning.answer_rate.plan import (
+    AnswerRatePlan,
+    channel_sentence,
+    plan_answer_rates,
+)
+from planner.planning.channels.curve import ChannelCurve
 from planner.policy.budget_text import rounded_up
 from planner.survey.file import load_survey
 
@@ -38,6 +43,7 @@ def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
 
 def _document(plan: AnswerRatePlan) -> dict[str, Any]:
     """The plan for programs; an undefined error is ``null``."""
+    channels = plan.channels()
     return {
         "users": plan.model.users,
         "best": _best(plan.best),
@@ -49,6 +55,7 @@ def _document(plan: AnswerRatePlan) -> dict[str, Any]:
             "missing_rate_rmse": plan.curve.missing_rate_rmse.tolist(),
             "reliable": plan.curve.reliable.tolist(),
         },
+        "channel": None if channels is None else _channel(channels),
         "forced_answers": {
             fake: {"mean_bias": forced.bias.tolist(), "mean_rmse": forced.rmse.tolist()}
             for fake, forced in plan.forced.items()
@@ -62,6 +69,14 @@ def _document(plan: AnswerRatePlan) -> dict[str, Any]:
             }
             for row in plan.sensitivity
         ],
+    }
+
+
+def _channel(channels: ChannelCurve) -> dict[str, Any]:
+    return {
+        "best": _best(channels.best()),
+        "epsilon": channels.epsilon.tolist(),
+        "mean_rmse": _numbers(channels.channel_rmse),
     }
 
 
@@ -79,9 +94,13 @@ def _best(best: BestBudget) -> dict[str, Any]:
 def _show(console: Console, name: str, plan: AnswerRatePlan) -> None:
     console.print(Text.assemble((name, "bold"), f": {plan.model.users:,} people asked"))
     _show_advice(console, plan)
+    channels = plan.channels()
+    if channels is not None:
+        console.print(channel_sentence(plan, channels))
     console.print()
-    console.print(_curve(plan))
+    console.print(_curve(plan, channels))
     console.print(
+        "'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel. "
         "TOP and RND: a mechanism that forces an answer (Harmony), when those who would "
         "rather not answer all send the largest value, or a random one. All errors are "
         "predicted root mean squared errors; 'missing' is that of the missing rate."
@@ -116,18 +135,23 @@ def _show_advice(console: Console, plan: AnswerRatePlan) -> None:
         )
 
 
-def _curve(plan: AnswerRatePlan) -> Table:
-    view = table("Errors by budget", (), ("epsilon", "answer", "mean", "missing", "TOP", "RND"))
+def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
+    headings = ("epsilon", "answer", "mean", "channel", "missing", "TOP", "RND")
+    view = table("Errors by budget", (), headings)
     even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
     budgets = np.sort(np.append(even, plan.best.epsilon))
     curve = plan.model.curve(budgets)
     top, random = (plan.model.forced("harmony", fake, budgets) for fake in ("top", "random"))
+    channel = np.full(budgets.shape, np.inf)
+    if channels is not None:
+        channel = channels.channel_errors(budgets)
     for i, epsilon in enumerate(budgets):
         best = epsilon == plan.best.epsilon
         view.add_row(
             f"{epsilon:.3f}" + (" *" if best else "  "),
             f"{curve.answer_rate[i]:.1%}",
             number(curve.mean_rmse[i]) if curve.reliable[i] else "unreliable",
+            number(channel[i]) if np.isfinite(channel[i]) else "",
             f"{curve.missing_rate_rmse[i]:.5f}",
             number(top.rmse[i]),
             number(random.rmse[i]),

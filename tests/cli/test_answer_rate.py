@@ -21,11 +21,16 @@ def test_page_is_readable_in_80_columns():
     assert "Any epsilon in 2.48 to 3.87 is within 5% of the best" in words
     assert "Offered now: epsilon 2.197" in words
     assert "TOP" in words
+    assert 'With the best channel (mechanism = "channel"): epsilon 4.236. 69.5% answer' in words
+    assert "61% less" in words
 
 
 def test_json_says_the_same():
     document = json.loads(shown("answer-rate", EXAMPLE, "--json"))["bill"]
     assert round(document["best"]["epsilon"], 3) == 3.157
+    channel = document["channel"]
+    assert round(channel["best"]["epsilon"], 2) == 4.24
+    assert min(e for e in channel["mean_rmse"] if e) == pytest.approx(channel["best"]["rmse"], 0.01)
     columns = document["curve"]
     assert {len(column) for column in columns.values()} == {200}
     assert [row["correlation"] for row in document["sensitivity"]] == [-0.5, -0.25, 0, 0.25, 0.5]

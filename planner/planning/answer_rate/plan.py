@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
@@ -15,13 +17,23 @@ from planner.planning.answer_rate.predictions import (
     ForcedAnswerCurve,
     Sensitivity,
 )
+from planner.planning.channels.curve import ChannelCurve, channel_curve
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["AnswerRatePlan", "model_of", "plan_answer_rate", "plan_answer_rates"]
+__all__ = [
+    "AnswerRatePlan",
+    "channel_sentence",
+    "model_of",
+    "plan_answer_rate",
+    "plan_answer_rates",
+]
+
+
+_USUAL = ", if the spread, which is left open, is 0.3 of half the range"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +63,15 @@ class AnswerRatePlan(Framed):
     forced: dict[str, ForcedAnswerCurve]
     sensitivity: tuple[Sensitivity, ...]
 
+    def channels(self) -> ChannelCurve | None:
+        """The same people with the best channel of every budget, beside BiSample-MD.
+
+        Computed when asked for, in about a second. None where so few answer that no budget is
+        predicted.
+        """
+        found = channel_curve(self.model)
+        return found if np.isfinite(found.channel_rmse).sum() > 1 else None
+
     @property
     def summary(self) -> str:
         """The best budget and its error."""
@@ -62,6 +83,18 @@ class AnswerRatePlan(Framed):
         """The curve, one row a budget."""
         frame: DataFrame = self.curve.to_frame()
         return frame
+
+
+def channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:
+    """The best channel's best budget, and what it gains on BiSample-MD's."""
+    best = channels.best()
+    gain = 1 - best.rmse / plan.best.rmse
+    less = f"{gain:.0%} less" if gain >= 0.01 else "about as large as that of BiSample-MD"
+    return (
+        f'With the best channel (mechanism = "channel"): epsilon {best.epsilon:.3f}. '
+        f"{best.answer_rate:.1%} answer, and the mean's error is {best.rmse:.4g}, "
+        f"{less}{'' if plan.model.sd is not None else _USUAL}."
+    )
 
 
 def model_of(about: Numeric, users: int) -> AnswerRateModel:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers
-from planner.errors import InputError
+from planner.designs.channel import Channel
+from planner.errors import InputError, SolverError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.channels.means import bisample_error, solve_on_grid
-from planner.planning.channels.populations import five_populations, stated_answers
+from planner.planning.channels.means import bisample_error, provable_channel, solve_on_grid
+from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
 from planner.solvers.channel.solving import high_symbols
 
 if TYPE_CHECKING:
@@ -41,11 +43,14 @@ class ChannelCurve(Framed):
         Share of people who answer.
     channel_rmse:
         Root mean squared error with the best channel of each budget, in the question's
-        unit; ``inf`` where fewer than one in a thousand answer.
+        unit; ``inf`` where fewer than one in a thousand answer, or none could be proven.
     bisample_rmse:
         The same with BiSample-MD, for the same people.
     relative_gap:
         Proven distance of each channel's variance from the best of its grid.
+    kinks:
+        Budgets just above which fewer people answer, all at once, or at which the curve bends;
+        none for smooth preferences.
     """
 
     epsilon: Array
@@ -53,6 +58,7 @@ class ChannelCurve(Framed):
     channel_rmse: Array
     bisample_rmse: Array
     relative_gap: Array
+    kinks: Array = field(default_factory=lambda: np.empty(0))
 
     def best(self, mechanism: str = "channel", tolerance: float = 0.05) -> BestBudget:
         """The budget of least error and the flat region around it, read off the curve.
@@ -69,8 +75,6 @@ class ChannelCurve(Framed):
         InputError
             An unknown name, or nobody answers at any of these budgets.
         """
-        from scipy.interpolate import CubicSpline
-
         if mechanism not in ("channel", "bisample"):
             remedy = "Choose one of them."
             raise InputError("mechanism", mechanism, '"channel" or "bisample"', remedy)
@@ -80,15 +84,28 @@ class ChannelCurve(Framed):
             reason = "somebody answers at fewer than two of these budgets"
             remedy = "Raise the preferred epsilons, or compare smaller budgets."
             raise InputError.because("preferences", reason, remedy)
-        at = self.epsilon[known]
-        smooth = CubicSpline(at, np.log(values[known]), extrapolate=False)
-
-        def error(epsilon: Array) -> Array:
-            return np.exp(np.nan_to_num(smooth(epsilon), nan=np.inf))
-
-        best = find_best(error, np.empty(0), (float(at[0]), float(at[-1])), tolerance)
+        ends = self.epsilon[known]
+        error, budgets = self._between(values), (float(ends[0]), float(ends[-1]))
+        best = find_best(error, self.kinks, budgets, tolerance)
         rate = float(np.interp(best.epsilon, self.epsilon, self.answer_rate))
         return best.with_rate(rate, reliable=True)
+
+    def channel_errors(self, epsilons: ArrayLike) -> Array:
+        """Root mean squared errors with the best channel between the curve's budgets.
+
+        ``inf`` outside them.
+        """
+        return self._between(self.channel_rmse)(np.asarray(epsilons, dtype=np.float64))
+
+    def _between(self, values: Array) -> Callable[[Array], Array]:
+        """Smooth between the budgets; where there are kinks, without swinging over."""
+        from scipy.interpolate import CubicSpline, PchipInterpolator
+
+        known = np.isfinite(values)
+        smooth = (PchipInterpolator if self.kinks.size else CubicSpline)(
+            self.epsilon[known], np.log(values[known]), extrapolate=False
+        )
+        return lambda epsilon: np.exp(np.nan_to_num(smooth(epsilon), nan=np.inf))
 
     @property
     def summary(self) -> str:
@@ -121,16 +138,15 @@ def channel_curve(
     model:
         The question, its people, and what they tolerate.
     epsilons:
-        Budgets in nats, rising; 60 up to where 1 % still answer when omitted.
+        Budgets in nats, rising; 60 up to where 1 % still answer when omitted, and those just
+        above which fewer do.
     points:
-        Grid points, 2 to 33.
+        Grid points, 2 to 33; 2 for a question of yes and no.
 
     Raises
     ------
     InputError
         Budgets out of range or not rising.
-    SolverError
-        A channel could not be proven near the best.
 
     Examples
     --------
@@ -145,24 +161,47 @@ def channel_curve(
     bias = model.curve(budgets).mean_bias
     channel, bisample = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.inf)
     gaps = np.full(budgets.shape, np.nan)
-    start = None
+    start, grid = None, 2 if model.domain.yes_no else points
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         epsilon, missing = float(budgets[i]), float(max(0.0, 1 - rate[i]))
         stated = stated_answers(model, missing, float(bias[i]))
         others = five_populations(model.domain, missing)
-        solved = solve_on_grid(epsilon, others, points, stated, _TOLERANCE, start)
+        solved = _proven(epsilon, others, grid, stated, start)
+        if solved is None:
+            continue
         start = high_symbols(solved)
         if solved.certificate is not None:
             gaps[i] = solved.certificate.relative_gap
         noise = solved.worst_error, bisample_error(epsilon, stated)
         channel[i], bisample[i] = np.sqrt(np.array(noise) / model.users + bias[i] ** 2)
-    return ChannelCurve(budgets, rate, channel, bisample, gaps)
+    return ChannelCurve(budgets, rate, channel, bisample, gaps, model.preferences.kinks)
+
+
+def _proven(
+    epsilon: float,
+    others: Sequence[AssumedAnswers],
+    points: int,
+    stated: AssumedAnswers,
+    start: NDArray[np.bool_] | None,
+) -> Channel | None:
+    """The best channel of a budget, or of the part of it that the solver can prove, or none."""
+    try:
+        return solve_on_grid(epsilon, others, points, stated, _TOLERANCE, start)
+    except SolverError:
+        pass
+    try:
+        return provable_channel(epsilon, others, points, stated, _TOLERANCE)
+    except SolverError:
+        return None
 
 
 def _budgets(model: AnswerRateModel, epsilons: ArrayLike | None) -> Array:
     if epsilons is None:
         highest = float(model.usual_budgets()[-1])
-        return np.linspace(highest / _BUDGETS, highest, _BUDGETS)
+        even = np.linspace(highest / _BUDGETS, highest, _BUDGETS)
+        kinks = model.preferences.kinks
+        inside = kinks[(kinks > 0) & (kinks <= highest)]
+        return np.unique(np.concatenate([even, inside[:: 1 + inside.size // _BUDGETS]]))
     budgets = positive_numbers("epsilons", epsilons, MAX_EPSILON)
     for i in np.flatnonzero(np.diff(budgets) <= 0)[:1]:
         allowed = "above the one before"

@@ -10,7 +10,7 @@ from planner.designs.channel import Channel
 from planner.errors import SolverError
 from planner.mechanisms.channel_grid import as_drawn
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.channels.means import best_channel
+from planner.planning.channels.means import provable_channel
 from planner.planning.channels.peers import PeerError, mechanism_errors
 from planner.planning.channels.populations import (
     AssumedAnswers,
@@ -23,9 +23,6 @@ __all__ = ["QuestionChannel", "question_channel"]
 
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
-_LARGEST = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
-_TOLERANCE = 1e-4
-_CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,33 +102,19 @@ def question_channel(
     five = five_populations(model.domain, missing)
     stated = None if model.mean is None else stated_answers(model, missing, bias)
     grids = (2,) if model.domain.yes_no else _GRIDS
-    attempts = [
-        partial(_coarsest, grids, partial(best_channel, spent, five, stated=stated, cap=_CAP))
-        for spent in dict.fromkeys(min(epsilon, most) for most in _LARGEST)
-    ]
-    channel = _first(attempts)
+    channel = _coarsest(grids, partial(provable_channel, epsilon, five, stated=stated))
     return QuestionChannel(as_drawn(channel), five if stated is None else (stated,), bias)
 
 
 def _coarsest(grids: Sequence[int], solve: Callable[..., Channel]) -> Channel:
     """The channel on the coarsest grid that a finer one, if it can be proven, hardly beats."""
-    best = solve(points=grids[0], tolerance=_TOLERANCE)
+    best = solve(points=grids[0])
     for points in grids[1:]:
         try:
-            finer = solve(points=points, tolerance=_TOLERANCE)
+            finer = solve(points=points)
         except SolverError:
             break
         if finer.worst_error > (1 - _WORTH) * best.worst_error:
             break
         best = finer
     return best
-
-
-def _first(attempts: Sequence[Callable[[], Channel]]) -> Channel:
-    """What the first attempt gives that does not fail; the last one's error if all do."""
-    for attempt in attempts[:-1]:
-        try:
-            return attempt()
-        except SolverError:
-            continue
-    return attempts[-1]()

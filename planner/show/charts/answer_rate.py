@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.planning.answer_rate.plan import AnswerRatePlan
-from planner.show.charts.style import BLUE, GREEN, ORANGE, PURPLE, curves, figure
+from planner.planning.channels.curve import ChannelCurve
+from planner.show.charts.style import BLUE, GREEN, ORANGE, PURPLE, RED, curves, figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -29,16 +30,20 @@ def answer_rate_figure(plan: AnswerRatePlan) -> Figure:
     return _with_best(made, plan)
 
 
-def error_figure(plan: AnswerRatePlan) -> Figure:
+def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Figure:
     """Predicted RMSE of the mean against the budget: BiSample-MD, and forced answers.
 
+    With ``channels``, that of the best channel of every budget too, whose best is marked.
     The band is the flat region; the error is in the question's unit, on a log scale.
     """
-    lines = (
+    lines = [
         ("missing stays missing (BiSample-MD)", plan.curve.mean_rmse, BLUE, "solid"),
         ("forced, at the top (TOP)", plan.forced["top"].rmse, ORANGE, "dash"),
         ("forced, at random (RND)", plan.forced["random"].rmse, GREEN, "dot"),
-    )
+    ]
+    if channels is not None:
+        error = channels.channel_errors(plan.curve.epsilon)
+        lines.append(("missing stays missing (best channel)", error, RED, "solid"))
     highest = _HIDDEN_ABOVE * plan.best.rmse
     shown = [
         (name, np.where(error < highest, error, np.nan), colour, dash)
@@ -56,6 +61,8 @@ def error_figure(plan: AnswerRatePlan) -> Figure:
         legend={"y": 1.06},
         margin={"t": 80},
     )
+    if channels is not None:
+        made.add_vline(channels.best().epsilon, line={"color": RED, "dash": "dot"})
     return _with_best(made, plan)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner.planning.answer_rate.plan import AnswerRatePlan
+from planner.planning.answer_rate.plan import AnswerRatePlan, channel_sentence
 from planner.planning.whole_survey.cautions import assumed_mean
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
@@ -16,7 +16,7 @@ from planner.ui.parts import cells, show, uploads
 from planner.ui.parts.accuracy import ENTRY, offer_people
 from planner.ui.parts.fields import kept, kept_item
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
-from planner.ui.parts.results import answer_rate_plan, enough
+from planner.ui.parts.results import answer_rate_plan, channel_errors, enough
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
@@ -192,27 +192,40 @@ def _results(plan: AnswerRatePlan, users: int) -> None:
     )
     if not best.reliable:
         st.warning("So few people answer that the prediction is not reliable.")
+    channels = channel_errors(plan)
+    if channels is not None:
+        st.markdown(show.plain(channel_sentence(plan, channels)))
     left, right = st.columns(2)
     with left:
         st.subheader("Who answers")
         show.chart(answer_rate_figure(plan), "answer-rate", "Share of people who answer falls.")
     with right:
         st.subheader("Error of the mean")
-        show.chart(error_figure(plan), "answer-error", "Predicted error against the budget.")
+        show.chart(
+            error_figure(plan, channels), "answer-error", "Predicted error against the budget."
+        )
     curve = plan.curve
     picked = np.unique(np.linspace(0, curve.epsilon.size - 1, 12).round().astype(int))
+    of_channel = {}
+    if channels is not None:
+        errors = channels.channel_errors(curve.epsilon[picked])
+        of_channel = {
+            "with the best channel": [f"{e:.4g}" if np.isfinite(e) else "" for e in errors]
+        }
     show_table(
         {
             "epsilon": curve.epsilon[picked].round(3),
             "answer rate": [f"{rate:.1%}" for rate in curve.answer_rate[picked]],
             "error of the mean": [f"{value:.4g}" for value in curve.mean_rmse[picked]],
+            **of_channel,
             "of the missing rate": [f"{value:.4g}" for value in curve.missing_rate_rmse[picked]],
             "if forced: TOP": [f"{value:.4g}" for value in plan.forced["top"].rmse[picked]],
             "if forced: random": [f"{value:.4g}" for value in plan.forced["random"].rmse[picked]],
         }
     )
     st.caption(
-        f"Predicted for {users:,} people. Missing answers stay missing (BiSample), against "
+        f"Predicted for {users:,} people. Missing answers stay missing (BiSample, or the "
+        "best channel: mechanism channel of the export page), against "
         "mechanisms that force an answer: unwilling people then always answer the largest value "
         "(TOP) or anything (random). Errors are root mean squared errors, not intervals."
     )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.planning.answer_rate.enough import EnoughAnswers, enough_answers
 from planner.planning.answer_rate.plan import AnswerRatePlan, model_of, plan_answer_rates
+from planner.planning.channels.curve import ChannelCurve
 from planner.planning.frontier import Frontier
 from planner.planning.ledger import Ledger
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
@@ -33,6 +34,7 @@ from planner.ui.workers import compute
 __all__ = [
     "DELTA_EPSILONS",
     "answer_rate_plan",
+    "channel_errors",
     "enough",
     "error_curve",
     "needed",
@@ -137,6 +139,12 @@ def target_answer(
 def answer_rate_plan(question: Question, users: int) -> AnswerRatePlan:
     """The best budget to offer for a numeric question, asked alone."""
     return plan_answer_rates(Survey("survey", users, (question,)))[question.name]
+
+
+@lru_cache(maxsize=_ENTRIES)
+def channel_errors(plan: AnswerRatePlan) -> ChannelCurve | None:
+    """The same people with the best channel of every budget."""
+    return compute(AnswerRatePlan.channels, plan)
 
 
 @lru_cache(maxsize=_ENTRIES)

@@ -8,7 +8,7 @@ from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.curve import channel_curve
 from planner.planning.channels.means import best_channel
 from planner.planning.channels.populations import AssumedAnswers, five_populations
-from planner.survey.preferences import NormalPreferences
+from planner.survey.preferences import EmpiricalPreferences, NormalPreferences, answering
 
 MODEL = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
 
@@ -49,6 +49,31 @@ def test_one_point_is_that_channel():
     channel = best_channel(3.0, five_populations(missing=missing), stated=stated)
     expected = np.sqrt(channel.worst_error / MODEL.users)
     assert one.channel_rmse[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_channel_errors_between_budgets_are_those_of_channels_there(curve):
+    """A budget between two of the curve's, solved for itself; nothing is said outside."""
+    budget = float(curve.epsilon[29:31].mean())
+    alone = channel_curve(MODEL, [budget])
+    assert curve.channel_errors([budget]) == pytest.approx(alone.channel_rmse, rel=1e-3)
+    assert np.isinf(curve.channel_errors([0.01, 49.0])).all()
+
+
+def test_a_sample_is_best_just_where_many_would_leave():
+    """Half of the people accept 2, half 4; above each they leave at once."""
+    model = AnswerRateModel(EmpiricalPreferences([2.0, 4.0]), 100_000, mean=0.5, sd=0.3)
+    curve = channel_curve(model)
+    assert curve.best().epsilon in (2.0, 4.0)
+    assert np.isin([2.0, 4.0], curve.epsilon).all()
+    assert curve.channel_errors([4.0]) < curve.channel_errors([3.9])
+    assert curve.channel_errors([2.0]) < curve.channel_errors([2.2])
+
+
+def test_budgets_that_the_solver_cannot_prove_are_spent_in_part():
+    everybody = AnswerRateModel(answering(0.9), 1000, mean=0.5, sd=0.3)
+    curve = channel_curve(everybody, [8.0, 20.0, 50.0])
+    assert np.isfinite(curve.channel_rmse).all()
+    assert np.ptp(curve.channel_rmse) < 0.05 * curve.channel_rmse[0]
 
 
 def test_correlation_biases_both():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.plan import plan_answer_rate
+from planner.planning.answer_rate.plan import channel_sentence, plan_answer_rate
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey.preferences import NormalPreferences
 
@@ -51,6 +51,19 @@ def test_both_mark_the_best_budget_its_surroundings_and_the_offer(plan):
         )
         notes = [note.text for note in figure.layout.annotations]
         assert notes == [f"best {plan.best.epsilon:.2f}", "offered 2.00"]
+
+
+def test_the_best_channel_has_a_line_and_a_mark_of_its_own(plan):
+    channels = plan.channels()
+    assert channel_sentence(plan, channels).endswith("less, if the spread, which is left open, "
+                                                     "is 0.3 of half the range.")  # fmt: skip
+    figure = error_figure(plan, channels)
+    line = figure.data[3]
+    assert "best channel" in line.name
+    known = np.isfinite(line.y)
+    assert (line.y[known] <= plan.curve.mean_rmse[known] * 1.001).all()
+    lines, _ = marked(figure)
+    assert lines == {plan.best.epsilon, 2.0, channels.best().epsilon}
 
 
 def test_without_an_offer_there_is_none_to_mark():
