@@ -20,7 +20,7 @@ from planner.estimates.means import NumericEstimates, Ratio, large_sample
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample_variance import first_order
-from planner.mechanisms.forced_answer import ForcedAnswerMechanism, summarise
+from planner.mechanisms.forced_answer import ForcedAnswerMechanism, summarise, summarise_ratio
 from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
@@ -193,16 +193,7 @@ class BiSampleMD(NumericMechanism):
         signed, rate = pair.signed_sum(self._coin), pair.answer_rate(self._coin)
         variance, covariance = pair.variance / theta**2, pair.covariance / theta**2
         ratio = Ratio(signed, rate, variance, variance, covariance)
-        center, radius = self.domain.center, self.domain.radius
-        total = n * (center * rate + radius * signed)
-        spread = (center**2 + radius**2) * variance + 2 * center * radius * covariance
-        return summarise(
-            self.domain,
-            n,
-            ratio.estimate(confidence, (-1.0, 1.0)),
-            large_sample(total, n**2 * spread, confidence),
-            large_sample(1 - rate, variance, confidence),
-        )
+        return summarise_ratio(self.domain, n, ratio, confidence)
 
     def variance(self, values: ArrayLike) -> NumericVariance:
         """First-order variance of the estimates for these people, ``(n,)``, NaN allowed.

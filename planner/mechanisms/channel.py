@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.estimates.channel import wanted_estimates
-from planner.estimates.means import NumericEstimates, Ratio, large_sample
+from planner.estimates.means import NumericEstimates, Ratio
 from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
-from planner.mechanisms.forced_answer import summarise
+from planner.mechanisms.forced_answer import summarise_ratio
 from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
@@ -125,16 +125,7 @@ class MeanChannelMechanism(NumericMechanism):
         (signed, rate), covariance, _ = wanted_estimates(self.values, counts)
         (first, both), (_, second) = covariance.tolist()
         ratio = Ratio(float(signed), float(rate), first, second, both)
-        center, radius = self.domain.center, self.domain.radius
-        weights = np.array([radius, center])
-        total = n * float(weights @ (signed, rate))
-        return summarise(
-            self.domain,
-            n,
-            ratio.estimate(confidence, (-1.0, 1.0)),
-            large_sample(total, n**2 * float(weights @ covariance @ weights), confidence),
-            large_sample(1 - float(rate), second, confidence),
-        )
+        return summarise_ratio(self.domain, n, ratio, confidence)
 
     def variance(self, values: ArrayLike) -> NumericVariance:
         """Variances of the estimates for these people, ``(n,)``, NaN allowed.

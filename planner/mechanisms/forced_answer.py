@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
-from planner.estimates.means import Estimate, NumericEstimates, large_sample
+from planner.estimates.means import Estimate, NumericEstimates, Ratio, large_sample
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.numeric import (
     NumericMechanism,
@@ -28,7 +28,7 @@ from planner.mechanisms.numeric import (
 )
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise"]
+__all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise", "summarise_ratio"]
 
 FAKE_ANSWERS = ("random", "top")
 
@@ -196,3 +196,23 @@ def summarise(
     whole = in_unit.scaled(0.0, users) if total is None else total
     frequency = mean.scaled(0.5, 0.5) if domain.yes_no else None
     return NumericEstimates(users, in_unit, whole, missing_rate, frequency)
+
+
+def summarise_ratio(
+    domain: NumericDomain, users: int, ratio: Ratio, confidence: float
+) -> NumericEstimates:
+    """Mean, total and missing rate from the sum of the answers over their number.
+
+    Both are on ``[-1, 1]`` and per person. The mean has Fieller's interval.
+    """
+    center, radius = domain.center, domain.radius
+    total = users * (center * ratio.denominator + radius * ratio.numerator)
+    spread = radius**2 * ratio.numerator_variance + center**2 * ratio.denominator_variance
+    spread += 2 * center * radius * ratio.covariance
+    return summarise(
+        domain,
+        users,
+        ratio.estimate(confidence, (-1.0, 1.0)),
+        large_sample(total, users**2 * spread, confidence),
+        large_sample(1 - ratio.denominator, ratio.denominator_variance, confidence),
+    )
