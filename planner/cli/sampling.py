@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from planner.cli.options import Json, SurveyFile
 from planner.cli.output import print_json, terminal
-from planner.cli.show.sampling import sampling_document, show_sampling
-from planner.planning.sampling.plan import plan_sampling_survey
-from planner.survey.file import load_survey
 
 __all__ = ["sampling"]
 
@@ -16,6 +13,10 @@ def sampling(survey: SurveyFile, json_output: Json = False) -> None:
 
     For the survey's questions of the kind "sampled-choice".
     """
+    from planner.cli.show.sampling import sampling_document, show_sampling
+    from planner.planning.sampling.plan import plan_sampling_survey
+    from planner.survey.file import load_survey
+
     loaded = load_survey(survey)
     plans = plan_sampling_survey(loaded)
     if json_output:

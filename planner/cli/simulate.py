@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from math import isnan, sqrt
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
-from rich.text import Text
 
 from planner.cli.options import Json, SurveyFile
-from planner.cli.output import print_json, progress, table, terminal
+from planner.cli.output import print_json, progress, terminal
 from planner.errors import InputError
-from planner.planning.datasets import Answers, read_answers
-from planner.planning.whole_survey.sentences import people
-from planner.survey import Question, Survey
-from planner.survey.file import load_survey
-from planner.trial.simulate import (
-    Assignment,
-    Simulated,
-    assign_levels,
-    build_mechanisms,
-    mechanism_label,
-)
-from planner.trial.simulate import simulate as run_simulation
+
+if TYPE_CHECKING:
+    from planner.planning.datasets import Answers
+    from planner.survey import Question, Survey
 
 __all__ = ["simulate"]
 
@@ -68,6 +55,14 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Measured errors stand beside predicted ones.
     """
+    import numpy as np
+
+    from planner.cli.show.simulation import Run, show_simulation, simulation_document
+    from planner.planning.datasets import read_answers
+    from planner.survey.file import load_survey
+    from planner.trial.simulate import assign_levels, build_mechanisms
+    from planner.trial.simulate import simulate as run_simulation
+
     if seed < 0:
         remedy = "Leave --seed out, or write one such as 1."
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
@@ -88,20 +83,11 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         results = run_simulation(
             mechanisms, answers, repeats, run_rng, top, lambda: bar.advance(task)
         )
-    run = _Run(asked, answers, assignment, length, top, results)
+    run = Run(asked, answers, assignment, length, top, results)
     if json_output:
-        print_json(_document(run))
+        print_json(simulation_document(run))
     else:
-        _show(terminal(), run)
-
-
-class _Run(NamedTuple):
-    question: Question
-    answers: Answers
-    assignment: Assignment
-    padding_length: int | None
-    top: int
-    results: list[Simulated]
+        show_simulation(terminal(), run)
 
 
 def _pick(survey: Survey, name: str) -> Question:
@@ -126,55 +112,3 @@ def _padding_length(question: Question, answers: Answers) -> int | None:
         return None
     stated = question.padding_length
     return stated or max(1, round(float(answers.sets.sizes.mean())))
-
-
-def _document(run: _Run) -> dict[str, Any]:
-    policy = run.assignment.policy
-    rows = [asdict(one) for one in run.results]
-    for row in rows:
-        if isnan(row["mse_error"]):  # which is not JSON
-            row["mse_error"] = None
-    return {
-        "question": run.question.name,
-        "users": run.answers.users,
-        "items": len(run.answers.labels),
-        "items_per_level": dict(zip(policy.names, policy.item_counts.tolist(), strict=True)),
-        "padding_length": run.padding_length,
-        "top": run.top,
-        "mechanisms": rows,
-    }
-
-
-def _show(console: Console, run: _Run) -> None:
-    policy, top = run.assignment.policy, run.top
-    levels = ", ".join(
-        f"{name}: {count:,}" for name, count in zip(policy.names, policy.item_counts, strict=True)
-    )
-    users, items = run.answers.users, len(run.answers.labels)
-    padded = "" if run.padding_length is None else f", padding length {run.padding_length}"
-    about = f": {users:,} users, {items:,} items ({levels}){padded}"
-    console.print(Text.assemble((run.question.name, "bold"), about))
-    figures = ("people", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
-    view = table("Total error, measured and predicted", ("mechanism",), figures)
-    for one in run.results:
-        error = sqrt(users * one.mse)
-        view.add_row(
-            mechanism_label(one.name),
-            people(error),
-            # Of the root: half the relative standard error of the mean square.
-            ""
-            if isnan(one.mse_error)
-            else people(error * one.mse_error / max(2 * one.mse, 1e-300)),
-            people(sqrt(users * one.predicted_mse)),
-            f"{one.relative_error:.1%}",
-            f"{one.predicted_relative_error:.1%}",
-            f"{one.precision:.0%}",
-        )
-    console.print(view)
-    best = min(run.results, key=lambda one: one.predicted_mse)
-    console.print(
-        f"People: the root of the summed squared errors of all counts, ± its standard error over "
-        f"the runs. "
-        f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items. "
-        f"Smallest predicted error on these answers: {mechanism_label(best.name)}."
-    )

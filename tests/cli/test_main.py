@@ -332,6 +332,16 @@ def test_stopped_while_it_starts(name, code):
     assert "Traceback" not in done.stderr
 
 
+def test_a_command_loads_only_what_it_needs():
+    code = (
+        "import sys; from planner.cli.commands import run; "
+        "print({'numpy', 'scipy', 'cvxpy', 'streamlit'} & set(sys.modules))"
+    )
+    call = [sys.executable, "-c", code]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout == "set()\n"
+
+
 def test_the_version_and_short_help():
     assert shown("--version") == f"ldp-planner {VERSION}\n"
     assert shown("-h") == shown("--help")

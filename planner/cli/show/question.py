@@ -155,7 +155,9 @@ def _show_levels(console: Console, question: QuestionPlan, levels: Levels) -> No
     """Print what a report of each level does."""
     headings = ("items", "epsilon", "a", "b", "std. error")
     view = table(f"{question.name}: what a report does", ("level",), headings)
-    view.add_column("", no_wrap=True)
+    full = levels.saturated.any()
+    if full:
+        view.add_column("", no_wrap=True)
     for i in range(min(len(levels.names), _MOST_ROWS)):
         view.add_row(
             levels.names[i],
@@ -164,7 +166,7 @@ def _show_levels(console: Console, question: QuestionPlan, levels: Levels) -> No
             f"{levels.a[i]:.6f}",
             f"{levels.b[i]:.6f}",
             people(levels.standard_errors[i]),
-            "saturated" if levels.saturated[i] else "",
+            *(["saturated" if levels.saturated[i] else ""] if full else []),
         )
     console.print(view)
     more(console, len(levels.names), _MOST_ROWS, "levels (see --json)")

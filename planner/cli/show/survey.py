@@ -31,10 +31,7 @@ _MOST_QUESTIONS = 5
 
 def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
     """Print a planned survey: what the questions share, then one by one."""
-    survey = plan.survey
-    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
-    for sentence in survey_cautions(plan):
-        console.print(f"Note. {sentence}")
+    _show_head(console, plan)
     if plan.several:
         console.print()
         _show_allocation(console, plan)
@@ -45,10 +42,7 @@ def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
 
 def show_survey_answer(console: Console, plan: SurveyPlan) -> None:
     """Print a planned survey on one screen: of each question what matters most."""
-    survey = plan.survey
-    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
-    for sentence in survey_cautions(plan):
-        console.print(f"Note. {sentence}")
+    _show_head(console, plan)
     if plan.several:
         console.print(design_sentence(plan))
     for question in plan.questions[:_MOST_QUESTIONS]:
@@ -56,6 +50,13 @@ def show_survey_answer(console: Console, plan: SurveyPlan) -> None:
         show_answer(console, question, len(plan.questions) > 1)
     more(console, len(plan.questions), _MOST_QUESTIONS, "questions (see --details)")
     console.print()
+
+
+def _show_head(console: Console, plan: SurveyPlan) -> None:
+    survey = plan.survey
+    console.print(Text.assemble((survey.name, "bold"), f": {survey.users:,} people"))
+    for sentence in survey_cautions(plan):
+        console.print(f"Note. {sentence}")
 
 
 def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str, Any]:
