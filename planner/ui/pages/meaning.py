@@ -6,18 +6,23 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from planner.outsiders.shown import delta_text
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.explain import beliefs_after
-from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
+from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.realised import realised_budgets
 from planner.planning.whole_survey.sentences import asked_sentence, report_sentence
 from planner.policy.budget_text import rounded_up
 from planner.show.charts import reports as charts
-from planner.ui.parts import show
+from planner.ui.parts import cells, show
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import categorical_question
-from planner.ui.parts.results import outsider_view, planned_question
+from planner.ui.parts.results import (
+    outsider_view,
+    planned_question,
+    wanted_sentence,
+)
 from planner.ui.parts.tables import show_table
 
 __all__ = ["page"]
@@ -175,9 +180,23 @@ def _outsiders(plan: QuestionPlan) -> None:
         }
     )
     st.caption(
-        f"Epsilon if shuffled {CONDITION}, with delta {view.shuffled.delta:.0e}. Whoever sees "
-        "reports with their senders has the epsilon of one report, and nothing else."
+        f"Epsilon if shuffled {CONDITION}, with delta {delta_text(view.shuffled.delta)}. Whoever "
+        "sees reports with their senders has the epsilon of one report, and nothing else."
     )
+    _wanted(view)
+
+
+def _wanted(view: OutsiderView) -> None:
+    wanted = st.text_input(
+        "Wanted epsilon if shuffled",
+        key="wanted-central",
+        help="Such as 0.1: which plain local budget reaches it, whatever mechanism keeps it. No "
+        "reason to raise budgets where no shuffler is as trustworthy as the claim.",
+    )
+    if wanted.strip():
+        with show.complaint():
+            epsilon = cells.number(wanted, "wanted epsilon")
+            st.markdown(show.plain(wanted_sentence(view, epsilon)))
 
 
 def _after(prior: NDArray[np.float64], likely: float, otherwise: float) -> NDArray[np.float64]:

@@ -45,6 +45,7 @@ __all__ = [
     "sampling_plan",
     "survey_plan",
     "target_answer",
+    "wanted_sentence",
 ]
 
 Array = NDArray[np.float64]
@@ -74,6 +75,18 @@ def _planned(survey: Survey, ledger: str | None) -> SurveyPlan:
 def outsider_view(plan: QuestionPlan) -> OutsiderView | None:
     """What an outsider learns from a planned question."""
     return compute(QuestionPlan.outsiders, plan)
+
+
+@lru_cache(maxsize=_ENTRIES)
+def wanted_sentence(view: OutsiderView, epsilon: float) -> str:
+    """Which local budget reaches a central epsilon among the people of a view.
+
+    Raises
+    ------
+    InputError, InfeasibleError
+        ``epsilon`` is not above 0, or no budget reaches it.
+    """
+    return compute(OutsiderView.wanted_sentence, view, epsilon)
 
 
 def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:
