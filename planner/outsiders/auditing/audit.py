@@ -266,7 +266,7 @@ def _pair(
     draws = len(pair[0].shapes)
     half = draws // 2
     for name, look in looks.items():
-        symbols = look(promise)(pair, half)
+        symbols = _known_before(look(promise)(pair, half), half)
         size = 1 + max(int(one.max()) for one in symbols)
         choose, prove = (
             [np.bincount(one[part], minlength=size) for one in symbols]
@@ -279,6 +279,19 @@ def _pair(
             if bound > best:
                 best, source = bound, name
     return FoundPair(promise, best, source)
+
+
+def _known_before(symbols: Sequence[NDArray[np.int64]], half: int) -> list[NDArray[np.int64]]:
+    """All that the first half has not shown as one symbol, 0: no event may tell them apart.
+
+    An event that did would be chosen by the very reports that are to prove it.
+    """
+    known = np.unique(np.concatenate([one[:half] for one in symbols]))
+    found = []
+    for one in symbols:
+        place = np.minimum(np.searchsorted(known, one), known.size - 1)
+        found.append(np.where(known[place] == one, place + 1, 0))
+    return found
 
 
 def _repeats(

@@ -57,10 +57,11 @@ def _contents(pair: Sequence[Reports], half: int) -> list[Symbols]:
 
 
 def _shapes(pair: Sequence[Reports], half: int) -> list[Symbols]:
-    """Each different shape a symbol."""
+    """Each different shape a symbol, numbered by what it is and not by when it was seen."""
     del half
-    known: dict[bytes, int] = {}
-    return [np.array([known.setdefault(shape, len(known)) for shape in one.shapes]) for one in pair]
+    shapes = sorted({shape for one in pair for shape in one.shapes})
+    known = {shape: number for number, shape in enumerate(shapes)}
+    return [np.array([known[shape] for shape in one.shapes]) for one in pair]
 
 
 def _bits(pair: Sequence[Reports], half: int) -> list[Symbols]:

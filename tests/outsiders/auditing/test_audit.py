@@ -158,3 +158,14 @@ def test_refusals():
     ):
         with pytest.raises(InputError):
             call()
+
+
+def test_lines_that_all_differ_are_no_fault():
+    """What marks each line chooses no event from the half that proves: false alarm 1e-6."""
+    source = np.random.default_rng(5)
+
+    def line(_):
+        return f'{{"report":"AA==","id":"00","check":"{source.integers(2**62):016x}"}}'
+
+    audit = audit_reports(FunctionBox(line), [Promise(0, 1, 0.1)], 20_000, np.random.default_rng(1))
+    assert audit.passed, audit.faults
