@@ -19,7 +19,7 @@ from rich.console import Console
 ROOT = Path(__file__).parents[1]
 BEGIN, END = "<!-- benchmark: begin -->", "<!-- benchmark: end -->"
 PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "pyarrow", "multi-freq-ldpy", "pure-ldp")
-NOT_BENCHMARKS = ("all", "measure")
+NOT_BENCHMARKS = ("all", "collisions", "measure")
 
 
 def main(chosen: Sequence[str]) -> int:
