@@ -9,6 +9,23 @@ from tests.cli.running import invoke
 from tests.surveys import EXAMPLES
 
 HOUSEHOLD = EXAMPLES / "household.toml"
+ONE_EACH = """
+[survey]
+name = "two"
+users = 1000
+design = "one-each"
+
+[[question]]
+name = "page"
+level = [{ name = "all", epsilon = 1.0, items = ["x", "y"] }]
+
+[[question]]
+name = "income"
+kind = "numeric"
+lower = 0
+upper = 100
+epsilon = 1.0
+"""
 
 
 def words(result):
@@ -57,13 +74,13 @@ def test_the_document_has_all_of_it(tmp_path):
 
 def test_names_are_printed_as_they_are(tmp_path):
     path = tmp_path / "odd.toml"
-    path.write_text(HOUSEHOLD.read_text().replace("intimate", "[b]:smile:"))
+    path.write_text((EXAMPLES / "health.toml").read_text().replace("severe", "[b]:smile:"))
     assert "[b]:smile:" in words(invoke("plan", path, "--details"))
 
 
 def test_one_each_is_exported_question_by_question(tmp_path):
     path, out = tmp_path / "one.toml", tmp_path / "page.json"
-    path.write_text(HOUSEHOLD.read_text().replace('"split"', '"one-each"', 1))
+    path.write_text(ONE_EACH)
     assert "one by one" in str(invoke("plan", path, "--out", out).exception)
     assert not out.exists()
     assert "verified" in words(invoke("plan", path, "--question", "page", "--out", out))
@@ -72,7 +89,7 @@ def test_one_each_is_exported_question_by_question(tmp_path):
 
 def test_one_each_has_no_parameters_in_common(tmp_path):
     path = tmp_path / "one.toml"
-    path.write_text(HOUSEHOLD.read_text().replace('"split"', '"one-each"', 1))
+    path.write_text(ONE_EACH)
     document = json.loads(invoke("plan", path, "--json").stdout)
     assert document["parameters"] is None
     alone = json.loads(invoke("plan", path, "--question", "page", "--json").stdout)
