@@ -6,11 +6,12 @@ import json
 import os
 import selectors
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 from planner.arguments import positive
 from planner.errors import InputError
@@ -18,6 +19,7 @@ from planner.errors import InputError
 __all__ = ["BlackBox", "CommandBox", "FunctionBox"]
 
 _CHUNK = 2**16
+_LONGEST_COMPLAINT = 500  # bytes
 _PATIENCE = 2.0  # seconds from "please end" to "end"
 
 
@@ -85,51 +87,69 @@ class CommandBox:
             It cannot be started, ends early, writes too few or too many lines, or takes too long.
         """
         text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+        # What it says beside its reports reaches no screen as it is: of an error, its last line.
+        with tempfile.TemporaryFile() as complaints:
+            process = self._started(complaints)
+            writer = threading.Thread(target=_write, args=(process, text.encode()), daemon=True)
+            writer.start()
+            try:
+                lines, when = self._lines(process, len(answers))
+            finally:
+                _end(process)
+                writer.join(_PATIENCE)
+            if len(lines) != len(answers):
+                raise self._wrong(len(lines), f"{len(answers)}, {when}", _last_line(complaints))
+        return lines
+
+    def _started(self, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                list(self.command), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            return subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
+                list(self.command), stdin=pipe, stdout=pipe, stderr=complaints
             )
         except OSError as error:
             reason = f"{' '.join(self.command)!r} cannot be started: {error.strerror or error}"
             remedy = "Start it once by hand, from the same folder."
             raise InputError.because("command", reason, remedy) from error
-        writer = threading.Thread(target=_write, args=(process, text.encode()), daemon=True)
-        writer.start()
-        try:
-            return self._lines(process, len(answers))
-        finally:
-            _end(process)
-            writer.join(_PATIENCE)
 
-    def _lines(self, process: subprocess.Popen[bytes], wanted: int) -> list[bytes]:
+    def _lines(self, process: subprocess.Popen[bytes], wanted: int) -> tuple[list[bytes], str]:
+        """The lines that came, and until when as many as wanted were waited for."""
         assert process.stdout is not None  # noqa: S101 - it was asked for
         deadline = time.monotonic() + self.seconds
         parts: list[bytes] = []
-        seen = 0
+        seen, late = 0, False
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             while True:
                 if seen >= wanted:  # a moment for what should not come, until it ends by itself
                     deadline = min(deadline, time.monotonic() + _PATIENCE)
                 if not selector.select(max(0.0, deadline - time.monotonic())):
-                    if seen >= wanted:
-                        break
-                    raise self._wrong(seen, wanted, f"within {self.seconds:g} seconds")
+                    late = seen < wanted
+                    break
                 part = os.read(process.stdout.fileno(), _CHUNK)
                 if not part:
                     break
                 parts.append(part)
                 seen += part.count(b"\n")
         lines = b"".join(parts).split(b"\n")
-        if lines[-1] == b"":
+        if late or lines[-1] == b"":  # what is not finished in time is no line
             del lines[-1]
-        if len(lines) != wanted:
-            raise self._wrong(len(lines), wanted, "and no more")
-        return lines
+        when = f"within {self.seconds:g} seconds" if late else "and no more"
+        return lines, f"one line per answer, {when}"
 
-    def _wrong(self, seen: int, wanted: int, when: str) -> InputError:
+    def _wrong(self, seen: int, allowed: str, complaint: str) -> InputError:
         remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
-        return InputError("reports", seen, f"{wanted}, one line per answer, {when}", remedy)
+        if complaint:
+            remedy += f" It said: {complaint}"
+        return InputError("reports", seen, allowed, remedy)
+
+
+def _last_line(complaints: IO[bytes]) -> str:
+    """What a command wrote last to its standard error."""
+    end = complaints.seek(0, os.SEEK_END)
+    complaints.seek(max(0, end - _LONGEST_COMPLAINT))
+    lines = complaints.read().decode(errors="replace").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def _write(process: subprocess.Popen[bytes], text: bytes) -> None:

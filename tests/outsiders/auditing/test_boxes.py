@@ -75,3 +75,16 @@ def test_what_cannot_be_started():
         CommandBox([])
     with pytest.raises(InputError, match="seconds"):
         CommandBox(["cat"], seconds=0)
+
+
+def test_what_a_command_says_reaches_no_screen_but_its_last_line_an_error(capfd):
+    text = "import sys; print('\\x1b[2Jloading', file=sys.stderr); sys.exit('no such file: a.json')"
+    with pytest.raises(InputError, match=r"reports is 0 .* It said: no such file: a\.json"):
+        python(text).ask(["a"])
+    assert capfd.readouterr() == ("", "")
+
+
+def test_half_a_line_at_the_end_of_the_time_is_no_report():
+    text = "import sys, time; print(1); sys.stdout.write('2'); sys.stdout.flush(); time.sleep(60)"
+    with pytest.raises(InputError, match=r"reports is 1 .*within 1 seconds"):
+        python(text, seconds=1).ask(["a", "b"])
