@@ -15,7 +15,7 @@ _MOST_ROWS = 60
 
 
 class Framed(ABC):
-    """Something with a data frame: a notebook shows it as a sentence and a table.
+    """Something with a data frame: shown as a sentence, in a notebook with a table.
 
     What inherits this says how its rows look in :meth:`to_frame` and, in a sentence,
     what they are in ``summary``.
@@ -31,6 +31,9 @@ class Framed(ABC):
     @abstractmethod
     def to_frame(self) -> DataFrame:
         """The rows as a pandas data frame, one row each, in plain columns."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.summary}>"
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(

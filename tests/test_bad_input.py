@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from planner import FileError, InputError, PlannerError, PrivacyPolicy, SolverError
+from planner import (
+    FileError,
+    InputError,
+    PlannerError,
+    PrivacyPolicy,
+    SolverError,
+    baseline,
+    best_design,
+    solve,
+)
 from planner.cli.commands import app
 from tests.surveys import GOOD
 
@@ -24,6 +33,21 @@ def test_budgets(epsilon):
     assert caught.value.argument == "epsilons[1]"
     assert caught.value.value is not None
     assert caught.value.remedy
+
+
+@pytest.mark.parametrize("function", [solve, best_design, lambda policy: baseline(policy, "oue")])
+def test_budgets_alone_are_no_policy(function):
+    with pytest.raises(InputError, match=r"policy is \[1, 2\] .* Write PrivacyPolicy\("):
+        function([1, 2])
+
+
+def test_a_policy_and_what_is_solved_are_shown_in_a_line():
+    policy = PrivacyPolicy([1.0, 2.5], [3, 4], names=["a", "b"])
+    assert repr(policy) == "PrivacyPolicy([1, 2.5], [3, 4], names=['a', 'b'])"
+    many = repr(PrivacyPolicy(np.linspace(1, 2, 30), [1] * 30, "avg"))
+    assert many.count("... 22 more") == 2
+    assert many.endswith("rule='avg')")
+    assert repr(solve(policy)).startswith("<UnaryTable: opt0 (reduced): worst-case error 26.49")
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, NAN, INF, 10**12 + 1])

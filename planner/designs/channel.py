@@ -81,7 +81,7 @@ class Scenario:
         return float(np.square(self.directions @ wanted).sum(axis=0) @ self.population)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Channel(Framed):
     """A mechanism as a matrix: who has symbol ``x`` sends report ``y`` with ``matrix[x, y]``.
 

@@ -46,7 +46,7 @@ class DesignCertificate:
     guess_price: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SubsetDesign(Framed):
     """The best of all mechanisms for a policy: types of reports, their error, and the proof.
 

@@ -42,7 +42,7 @@ class Certificate:
     max_violation: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UnaryTable(Framed):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at", "tail_share"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimates(Framed):
     """Unbiased estimates with standard errors.
 

@@ -71,7 +71,7 @@ class Estimate:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class NumericEstimates(Framed):
     """What a collector learns from ``users`` reports about a numeric question.
 

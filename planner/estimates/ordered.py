@@ -40,7 +40,7 @@ class QuantileEstimate:
     upper: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OrderedEstimates(Framed):
     """Estimated cumulative shares of ordered answers.
 

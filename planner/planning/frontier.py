@@ -27,7 +27,7 @@ __all__ = ["Frontier", "frontier", "usual_scales"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Frontier(Framed):
     """Errors over a common scale of all budgets, rising; ``k`` scales, ``t`` levels.
 

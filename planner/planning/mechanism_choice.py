@@ -82,7 +82,7 @@ class Candidate:
         return f"{label}, {self.note}" if self.note else label
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class MechanismChoice(Framed):
     """All candidates, best first, beside the one that is planned.
 

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class PaddingPlan(Framed):
     """The best padding length, and the expected error of every other.
 

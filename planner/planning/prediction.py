@@ -53,7 +53,7 @@ class Predictable(Protocol):
         """``(noise, signal)`` per item."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Prediction(Framed):
     """Expected errors of one mechanism for ``users`` users.
 

@@ -24,12 +24,13 @@ from planner.errors import InputError
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.rules import PairRule, Reduction, rule_of
 
-__all__ = ["PrivacyPolicy"]
+__all__ = ["PrivacyPolicy", "require_policy"]
 
+_MOST_SHOWN = 8
 A = TypeVar("A", bound=NDArray[Any])
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@dataclass(frozen=True, slots=True, eq=False, init=False, repr=False)
 class PrivacyPolicy:
     """Privacy levels, their budgets and the rule for pairs. Immutable, validated once.
 
@@ -93,6 +94,14 @@ class PrivacyPolicy:
         set_field(self, "_names", None if names is None else _distinct_names(names, size))
 
     # -- what it is ---------------------------------------------------------
+
+    def __repr__(self) -> str:
+        parts = [_short(self.epsilons), _short(self.item_counts)]
+        if self.rule_name != "min":
+            parts.append(f"rule={self.rule_name!r}")
+        if self._names is not None:
+            parts.append(f"names={_short(self._names)}")
+        return f"PrivacyPolicy({', '.join(parts)})"
 
     @property
     def size(self) -> int:
@@ -218,6 +227,36 @@ class PrivacyPolicy:
     def _key(self) -> tuple[Any, ...]:
         budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
         return (budgets, counts, self.rule, self._names, self.needed.tobytes())
+
+
+def require_policy(value: Any) -> None:
+    """Refuse what is no policy, for example the budgets alone.
+
+    Raises
+    ------
+    InputError
+        It is not a :class:`PrivacyPolicy`.
+
+    Examples
+    --------
+    >>> require_policy([1.0, 2.0])
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: policy is [1.0, 2.0] but must be a PrivacyPolicy. ...
+    """
+    if not isinstance(value, PrivacyPolicy):
+        remedy = "Write PrivacyPolicy([1.0, 2.0], [3, 4]): a budget and a number of items a level."
+        raise InputError("policy", value, "a PrivacyPolicy", remedy)
+
+
+def _short(values: Sequence[Any] | NDArray[Any]) -> str:
+    """A list in one line: its first entries, and how many follow."""
+    texts = [
+        f"{value:.6g}" if isinstance(value, float) else repr(value)
+        for value in np.asarray(values).tolist()
+    ]
+    more = [f"... {len(texts) - _MOST_SHOWN:,} more"] if len(texts) > _MOST_SHOWN else []
+    return f"[{', '.join([*texts[:_MOST_SHOWN], *more])}]"
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:

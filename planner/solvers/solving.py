@@ -14,7 +14,7 @@ from planner.errors import ConvergenceError, InputError
 from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
 from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program
@@ -90,6 +90,7 @@ def solve(
     >>> table.certificate.max_violation
     0.0
     """
+    require_policy(policy)
     if method not in METHODS:
         raise InputError("method", method, f"one of {', '.join(METHODS)}", "Choose one of them.")
     if isinstance(objective, str):
@@ -209,6 +210,7 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     >>> [round(baseline(policy, name).worst_case_mse, 3) for name in ("rappor", "oue")]
     [10.0, 9.889]
     """
+    require_policy(policy)
     if model not in BASELINES:
         raise InputError("model", model, f"one of {', '.join(BASELINES)}", "Choose one of them.")
     inner = model_named("opt1" if model == "rappor" else "opt2")

@@ -44,7 +44,7 @@ _Laws = tuple[bytes, ...]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ShuffledGuarantee(Framed):
     """Central (epsilon, delta) per pair of levels, beside the local guarantee.
 

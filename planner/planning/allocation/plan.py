@@ -34,7 +34,7 @@ _PROVEN = 1e-6  # largest proven relative gap of an allocation that is returned
 _TIGHT = 1e-10
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Allocation(Framed):
     """The best split of everybody's budget, proven, beside asking each person one question.
 

@@ -36,7 +36,7 @@ __all__ = [
 _USUAL = ", if the spread, which is left open, is 0.3 of half the range"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnswerRatePlan(Framed):
     """Predictions over budgets, the best budget, the budget in use, and the alternatives.
 

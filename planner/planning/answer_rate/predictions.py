@@ -19,7 +19,7 @@ __all__ = ["AnswerRateCurve", "ForcedAnswerCurve", "Sensitivity"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnswerRateCurve(Framed):
     """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
 

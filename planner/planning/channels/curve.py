@@ -31,7 +31,7 @@ _FEWEST = 1e-3  # share who answer, below which nothing is predicted
 _TOLERANCE = 1e-3
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ChannelCurve(Framed):
     """Predicted errors of the mean over budgets; columns of shape ``(k,)``.
 

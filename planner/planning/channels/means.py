@@ -172,7 +172,7 @@ def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     return float(variance) * place.radius**2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class MeanChannel(Framed):
     """A channel on a grid that was refined, and how near it is to the best for any answers.
 

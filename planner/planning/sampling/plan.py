@@ -25,7 +25,7 @@ ACKNOWLEDGEMENTS = {
 _NO_LINKABLE = "No deployment can rely on linkable rounds: their privacy loss is infinite."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class SamplingPlan(Framed):
     """Parameters, their error, and the view of the guarantee that a deployment relies on.
 

@@ -43,7 +43,7 @@ class ComparedRow:
         return self.second / self.first - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(Framed):
     """Two plans and the figures that tell them apart."""
 

@@ -18,7 +18,7 @@ __all__ = ["Levels"]
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Levels(Framed):
     """One entry per level, ``t`` in all.
 

@@ -56,7 +56,7 @@ _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OutsiderView(Framed):
     """What an outsider learns of one question, beside the local guarantee.
 

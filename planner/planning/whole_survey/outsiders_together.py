@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["SurveyOutsiderView"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyOutsiderView(Framed):
     """What an outsider learns from all questions of a survey that share its budgets.
 

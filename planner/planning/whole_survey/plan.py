@@ -61,7 +61,7 @@ class Sharing:
     error_alone: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyPlan(Framed):
     """A survey, planned.
 

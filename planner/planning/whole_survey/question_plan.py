@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["QuestionPlan"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QuestionPlan(Framed):
     """A question with the budgets that it really spends and the mechanism that is deployed.
 

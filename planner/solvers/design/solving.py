@@ -12,7 +12,7 @@ from planner.designs.output_types import OutputTypes
 from planner.designs.subset_design import DesignCertificate, SubsetDesign
 from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.design.generation import MOST_APART, generate
 from planner.solvers.design.levels import Merged, merge
 from planner.solvers.design.problem import GUESS_ROOM, DesignProblem
@@ -81,6 +81,7 @@ def best_design(
     >>> design.types.high_counts.tolist()
     [[0, 1], [0, 2], [1, 0]]
     """
+    require_policy(policy)
     chosen = Objective() if objective is None else objective
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
     if not 0 < tolerance < 1:
