@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from planner.outsiders import Blanket, FunctionBox, Promise, audit_reports, central_epsilon
 from planner.outsiders.auditing.views import Reports
 
-ITEMS, EPSILON, REPORTS = 5, 1.0, 100_000
+ITEMS, EPSILON, REPORTS = 5, 1.0, 40_000
 SLOWEST = 1.0
 
 
