@@ -57,6 +57,8 @@ def surveys():
     (articles,) = baskets.questions
     yield "household, one each", replace(household, design="one-each")
     yield "baskets of OUE", replace(baskets, questions=(replace(articles, mechanism="oue"),))
+    of_sets = replace(EVERYTHING.questions[3], mechanism="subset-design")
+    yield "sets by a design", Survey("sets", 40_000, (of_sets,))
     yield "everything", EVERYTHING
     yield "everything, one each", replace(EVERYTHING, design="one-each")
     weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
@@ -269,7 +271,8 @@ def test_exported_files_hold_what_is_shown(plan):
         elif question.sampling is None:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
-            assert file.mechanism == name
+            sets = question.deployed.kind == "item-set"
+            assert file.mechanism == (f"{name}-ps" if sets else name)
             group = [level["group"] for level in document["levels"]]
             sides = np.array(document["groups"])[group]  # by level, type and side
             assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)

@@ -2,9 +2,10 @@
 // The order of random words is that of planner/deployment/client/mechanisms/design.py.
 
 import { MAX_CELLS, refuse } from "./document.mjs";
-import { GRID, chooseAll, words } from "./draws.mjs";
+import { GRID, choose, chooseAll, words } from "./draws.mjs";
 import { checkRatio, demandedBudget, fraction, logAbove } from "./exact.mjs";
-import { itemNumber, readLevels } from "./levels.mjs";
+import { itemNumber, itemNumbers, readLevels } from "./levels.mjs";
+import { checkLonger } from "./sets.mjs";
 
 const D = BigInt(GRID);
 const SCALE = 1n << 80n;
@@ -20,18 +21,33 @@ export function design(question) {
   const law = read(question);
   checkIntegers(law);
   checkEstimator(law, question.estimator.values);
-  return {
+  const common = {
     pairs: listed(law),
     estimator: question.estimator,
     cells: law.cells,
-    size: TYPE_BYTES + 8 * Math.ceil(law.total / 64),
-    code: (answer) => itemNumber(law, answer),
-    draw: (item, source) => draw(law, item, source),
+    size: TYPE_BYTES + 8 * Math.ceil(law.bits / 64),
+  };
+  if (!law.length) {
+    return {
+      ...common,
+      code: (answer) => itemNumber(law, answer),
+      draw: (item, source) => draw(law, placeOf(law, item), source),
+    };
+  }
+  return {
+    ...common,
+    code: (answer) => itemNumbers(law, answer),
+    draw: (items, source) => {
+      const slot = choose(source, Math.max(items.length, law.length));
+      return draw(law, slot < items.length ? placeOf(law, items[slot]) : dummyOf(law), source);
+    },
   };
 }
 
-function read({ levels, rule, types, groups, estimator: { values } }) {
-  const domain = readLevels({ levels, rule }, 2);
+function read({ levels, rule, types, groups, estimator: { values }, padding_length, longer_sets }) {
+  const length = padding_length ?? 0; // of item sets, with one dummy item of the least budget
+  checkLonger(length, longer_sets ?? []);
+  const domain = readLevels({ levels, rule }, length ? 1 : 2);
   const own = levels.map((level) => level.group);
   const [size, kinds] = [groups.length, types.length];
   if (new Set(own).size !== size || own.some((group) => group >= size)) refuse("groups do not fit the levels");
@@ -41,11 +57,15 @@ function read({ levels, rule, types, groups, estimator: { values } }) {
   const right = shaped(types, [kinds, size]) && shaped(groups, [size, kinds, 2]) && shaped(values, [kinds, size, 2]);
   if (!right) refuse("types, groups and estimator do not fit");
   const items = Array(size).fill(0);
-  levels.forEach((level, i) => (items[own[i]] += level.item_count));
+  const counts = levels.map((level) => level.item_count);
+  const least = levels.reduce((best, x, i) => (x.epsilon < levels[best].epsilon ? i : best), 0);
+  if (length) counts[least] += 1;
+  counts.forEach((count, i) => (items[own[i]] += count));
   if (types.some((row) => row.some((high, g) => high > items[g]))) refuse("more items are high than there are");
-  const cells = kinds * (1 + domain.total);
+  const bits = counts.reduce((sum, x) => sum + x, 0);
+  const cells = kinds * (1 + bits);
   if (cells > MAX_CELLS) refuse("there are too many items");
-  return { ...domain, cells, own, types, groups, items };
+  return { ...domain, length, least, counts, bits, cells, own, types, groups, items };
 }
 
 const sides = (items, high) => [items - high, high];
@@ -92,7 +112,7 @@ function worstRatio({ ends }, a, b) {
 }
 
 /** Smallest budget of two different items of two groups. */
-function demandedByGroups({ levels, rule, own, items }) {
+function demandedByGroups({ levels, rule, own, items, counts }) {
   const found = new Map();
   const add = (a, b, budget) => {
     const key = Math.min(a, b) * items.length + Math.max(a, b);
@@ -100,7 +120,7 @@ function demandedByGroups({ levels, rule, own, items }) {
   };
   if (Array.isArray(rule)) {
     for (const [i, j] of pairsOf(range(levels.length))) {
-      if (i !== j || levels[i].item_count > 1) add(own[i], own[j], rule[i][j] ?? Infinity);
+      if (i !== j || counts[i] > 1) add(own[i], own[j], rule[i][j] ?? Infinity);
     }
   } else {
     const least = items.map((_, g) => ({
@@ -122,7 +142,7 @@ function listed(law) {
     if (!realised.has(key)) realised.set(key, worstRatio(law, Math.min(a, b), Math.max(a, b)));
     return realised.get(key);
   };
-  const alone = (i, j) => i === j && levels[i].item_count === 1;
+  const alone = (i, j) => i === j && law.counts[i] === 1;
   let chosen = pairsOf(range(Math.min(levels.length, MAX_LISTED_LEVELS)));
   if (levels.length > MAX_LISTED_LEVELS) {
     let some = range(levels.length);
@@ -183,17 +203,28 @@ function floorScaled(x) {
   return quotient * bottom > top * SCALE ? quotient - 1n : quotient;
 }
 
-function draw({ levels, own, types, groups, items, total }, item, source) {
-  const free = items.map((_, g) => items.slice(0, g).reduce((sum, x) => sum + x, 0));
-  const starts = [...free];
+const startsOf = (items) => items.map((_, g) => items.slice(0, g).reduce((sum, x) => sum + x, 0));
+
+/** An item's group, and its place among the bits. */
+function placeOf({ levels, own, items }, item) {
+  const free = startsOf(items);
   let [level, first] = [0, 0];
   while (item >= first + levels[level].item_count) {
     free[own[level]] += levels[level].item_count;
     first += levels[level].item_count;
     level += 1;
   }
-  const group = own[level];
-  const place = free[group] + item - first;
+  return [own[level], free[own[level]] + item - first];
+}
+
+/** The dummy stands last in its group. */
+function dummyOf({ own, least, items }) {
+  const group = own[least];
+  return [group, startsOf(items)[group] + items[group] - 1];
+}
+
+function draw({ types, groups, items, bits: total }, [group, place], source) {
+  const starts = startsOf(items);
   let [word] = words(source, 1);
   const flat = groups[group].flat();
   const entry = flat.findIndex((weight) => (word -= weight) < 0);

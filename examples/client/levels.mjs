@@ -37,3 +37,11 @@ export function itemNumber(domain, answer) {
   if (!domain.named && plain) return answer;
   return refuse("the answer is none of the question's items");
 }
+
+/** The numbers of a list of different items, in ascending order. */
+export function itemNumbers(domain, answer) {
+  if (!Array.isArray(answer)) refuse("the answer is not a list of items");
+  const items = answer.map((item) => itemNumber(domain, item)).sort((x, y) => x - y);
+  if (new Set(items).size < items.length) refuse("the answer has repeats");
+  return items;
+}

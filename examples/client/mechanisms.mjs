@@ -10,8 +10,9 @@ import { MAX_CELLS, refuse } from "./document.mjs";
 import { GRID, choose, respond, uint32, words, xxh32 } from "./draws.mjs";
 import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
 import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
-import { itemNumber, readLevels } from "./levels.mjs";
+import { itemNumber, itemNumbers, readLevels } from "./levels.mjs";
 import { numberIn, readRange } from "./numbers.mjs";
+import { checkLonger } from "./sets.mjs";
 
 const D = BigInt(GRID);
 const ACKNOWLEDGEMENTS = {
@@ -65,12 +66,7 @@ function unary(question) {
   if (!length) return { ...common, code: (answer) => itemNumber(domain, answer), draw: encode };
   return {
     ...common,
-    code: (answer) => {
-      if (!Array.isArray(answer)) refuse("the answer is not a list of items");
-      const items = answer.map((item) => itemNumber(domain, item)).sort((x, y) => x - y);
-      if (new Set(items).size < items.length) refuse("the answer has repeats");
-      return items;
-    },
+    code: (answer) => itemNumbers(domain, answer),
     draw: (items, source) => {
       const slot = choose(source, Math.max(items.length, length));
       const dummy = choose(source, length); // drawn in any case: the number of words is public
@@ -231,17 +227,8 @@ function responseRatio(truth, values) {
 
 /** The first version of the file that has all that the questions state. */
 export const versionFor = (questions) => (questions.some(isNew) ? 3 : 2);
-const NEW = ["subset-design", "mean-channel"];
+const NEW = ["subset-design", "subset-design-ps", "mean-channel"];
 const isNew = (question) => NEW.includes(question.mechanism) || "longer_sets" in question;
-
-/** Sizes of longer sets rise from above the padding length, and the shares of people do not. */
-function checkLonger(length, longer) {
-  let [before, above] = [length, 1];
-  for (const { size, share } of longer) {
-    if (size <= before || share > above) refuse("longer sets are out of order");
-    [before, above] = [size, share];
-  }
-}
 
 export const MECHANISMS = {
   idue: unary,
@@ -250,6 +237,7 @@ export const MECHANISMS = {
   olh: hashing,
   "subset-selection": subset,
   "subset-design": design,
+  "subset-design-ps": design,
   "bisample-md": sign,
   "mean-channel": meanChannel,
   "sampling-privacy": sampling,

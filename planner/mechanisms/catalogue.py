@@ -70,7 +70,7 @@ _ALL = (
     Offer(
         "subset-design",
         "Subset design",
-        _CHOICES,
+        _SETS,
         "A report is of one of a few types and puts each answer on one of two sides: on the high "
         "side with probability a if it is the person's own, and with at most b if it is not.",
         "have it on the high side",

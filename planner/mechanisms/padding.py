@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,14 @@ from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
 from planner.policy import logodds
 
-__all__ = ["PaddedUnaryMechanism", "set_budgets"]
+__all__ = [
+    "PaddedMechanism",
+    "PaddedUnaryMechanism",
+    "Sets",
+    "checked_padding",
+    "sample_items",
+    "set_budgets",
+]
 
 Sets = ItemSets | Iterable[Sequence[int]]
 
@@ -80,18 +87,8 @@ class PaddedUnaryMechanism:
 
     def __post_init__(self) -> None:
         inputs.item_count(self.unary.items, least=1)
-        length = self.padding_length
-        whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
-        if not whole or not 1 <= length <= MAX_PADDING_LENGTH:
-            allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
-            remedy = "Take about the number of items that a user has."
-            raise InputError("padding_length", length, allowed, remedy)
-        if self.longer is None and length >= self.items:  # no set is longer
-            object.__setattr__(self, "longer", LongerSets(length, (), ()))
-        if self.longer is not None and self.longer.padding_length != length:
-            remedy = "Ask the model of the sets for this padding length."
-            stated = self.longer.padding_length
-            raise InputError("padding_length of longer", stated, f"{length}", remedy)
+        longer = checked_padding(self.padding_length, self.longer, self.items)
+        object.__setattr__(self, "longer", longer)
 
     @property
     def items(self) -> int:
@@ -102,6 +99,21 @@ class PaddedUnaryMechanism:
     def dummy_level(self) -> int:
         """The level whose probabilities the dummy items have: the smallest budget."""
         return int(np.argmin(self.unary.table.policy.epsilons))
+
+    @property
+    def item_budgets(self) -> NDArray[np.float64]:
+        """The budget of each item and, last, of a dummy, in nats, shape ``(m + 1,)``.
+
+        Raises
+        ------
+        InputError
+            The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
+        """
+        policy = self.unary.table.policy
+        if not policy.rule.covers_sets:
+            remedy = 'Set rule = "min", or ask for one answer a person.'
+            raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
+        return policy.epsilons[np.append(self.unary.level_of, self.dummy_level)]
 
     def perturb(self, sets: Sets, rng: np.random.Generator) -> NDArray[np.uint64]:
         """Packed reports over ``m + l`` bits, uint64, shape ``(n, words)``.
@@ -114,7 +126,7 @@ class PaddedUnaryMechanism:
             Seeds the draws.
         """
         checked = as_sets(sets, self.items)
-        sampled = self._sample(checked, inputs.generator(rng))
+        sampled = sample_items(checked, self.padding_length, inputs.generator(rng))
         a, b = (threshold[self._levels()] for threshold in self.unary.thresholds)
         return draw_reports(sampled, a, b, rng)
 
@@ -185,7 +197,7 @@ class PaddedUnaryMechanism:
         Every user samples an item; the reports of the samples are drawn as counts.
         """
         checked = as_sets(sets, self.items)
-        sampled = self._sample(checked, inputs.generator(rng))
+        sampled = sample_items(checked, self.padding_length, inputs.generator(rng))
         counts = np.bincount(sampled, minlength=self.items)[: self.items]
         rest = checked.users - counts
         ones = rng.binomial(counts, self.unary.a) + rng.binomial(rest, self.unary.b)
@@ -222,17 +234,59 @@ class PaddedUnaryMechanism:
         dummies = np.full(self.padding_length, self.dummy_level)
         return np.concatenate([self.unary.level_of, dummies])
 
-    def _sample(self, sets: ItemSets, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One item per user: truncating and then sampling is sampling from the whole set."""
-        slot = rng.integers(np.maximum(sets.sizes, self.padding_length))
-        dummy = self.items + rng.integers(self.padding_length, size=sets.users)
-        real = slot < sets.sizes
-        sampled = dummy
-        sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
-        return sampled
+
+def checked_padding(length: int, longer: LongerSets | None, items: int) -> LongerSets | None:
+    """What is known of sets longer than the padding length, if both fit each other.
+
+    Raises
+    ------
+    InputError
+        The padding length is not a whole number in its range, or ``longer`` is of another one.
+    """
+    whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
+    if not whole or not 1 <= length <= MAX_PADDING_LENGTH:
+        allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
+        remedy = "Take about the number of items that a user has."
+        raise InputError("padding_length", length, allowed, remedy)
+    if longer is None:
+        return LongerSets(length, (), ()) if length >= items else None  # no set is longer
+    if longer.padding_length != length:
+        remedy = "Ask the model of the sets for this padding length."
+        stated = longer.padding_length
+        raise InputError("padding_length of longer", stated, f"{length}", remedy)
+    return longer
 
 
-def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float64]:
+def sample_items(sets: ItemSets, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """One item per user, dummies numbered after the items, shape ``(n,)``.
+
+    Truncating and then sampling is sampling from the whole set.
+    """
+    slot = rng.integers(np.maximum(sets.sizes, length))
+    dummy = sets.items + rng.integers(length, size=sets.users)
+    real = slot < sets.sizes
+    sampled = dummy
+    sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
+    return sampled
+
+
+class PaddedMechanism(Protocol):
+    """What set budgets follow from."""
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+
+    @property
+    def padding_length(self) -> int:
+        """``l``."""
+
+    @property
+    def item_budgets(self) -> NDArray[np.float64]:
+        """The budget of each item and, last, of a dummy, in nats, shape ``(items + 1,)``."""
+
+
+def set_budgets(mechanism: PaddedMechanism, sets: Sets) -> NDArray[np.float64]:
     """Budget of each set by eq. 16, in nats, shape ``(n,)``.
 
     ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with
@@ -249,15 +303,10 @@ def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float
     >>> set_budgets(mechanism, [[0, 1], [0], []]).round(6).tolist()
     [2.0, 2.0, 2.0]
     """
-    policy = mechanism.unary.table.policy
-    if not policy.rule.covers_sets:
-        remedy = 'Set rule = "min", or ask for one answer a person.'
-        raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
+    odds = np.exp(mechanism.item_budgets)
     checked = as_sets(sets, mechanism.items)
     size, length = checked.sizes, mechanism.padding_length
-    odds = np.exp(policy.epsilons)
     user = np.repeat(np.arange(checked.users), size)
-    each = odds[mechanism.unary.level_of[checked.members]]
-    total = np.bincount(user, each, checked.users)
-    dummies = np.maximum(length - size, 0) * odds[mechanism.dummy_level]
+    total = np.bincount(user, odds[checked.members], checked.users)
+    dummies = np.maximum(length - size, 0) * odds[-1]
     return np.log((total + dummies) / np.maximum(size, length))

@@ -147,6 +147,11 @@ class SubsetDesignMechanism:
         return self.level_of.size
 
     @property
+    def types(self) -> OutputTypes:
+        """The types as they are drawn, by levels."""
+        return self._types
+
+    @property
     def order(self) -> NDArray[np.int64]:
         """The item that each bit stands for, level by level, shape ``(items,)``."""
         return self._order
@@ -254,6 +259,13 @@ class SubsetDesignMechanism:
             Number of users per item, shape ``(items,)``; they sum to ``n``.
         """
         counts = inputs.true_counts(true_counts, self.items).astype(np.float64)
+        return self.expected_variance(counts)
+
+    def expected_variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """:meth:`variance` for expected numbers of users per item, shape ``(items,)``.
+
+        Of the estimates about the counts as they turn out.
+        """
         people = np.bincount(self.level_of, counts, self.policy.size)
         return self._variance(counts, people.astype(np.float64), self.level_of)
 

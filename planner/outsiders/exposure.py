@@ -15,6 +15,7 @@ from planner.designs.table import UnaryTable
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import levels_of_items
@@ -29,7 +30,7 @@ from planner.outsiders.guessing.laws import (
     best_guess,
     guess_of_set,
 )
-from planner.outsiders.poisoning import design_reach, reach
+from planner.outsiders.poisoning import design_reach, estimator_reach, reach
 from planner.outsiders.shuffling.designs import DesignReports
 from planner.outsiders.shuffling.mechanisms import (
     AnyMechanism,
@@ -123,6 +124,13 @@ def _sets(mechanism: PaddedUnaryMechanism, policy: PrivacyPolicy) -> Exposure:
     return Exposure(reports, single.law, mechanism.padding_length, single.reach)
 
 
+def _design_of_sets(mechanism: PaddedDesignMechanism, policy: PrivacyPolicy) -> Exposure:
+    reports, length = SetReports.of(mechanism), mechanism.padding_length
+    first = np.cumsum(policy.item_counts) - policy.item_counts  # items of the levels, in order
+    one = estimator_reach(mechanism.single.types, mechanism.single.estimator, length)
+    return Exposure(reports, set_size=length, reach=one[mechanism.single.level_of[first]])
+
+
 def _design(design: SubsetDesign, policy: PrivacyPolicy) -> Exposure:
     reports = DesignReports.of(design)
     law = DesignGuessing.of(design) if policy.item_counts.sum() <= _MOST_ITEMS else None
@@ -161,6 +169,7 @@ def _channel(channel: Channel, policy: PrivacyPolicy) -> Exposure:  # noqa: ARG0
 _KINDS: dict[type, Callable[[Any, PrivacyPolicy], Exposure]] = {
     UnaryTable: _table,
     PaddedUnaryMechanism: _sets,
+    PaddedDesignMechanism: _design_of_sets,
     SubsetDesign: _design,
     SubsetSelection: _subset,
     GeneralizedRandomizedResponse: _subset,

@@ -11,7 +11,7 @@ from planner.arguments import number_column, whole_number
 from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 
-__all__ = ["Poisoning", "design_reach", "poisoning", "reach"]
+__all__ = ["Poisoning", "design_reach", "estimator_reach", "poisoning", "reach"]
 
 Array = NDArray[np.float64]
 
@@ -140,7 +140,28 @@ def design_reach(types: OutputTypes, prior: ArrayLike) -> Array:
     >>> design_reach(OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]]), [1.0]).round(4).tolist()
     [1.6667]
     """
-    adds = types.estimator(prior)
+    return estimator_reach(types, types.estimator(prior))
+
+
+def estimator_reach(types: OutputTypes, estimator: Array, set_size: int = 1) -> Array:
+    """The same for an estimator of the types.
+
+    Parameters
+    ----------
+    types:
+        The types as drawn.
+    estimator:
+        What a report adds to an item's count, by type, level and side, shape ``(n, t, 2)``.
+    set_size:
+        Padding length for item sets: estimates are multiplied by it.
+
+    Examples
+    --------
+    >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    >>> estimator_reach(types, types.estimator([1.0]), set_size=3).round(4).tolist()
+    [5.0]
+    """
+    adds = set_size * estimator
     there = np.stack([types.low_counts > 0, types.high_counts > 0], axis=2)
     largest = np.max(np.where(there, adds, -np.inf), axis=(0, 2))
     least = np.min(np.where(there, adds, np.inf), axis=(0, 2))

@@ -160,6 +160,8 @@ def mechanism_choices(question: Question) -> list[str]:
     ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
+    if question.kind == "item-set" and question.criterion != "total":
+        return [name for name in offered if name != DESIGN]
     if question.kind != "categorical":
         return offered
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}

@@ -7,28 +7,29 @@ smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.survey.set_model`). It grows with the budgets
-and with the number of people, and the whole curve is returned.
+for what is known of the sets (:mod:`planner.survey.set_model`); of a subset design var_k is that of
+:mod:`planner.mechanisms.padded_design`. The best length grows with the budgets and with the number
+of people, and the whole curve is returned.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.policy.policy import PrivacyPolicy
 from planner.survey.set_model import SetModel
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["PaddingPlan", "plan_padding"]
+__all__ = ["Drawn", "PaddingPlan", "plan_padding"]
 
 Array = NDArray[np.float64]
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
@@ -146,13 +147,25 @@ class PaddingPlan(Framed):
         )
 
 
-def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
+class Drawn(Protocol):
+    """What reports an item that is drawn of a set: a table, or a design with a dummy."""
+
+    @property
+    def policy(self) -> PrivacyPolicy:
+        """The levels."""
+
+    @property
+    def draw_errors(self) -> tuple[Array, float]:
+        """Total squared error of all items if one of each level is drawn, and if a dummy is."""
+
+
+def plan_padding(table: Drawn, users: int, sets: SetModel) -> PaddingPlan:
     """The padding length with the smallest expected total error for ``users`` people.
 
     Parameters
     ----------
     table:
-        Bit probabilities per level.
+        A table of bit probabilities per level, or a design.
     users:
         Number of reports, at least 1.
     sets:
@@ -175,14 +188,15 @@ def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
     whole_number("users", users)
     policy = table.policy
     lengths = np.arange(1, sets.largest + 1)
-    noise = float(policy.item_counts @ table.noise)
-    gain = 1 + table.signal  # (1 - 2b) / (a - b)
+    items, dummy = table.draw_errors
     bias2, variance, lost, least, most = np.empty((5, lengths.size))
     parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
     for part in np.array_split(np.arange(lengths.size), parts):
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
-        variance[part] = lengths[part] ** 2.0 * (noise + at.once @ gain - at.twice)
+        drawn = at.once.sum(axis=-1)
+        errors = at.once @ items + (1 - drawn) * dummy
+        variance[part] = lengths[part] ** 2.0 * (errors + drawn - at.twice)
         least[part], most[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance

@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.set_design import SetDesign, with_dummy
 from planner.errors import InputError
 from planner.estimates.counts import precision_at
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
@@ -42,7 +44,9 @@ __all__ = [
     "unlisted",
 ]
 
-Mechanism = FrequencyMechanism | PaddedUnaryMechanism | SubsetDesignMechanism
+Mechanism = (
+    FrequencyMechanism | PaddedUnaryMechanism | PaddedDesignMechanism | SubsetDesignMechanism
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +179,7 @@ def build_mechanisms(
     """The subset design, IDUE with each model, and what a user would pick instead.
 
     With a padding length the item-set mechanisms (names end in ``-ps``), without one
-    those for single items; there the design is missing where a plan has none.
+    those for single items; the design is missing where a plan has none.
 
     Examples
     --------
@@ -183,7 +187,7 @@ def build_mechanisms(
     >>> list(build_mechanisms(placed))
     ['subset-design', 'idue-opt0', 'idue-opt1', 'idue-opt2', 'rappor', 'oue', 'grr', 'subset', ...]
     >>> list(build_mechanisms(placed, padding_length=2))
-    ['idue-opt0-ps', 'idue-opt1-ps', 'idue-opt2-ps', 'rappor-ps', 'oue-ps']
+    ['subset-design-ps', 'idue-opt0-ps', 'idue-opt1-ps', 'idue-opt2-ps', 'rappor-ps', 'oue-ps']
     """
     policy, level_of = assignment.policy, assignment.level_of
     unary = {f"idue-{name}": UnaryMechanism(solve(policy, name), level_of) for name in MODELS}
@@ -196,7 +200,12 @@ def build_mechanisms(
     padded = {
         f"{name}-ps": PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()
     }
-    return {**padded, **padded_rivals(policy, padding_length)}
+    design, missing = Tables().best(with_dummy(policy), Objective())
+    sets: dict[str, Mechanism] = {}
+    if design is not None and not missing:
+        solved = SetDesign(policy, design)
+        sets[f"{DESIGN}-ps"] = PaddedDesignMechanism.of(solved, padding_length, level_of=level_of)
+    return {**sets, **padded, **padded_rivals(policy, padding_length)}
 
 
 def simulate(

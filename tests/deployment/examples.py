@@ -7,10 +7,12 @@ from planner import Level, Question, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.designs.set_design import SetDesign, with_dummy
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
@@ -42,7 +44,7 @@ SMALL = Survey(
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "grr": "x", "olh": "cold", "subset": "flu",
+    "sets": "flu;x", "sets by design": "HIV;x", "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "sampled": "v",
 }  # fmt: skip
@@ -53,7 +55,7 @@ def every_mechanism():
     rules = {"idue": "min", "avg": "avg", "matrix": MATRIX, "design by avg": "avg"}
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
-    names += ["design", "design by avg", "design by matrix"]
+    names += ["design", "design by avg", "design by matrix", "sets by design"]
     questions = [Question(name, LEVELS, rules.get(name, "min")) for name in names]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
@@ -83,6 +85,11 @@ def every_mechanism():
         "olh": OptimizedLocalHashing(1.0, 5),
         "subset": SubsetSelection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
+        "sets by design": PaddedDesignMechanism.of(
+            SetDesign(questions[12].policy, best_design(with_dummy(questions[12].policy))),
+            2,
+            LongerSets(2, (5,), (0.2,)),
+        ),
         "age": BiSampleMD(2.0, ages),
         "yes": BiSampleMD(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),

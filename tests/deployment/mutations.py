@@ -89,7 +89,7 @@ def breach(question):
     if isinstance(rule, list):
         rule = [[math.inf if entry is None else entry for entry in row] for row in rule]
     budgets = [[demanded_budget(epsilons, rule, i, j) for j in range(size)] for i in range(size)]
-    if mechanism == "subset-design":
+    if mechanism in ("subset-design", "subset-design-ps"):
         return worst_of_design(question, budgets)
     if mechanism in ("idue", "idue-ps"):
         ones = [math.log(level["a"] / level["b"]) for level in levels]
@@ -110,6 +110,9 @@ def worst_of_design(question, budgets):
     levels, worst = question["levels"], -math.inf
     own = [level["group"] for level in levels]
     counts = [level["item_count"] for level in levels]
+    if "padding_length" in question:  # a dummy of the least budget
+        epsilons = [level["epsilon"] for level in levels]
+        counts[epsilons.index(min(epsilons))] += 1
     totals = [
         sum(m for m, group in zip(counts, own, strict=True) if group == g)
         for g in range(len(question["groups"]))

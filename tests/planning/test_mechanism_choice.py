@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -166,7 +168,9 @@ def test_choices_by_kind():
     levels = (Level("a", 1.0, item_count=4),)
     numeric = Numeric(NumericDomain(0, 1), epsilon=1.0)
     sets = Question("q", levels, kind="item-set", padding_length=2)
-    assert mechanism_choices(sets) == ["best", "opt0", "opt1", "opt2", "rappor", "oue"]
+    tables = ["opt0", "opt1", "opt2", "rappor", "oue"]
+    assert mechanism_choices(sets) == ["best", "subset-design", *tables]
+    assert mechanism_choices(replace(sets, criterion="minimax")) == ["best", *tables]
     mean = Question("q", (), kind="numeric", numeric=numeric)
     assert mechanism_choices(mean) == [mean.mechanism, "channel"] == ["bisample-md", "channel"]
     for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from planner.deployment.client.drawing.entropy import Source
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.counting import Counter, Tally
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
@@ -27,38 +28,25 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["DeployedDesign"]
+__all__ = ["DeployedDesign", "described_design"]
 
 Array = NDArray[np.float64]
+L = TypeVar("L", bound=DesignLaw)
 
 
-class DeployedDesign(Deployed[DesignLaw]):
+class DeployedDesign(Deployed[L]):
     """For every type its reports, and how many of them have each item on the high side."""
 
-    law_type = DesignLaw
-    sources = (SubsetDesign,)
+    law_type: ClassVar[type[Law]] = DesignLaw
+    sources: ClassVar[tuple[type, ...]] = (SubsetDesign,)
 
     @classmethod
-    def describe(cls, source: SubsetDesign, question: Question) -> dict[str, Any]:
+    def describe(cls, source: Any, question: Question) -> dict[str, Any]:
         if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
             reason = f"the design of question {question.name!r} is for another policy"
             remedy = "Solve a design for the policy of the question."
             raise InputError.because("design", reason, remedy)
-        mechanism = SubsetDesignMechanism.of(source)
-        error, proven = mechanism.worst_case_mse, source.certificate
-        bound = proven.lower_bound if proven and source.objective == Objective() else None
-        gap = None if bound is None else max(0.0, (error - bound) / bound)
-        levels = described_levels(question)
-        for level, group in zip(levels, source.groups.tolist(), strict=True):
-            level["group"] = group
-        return {
-            "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),
-            "levels": levels,
-            "types": mechanism.high_counts.tolist(),
-            "groups": mechanism.integers.tolist(),
-            "predicted": {"worst_case_mse": error, "lower_bound": bound, "relative_gap": gap},
-            "estimator": {"values": mechanism.estimator.tolist()},
-        }
+        return described_design(source, SubsetDesignMechanism.of(source), question)
 
     def counter(self) -> Counter:
         return _TypedTally(self.law)
@@ -85,20 +73,22 @@ class DeployedDesign(Deployed[DesignLaw]):
         return Cells(_CellNames(law), low, self._spread(sent.max(axis=0), most.T))
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
-        counts = rounds[0].counts.reshape(len(self.law.types), -1)
-        estimates = self._mechanism.estimate(Aggregate(rounds[0].users, counts))
+        estimates = self._mechanism.estimate(self._by_type(rounds[0]))
         return item_rows(self.law.levels, estimates, estimates.on_simplex(), confidence)
 
     def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
         return [draw_design(self.law, codes, source)]
 
+    def _by_type(self, counted: Aggregate) -> Aggregate:
+        """As the mechanism counts: a row a type."""
+        return Aggregate(counted.users, counted.counts.reshape(len(self.law.types), -1))
+
     @cached_property
     def _mechanism(self) -> SubsetDesignMechanism:
         """The mechanism with exactly these integers and this estimator."""
         law, levels = self.law, self.law.levels
-        groups = np.array(law.level_groups)
-        policy = pooled(PrivacyPolicy(levels.epsilons, levels.item_counts, levels.rule), groups)
-        level_of = np.repeat(groups, levels.item_counts)
+        each = PrivacyPolicy(levels.epsilons, law.item_counts, levels.rule)
+        policy, level_of = pooled(each, np.array(law.level_groups)), np.array(law.item_groups)
         parts = np.array(law.types), np.array(law.groups), np.array(law.values)
         return SubsetDesignMechanism(policy, *parts, level_of)
 
@@ -140,7 +130,7 @@ class _CellNames(Sequence[str]):
         return self._law.cells
 
     def __getitem__(self, cell: Any) -> str:
-        kind, item = divmod(int(cell), 1 + self._law.levels.total)
+        kind, item = divmod(int(cell), 1 + len(self._items))
         if not item:
             return f"type {kind}"
         return f"{self._items[item - 1]} in type {kind}"
@@ -148,6 +138,37 @@ class _CellNames(Sequence[str]):
     @cached_property
     def _items(self) -> list[str]:
         """In the order of the bits."""
-        names, law = self._law.levels.item_names(), self._law
-        groups = np.repeat(law.level_groups, law.levels.item_counts)
-        return [names[k] for k in np.argsort(groups, kind="stable").tolist()]
+        law = self._law
+        names = law.levels.item_names()
+        names += ["dummy"] * (len(law.item_groups) - len(names))
+        return [names[k] for k in np.argsort(law.item_groups, kind="stable").tolist()]
+
+
+def described_design(
+    design: SubsetDesign, mechanism: SubsetDesignMechanism, question: Question
+) -> dict[str, Any]:
+    """The keys of a design's law, as JSON.
+
+    Parameters
+    ----------
+    design:
+        As it was solved.
+    mechanism:
+        As it is drawn.
+    question:
+        With the design's levels.
+    """
+    error, proven = mechanism.worst_case_mse, design.certificate
+    bound = proven.lower_bound if proven and design.objective == Objective() else None
+    gap = None if bound is None else max(0.0, (error - bound) / bound)
+    levels = described_levels(question)
+    for level, group in zip(levels, design.groups.tolist(), strict=True):
+        level["group"] = group
+    return {
+        "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),
+        "levels": levels,
+        "types": mechanism.high_counts.tolist(),
+        "groups": mechanism.integers.tolist(),
+        "predicted": {"worst_case_mse": error, "lower_bound": bound, "relative_gap": gap},
+        "estimator": {"values": mechanism.estimator.tolist()},
+    }

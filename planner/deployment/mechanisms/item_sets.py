@@ -23,7 +23,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["DeployedSets"]
+__all__ = ["DeployedSets", "cut_remark", "described_padding", "stated_longer"]
 
 
 class DeployedSets(DeployedUnary[SetLaw]):
@@ -39,19 +39,15 @@ class DeployedSets(DeployedUnary[SetLaw]):
             remedy = 'Choose the rule "min" for a question of item sets.'
             raise InputError("rule", question.policy.rule_name, allowed, remedy)
         unary = DeployedUnary.describe(source.unary, question)
-        described = unary | {"padding_length": source.padding_length}
-        if source.longer is None:
-            return described
-        longer = zip(source.longer.sizes, source.longer.shares, strict=True)
-        stated = [{"size": size, "share": share} for size, share in longer]
-        return described | {"longer_sets": stated}
+        return unary | described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         levels = self.law.levels
         items = Aggregate(rounds[0].users, rounds[0].counts[: levels.total])
-        estimates = self._mechanism().estimate(items)
+        mechanism = self._mechanism()
+        estimates = mechanism.estimate(items)
         rows = item_rows(levels, estimates, estimates.clipped(), confidence)
-        remark = self._remark(estimates.users)
+        remark = cut_remark(mechanism.longer, self.law.padding_length, estimates.users)
         return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
 
     def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
@@ -63,23 +59,37 @@ class DeployedSets(DeployedUnary[SetLaw]):
         policy = PrivacyPolicy(law.levels.epsilons, law.levels.item_counts, "min")
         a, b = np.array(law.a) / DENOMINATOR, np.array(law.b) / DENOMINATOR
         table = UnaryTable(policy, a, b, "opt0", "deployed")
-        longer = None
-        if law.longer_sets is not None:
-            sizes, shares = zip(*law.longer_sets, strict=True) if law.longer_sets else ((), ())
-            longer = LongerSets(law.padding_length, sizes, shares)
+        longer = stated_longer(law.padding_length, law.longer_sets)
         return PaddedUnaryMechanism(UnaryMechanism(table), law.padding_length, longer)
 
-    def _remark(self, users: int) -> str:
-        """What cutting long sets has done to the estimates, in people."""
-        longer, length = self._mechanism().longer, self.law.padding_length
-        if longer is None:
-            return (
-                f"; sets of more than {length} items were cut and their number is not stated: "
-                "counts are too small by an unknown number of people, without upper limits"
-            )
-        if not longer.sizes:
-            return ""
+
+def described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:
+    """The padding length, and what is known of longer sets, as JSON."""
+    if longer is None:
+        return {"padding_length": length}
+    stated = zip(longer.sizes, longer.shares, strict=True)
+    rows = [{"size": size, "share": share} for size, share in stated]
+    return {"padding_length": length, "longer_sets": rows}
+
+
+def stated_longer(length: int, stated: tuple[tuple[int, float], ...] | None) -> LongerSets | None:
+    """What a law states of longer sets."""
+    if stated is None:
+        return None
+    sizes, shares = zip(*stated, strict=True) if stated else ((), ())
+    return LongerSets(length, sizes, shares)
+
+
+def cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
+    """What cutting long sets has done to the estimates, in people."""
+    if longer is None:
         return (
-            f"; sets of more than {length} items were cut: on average a count is too small by up "
-            f"to {longer.largest_bias(users):,.0f} people, which the limits allow for"
+            f"; sets of more than {length} items were cut and their number is not stated: "
+            "counts are too small by an unknown number of people, without upper limits"
         )
+    if not longer.sizes:
+        return ""
+    return (
+        f"; sets of more than {length} items were cut: on average a count is too small by up "
+        f"to {longer.largest_bias(users):,.0f} people, which the limits allow for"
+    )

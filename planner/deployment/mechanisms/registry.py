@@ -9,6 +9,7 @@ from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
+from planner.deployment.mechanisms.design_sets import DeployedDesignSets
 from planner.deployment.mechanisms.hashing import DeployedHashing
 from planner.deployment.mechanisms.item_sets import DeployedSets
 from planner.deployment.mechanisms.response import DeployedResponse
@@ -55,6 +56,7 @@ for _half in (
     DeployedHashing,
     DeployedSubset,
     DeployedDesign,
+    DeployedDesignSets,
     DeployedSign,
     DeployedMeanChannel,
     DeployedSampling,

@@ -15,6 +15,7 @@ from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.outsiders.shuffling.blanket import Blanket
 
@@ -53,7 +54,11 @@ class DesignReports:
 
     @classmethod
     def of(
-        cls, mechanism: SubsetDesign | SubsetSelection | GeneralizedRandomizedResponse
+        cls,
+        mechanism: SubsetDesign
+        | PaddedDesignMechanism
+        | SubsetSelection
+        | GeneralizedRandomizedResponse,
     ) -> DesignReports:
         """The law of a mechanism as it is really drawn; of a design as its client rounds it.
 
@@ -66,6 +71,8 @@ class DesignReports:
             groups = pooled(mechanism.policy, mechanism.groups)
             types = round_types(groups, mechanism.types).output_types(groups.item_counts)
             return cls(types, mechanism.group_names)
+        if isinstance(mechanism, PaddedDesignMechanism):  # of the items and the dummy
+            return cls(mechanism.single.types, mechanism.group_names)
         m, d = mechanism.items, getattr(mechanism, "size", 1)
         held = float(mechanism.a[0])
         low, high = (1 - held) * m / (m - d), held * m / d

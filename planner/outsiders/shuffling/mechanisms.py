@@ -16,6 +16,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.designs import DesignReports
@@ -249,7 +250,7 @@ class MatrixReports:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetReports:
-    """Item sets, padded and sampled: a table of bits in which the dummy items count, too.
+    """Item sets, padded and sampled: a table of bits or a design; dummy items count, too.
 
     The law of a set's report is a mixture of its items' laws, so no two sets are told apart better
     than the worst pair of an item or dummy each, and a blanket of all items is one of all sets.
@@ -264,11 +265,13 @@ class SetReports:
     (5,)
     """
 
-    items: UnaryReports
+    items: UnaryReports | DesignReports
 
     @classmethod
-    def of(cls, mechanism: PaddedUnaryMechanism) -> SetReports:
+    def of(cls, mechanism: PaddedUnaryMechanism | PaddedDesignMechanism) -> SetReports:
         """The law of a mechanism as it is really drawn."""
+        if isinstance(mechanism, PaddedDesignMechanism):
+            return cls(DesignReports.of(mechanism))
         single = UnaryReports.of(mechanism.unary.table)
         counts = single.policy.item_counts.copy()
         counts[mechanism.dummy_level] += mechanism.padding_length

@@ -9,8 +9,9 @@ import numpy as np
 from planner.errors import InputError
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
+from planner.planning.certified import DESIGN
 from planner.planning.channels.curve import channel_curve
-from planner.planning.padding import PaddingPlan, plan_padding
+from planner.planning.padding import Drawn, PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
@@ -117,8 +118,10 @@ def padding_plan(
     policy = scaled(question.policy, share)
     # Of sets the best that can be deployed is the best table.
     name = "opt0" if question.mechanism == BEST else question.mechanism
-    table = tables.named(policy, name, Objective())
-    return plan_padding(table, max(1, round(users)), sets)
+    drawn: Drawn = (
+        tables.of_sets(policy) if name == DESIGN else tables.named(policy, name, Objective())
+    )
+    return plan_padding(drawn, max(1, round(users)), sets)
 
 
 def settled_objective(question: Question) -> Objective:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.set_design import SetDesign
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.design_grid import as_drawn
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders.exposure import exposure_of
@@ -83,6 +85,7 @@ class _Planning:
         error = self.objective.without_limit
         self.unary, self.left_out = tables.every(self.policy, error, asked)
         self.solved: dict[str, Certified] = dict(self.unary)
+        self.of_sets = self._design_of_sets(asked)
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked
@@ -95,10 +98,17 @@ class _Planning:
         self.mechanism, self.terms = self._mechanism()
         self.error = self.error_of(self.values[self.name])
 
+    def _design_of_sets(self, asked: str) -> SetDesign | None:
+        """The best design of the items and a dummy, for a question of sets that asks for it."""
+        if self.part.question.kind != "item-set" or asked != DESIGN:
+            return None
+        return self.tables.of_sets(self.policy, self.objective)
+
     def _best_of_all(self) -> SubsetDesign | None:
         """The best design, for its bound; among what is solved if it can be deployed."""
         if self.part.question.kind != "categorical":
-            self.left_out[DESIGN] = "its reports are of one answer, and people have sets here"
+            if self.of_sets is None:
+                self.left_out[DESIGN] = "of sets it is planned where it is asked for by its name"
             return None
         named = self.part.asked.mechanism == DESIGN
         if self.part.asked.guess_limit is not None:
@@ -120,7 +130,7 @@ class _Planning:
         if self.part.question.kind == "categorical":
             errors = errors_for_choices(self.policy, self.solved, self.objective)
             return self._within_limit(errors)
-        return {name: one.value(self.objective) for name, one in self.solved.items()}
+        return {name: one.value(self.objective) for name, one in self._drawn.items()}
 
     def _within_limit(self, errors: dict[str, float]) -> dict[str, float]:
         """Without the mechanisms that do not keep the limit on guesses, or may not."""
@@ -140,14 +150,20 @@ class _Planning:
     def _mechanism(self) -> tuple[Any, Terms]:
         """What is deployed, and what it does to answers of each level."""
         certified, length = self.certified, self.spent.padding_length
+        if length is not None:
+            return self._padded(length)
         if certified is None:
             plain = plain_rivals(self.policy)[self.name]
             return plain, LevelTerms.of(plain, self.policy)
-        table = self.unary.get(self.name)
-        if table is None or length is None:
-            return certified, certified
+        return certified, certified
+
+    def _padded(self, length: int) -> tuple[Any, Terms]:
+        """The same for sets."""
         sets, items = set_model_of(self.spent), int(self.policy.item_counts.sum())
         longer = None if sets is None else sets.longer(length, items)
+        if self.name == DESIGN and self.of_sets is not None:
+            return PaddedDesignMechanism.of(self.of_sets, length, longer), self.of_sets
+        table = self.unary[self.name]
         return PaddedUnaryMechanism(UnaryMechanism(table), length, longer), table
 
     def error_of(self, value: float) -> float:
@@ -179,7 +195,7 @@ class _Planning:
             targets=self._targets(padding),
             explanations=self._explanations(),
             table=self.unary.get(self.name),
-            design=self.certified if isinstance(self.certified, SubsetDesign) else None,
+            design=self._design(),
             block=replace(self.block, solver=solve_named),
             guessing=self._guessing(),
         )
@@ -187,12 +203,24 @@ class _Planning:
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
         return replace(plan, choice=choice)
 
+    def _design(self) -> SubsetDesign | None:
+        """The design that is deployed; of sets that of the items and a dummy."""
+        if self.name == DESIGN and self.of_sets is not None:
+            return self.of_sets.design
+        return self.certified if isinstance(self.certified, SubsetDesign) else None
+
     def _padding(self) -> PaddingPlan | None:
         """Every length's error with the very table that is planned."""
         sets = None if self.spent.kind != "item-set" else set_model_of(self.spent)
         if sets is None:
             return None
-        return plan_padding(self.unary[self.name], self.part.people, sets)
+        return plan_padding(self._drawn[self.name], self.part.people, sets)
+
+    @property
+    def _drawn(self) -> dict[str, UnaryTable | SetDesign]:
+        """By name what reports an item that is drawn of a set."""
+        design = {} if self.of_sets is None else {DESIGN: self.of_sets}
+        return {**design, **self.unary}
 
     def _lower_bound(self) -> float | None:
         """What no table of the deployed form has less than; of a design, no mechanism at all."""
@@ -216,7 +244,8 @@ class _Planning:
     def _levels(self) -> Levels:
         terms, people, length = self.terms, self.part.people, self.spent.padding_length
         errors = np.sqrt(people * terms.noise) * (length or 1)
-        limit = None if self.certified is None else self.certified.saturation_epsilon
+        certified = self._design() or self.certified
+        limit = None if certified is None else certified.saturation_epsilon
         detectable = None
         if length is None:
             detectable = detectable_frequencies(terms.noise, terms.signal, people)
@@ -316,6 +345,8 @@ class _Planning:
     def _explanations(self) -> tuple[LevelExplanation, ...]:
         length, offer = self.spent.padding_length, CATALOGUE[self.name]
         leakage = belief_leakage(self.terms, length)
+        if length is not None:
+            leakage = np.full(self.policy.size, self.mechanism.privacy_loss())
         if length is None and not offer.by_level:  # protects every pair like the strictest
             strictest = float(self.policy.room(np.zeros(self.policy.size)).min())
             leakage = np.minimum(leakage, strictest)
@@ -325,11 +356,11 @@ class _Planning:
     def _errors(self) -> list[tuple[str, float, str]]:
         """Every mechanism's total error; sets at each mechanism's own best padding length."""
         if self.spent.kind == "item-set":
-            return [self._error_of_sets(name, table) for name, table in self.unary.items()]
+            return [self._error_of_sets(*one) for one in self._drawn.items()]
         totals = {name: self.part.total(self.error_of(x)) for name, x in self.values.items()}
         return [(name, error, "") for name, error in totals.items()]
 
-    def _error_of_sets(self, name: str, table: UnaryTable) -> tuple[str, float, str]:
+    def _error_of_sets(self, name: str, table: UnaryTable | SetDesign) -> tuple[str, float, str]:
         part, length = self.part, self.spent.padding_length
         sets = set_model_of(self.spent)
         if name != self.name and sets is not None and part.asked.padding_length is None:

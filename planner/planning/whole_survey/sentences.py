@@ -136,12 +136,14 @@ def report_sentence(question: QuestionPlan) -> str:
     """What a report says, and what the standard error is of; empty where there are no levels."""
     if question.levels is None:
         return ""
-    whose = "it is the person's answer"
+    whose, drawn = "it is the person's answer", ""
     if question.padding_length is not None:
         length = question.padding_length
         whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
+        drawn = f"One of a person's answers, padded or cut to {length}, is drawn as their own. "
     bits = f"A report has one bit per item: 1 with probability a if {whose}, else b."
-    report = CATALOGUE[question.deployed.mechanism].report or bits
+    report = CATALOGUE[question.deployed.mechanism].report
+    report = f"{drawn}{report}" if report else bits
     error = "The standard error is that of one rare item's estimated count, in people"
     if question.design is not None:
         error += ", for whatever answers the others have"
@@ -154,9 +156,12 @@ def types_sentence(question: QuestionPlan) -> str | None:
     if design is None:
         return None
     items, types = int(design.policy.item_counts.sum()), design.types.size
+    answers = f"{items:,} answers"
+    if question.padding_length is not None:
+        answers = f"{items - 1:,} answers and a dummy"
     return (
         f"The design has {types} types of reports. Each says its type and the sides of all "
-        f"{items:,} answers, {CATALOGUE[question.deployed.mechanism].report_bytes(items):,} bytes."
+        f"{answers}, {CATALOGUE[question.deployed.mechanism].report_bytes(items):,} bytes."
     )
 
 

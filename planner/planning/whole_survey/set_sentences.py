@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from planner.estimates.truncation import LongerSets
-from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import people, percent
@@ -14,7 +13,7 @@ __all__ = ["set_sentences"]
 def set_sentences(question: QuestionPlan) -> list[str]:
     """All that is said of a question's sets; nothing for other questions."""
     length, plan = question.padding_length, question.padding
-    if length is None or not isinstance(question.mechanism, PaddedUnaryMechanism):
+    if length is None:
         return []
     longer = question.mechanism.longer
     if longer is None:

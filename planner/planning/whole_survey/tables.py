@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from planner.designs.set_design import SetDesign, dummy_objective, with_dummy
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
@@ -63,6 +64,11 @@ class Tables:
             self._last = best_design(policy, key[2], near=self._last)
             self._designs[key] = self._last
         return self._designs[key]
+
+    def of_sets(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SetDesign:
+        """The best design of the items and a dummy, for what is drawn of sets."""
+        drawn = dummy_objective(objective or Objective(), policy)
+        return SetDesign(policy, self.design(with_dummy(policy), drawn))
 
     def certified(
         self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
 
@@ -126,7 +127,7 @@ def audit_levels(mechanism: UnaryMechanism) -> list[LevelPair]:
     return pairs
 
 
-def audit_sets(mechanism: PaddedUnaryMechanism) -> SetAudit:
+def audit_sets(mechanism: PaddedUnaryMechanism | PaddedDesignMechanism) -> SetAudit:
     """Every pair of item sets and every report, for at most eight items (eq. 18).
 
     Examples
@@ -140,7 +141,8 @@ def audit_sets(mechanism: PaddedUnaryMechanism) -> SetAudit:
         allowed = f"at most {_MAX_SET_ITEMS} to list all sets"
         remedy = "Audit the same levels with fewer items."
         raise InputError("items", mechanism.items, allowed, remedy)
-    law = np.log(mechanism.output_law())
+    law = mechanism.output_law()
+    law = np.log(law[:, law.max(axis=0) > 0])
     realised = np.array([np.max(row - law, axis=1) for row in law])
     codes = range(2**mechanism.items)
     sets = [[k for k in range(mechanism.items) if (code >> k) & 1] for code in codes]

@@ -73,6 +73,9 @@ class DesignLaw(ItemLaw):
         "item's group, and the item's side in the report (low, high).",
     )
 
+    least_items: ClassVar[int] = 2
+    """Items that the levels have at least."""
+
     level_groups: tuple[int, ...]
     types: tuple[tuple[int, ...], ...]
     groups: tuple[tuple[tuple[int, int], ...], ...]
@@ -80,7 +83,7 @@ class DesignLaw(ItemLaw):
 
     @classmethod
     def read(cls, question: Mapping[str, Any]) -> Self:
-        levels = Levels.read(question, least=2)
+        levels = Levels.read(question, least=cls.least_items)
         own = tuple(level["group"] for level in question["levels"])
         types, groups = question["types"], question["groups"]
         values = question["estimator"]["values"]
@@ -99,7 +102,8 @@ class DesignLaw(ItemLaw):
             if not _has_shape(rows, shape):
                 reason = f"{name} is not of the shape {' x '.join(map(str, shape))}"
                 raise InputError.because(name, reason, EXPORT_REMEDY)
-        law = cls(levels, own, _tuples(types), _tuples(groups), _tuples(values))
+        parts = (_tuples(types), _tuples(groups), _tuples(values))
+        law = cls(levels, own, *parts, *cls._more(question))
         for o, row in enumerate(law.types):
             for g, (high, items) in enumerate(zip(row, law.items, strict=True)):
                 if high > items:
@@ -108,21 +112,37 @@ class DesignLaw(ItemLaw):
                     )
         return law
 
+    @classmethod
+    def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
+        del question
+        return ()
+
+    @property
+    def item_counts(self) -> tuple[int, ...]:
+        """Items of each level that the types count."""
+        return self.levels.item_counts
+
+    @property
+    def item_groups(self) -> list[int]:
+        """The group of each item; after those of the levels, that of a dummy if there is one."""
+        levels = zip(self.level_groups, self.levels.item_counts, strict=True)
+        return [group for group, count in levels for _ in range(count)]
+
     @cached_property
     def items(self) -> tuple[int, ...]:
         """Items of each group."""
         counts = [0] * len(self.groups)
-        for group, count in zip(self.level_groups, self.levels.item_counts, strict=True):
+        for group, count in zip(self.level_groups, self.item_counts, strict=True):
             counts[group] += count
         return tuple(counts)
 
     @property
     def cells(self) -> int:
-        return len(self.types) * (1 + self.levels.total)  # a collector counts them type by type
+        return len(self.types) * (1 + sum(self.items))  # a collector counts them type by type
 
     @property
     def size(self) -> int:
-        return _TYPE_BYTES + octets(self.levels.total)
+        return _TYPE_BYTES + octets(sum(self.items))
 
     def verify(self) -> None:
         for g, row in enumerate(self.groups):
@@ -147,7 +167,7 @@ class DesignLaw(ItemLaw):
         listed = {}
         for i, j in self._listed():
             a, b = sorted((self.level_groups[i], self.level_groups[j]))
-            alone = i == j and self.levels.item_counts[i] == 1
+            alone = i == j and self.item_counts[i] == 1
             ratio = Fraction(1) if alone else self._realised[a, b]
             if ratio is not None:
                 demanded = demanded_budget(self.levels.epsilons, self.levels.rule, i, j)
@@ -216,7 +236,7 @@ class DesignLaw(ItemLaw):
                 found[a, b] = demanded_budget(least, levels.rule, a, b)
         else:
             for i, j in combinations_with_replacement(range(len(levels.names)), 2):
-                if i != j or levels.item_counts[i] > 1:
+                if i != j or self.item_counts[i] > 1:
                     a, b = sorted((self.level_groups[i], self.level_groups[j]))
                     found[a, b] = min(found.get((a, b), inf), levels.rule[i][j])
         return {
@@ -237,7 +257,7 @@ class DesignLaw(ItemLaw):
                 picked.setdefault(self.level_groups[i], []).append(i)
             some = sorted(chain.from_iterable(one[:2] for one in picked.values()))
         for i, j in combinations_with_replacement(some, 2):
-            if i != j or self.levels.item_counts[i] > 1:
+            if i != j or self.item_counts[i] > 1:
                 a, b = sorted((self.level_groups[i], self.level_groups[j]))
                 entry = (demanded_budget(epsilons, rule, i, j), i, j)
                 best[a, b] = min(best.get((a, b), entry), entry)
@@ -302,6 +322,10 @@ class DesignEncoder(ItemEncoder):
         level = bisect_right(self._numbers_of_levels, code) - 1
         group = self._law.level_groups[level]
         place = self._firsts[level] + code - self._numbers_of_levels[level]
+        return self._report(group, place, source)
+
+    def _report(self, group: int, place: int, source: Source) -> bytes:
+        """That of the item of a group at a place of the bits."""
         kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
         bits = self._split(kind, place, bool(side), group, source)
         bits.reverse()

@@ -9,13 +9,21 @@ from typing import Any, ClassVar
 
 from planner.deployment.client.drawing.answers import item_set
 from planner.deployment.client.drawing.entropy import Source, choose
+from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
 from planner.deployment.client.schema import Schema, choice, list_of, record, whole
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
-__all__ = ["SetEncoder", "SetLaw"]
+__all__ = [
+    "LONGER",
+    "SetEncoder",
+    "SetLaw",
+    "read_padding",
+    "require_set_budgets",
+    "set_from_text",
+]
 
 
 LONGER = record(
@@ -48,21 +56,14 @@ class SetLaw(UnaryLaw):
 
     @classmethod
     def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
-        length, stated = question["padding_length"], question.get("longer_sets")
-        if stated is None:
-            return (length, None)
-        longer = tuple((one["size"], one["share"]) for one in stated)
-        _check_order(length, longer)
-        return (length, longer)
+        return read_padding(question)
 
     @property
     def dummies(self) -> int:
         return self.padding_length
 
     def verify(self) -> None:
-        if self.levels.rule != "min":
-            reason = 'Item sets have budgets (IDUE paper, eq. 16) under the rule "min" only'
-            raise VerificationError(reason)
+        require_set_budgets(self.levels)
         UnaryLaw.verify(self)
 
     def encoder(self) -> Encoder:
@@ -73,7 +74,7 @@ class SetLaw(UnaryLaw):
         yield from ([], items[:1], items)
 
     def from_text(self, cell: str) -> Any:
-        return [self.levels.from_text(item) for item in _items(cell)]
+        return set_from_text(self.levels, cell)
 
 
 class SetEncoder(UnaryEncoder):
@@ -100,6 +101,40 @@ class SetEncoder(UnaryEncoder):
         dummy = choose(source, self._length)
         chosen = code[slot] if slot < len(code) else self._levels.total + dummy
         return self._report(chosen, source)
+
+
+def read_padding(question: Mapping[str, Any]) -> tuple[int, tuple[tuple[int, float], ...] | None]:
+    """A question's padding length, and what it states of longer sets; None if nothing.
+
+    Raises
+    ------
+    InputError
+        What is stated is out of order.
+    """
+    length, stated = question["padding_length"], question.get("longer_sets")
+    if stated is None:
+        return (length, None)
+    longer = tuple((one["size"], one["share"]) for one in stated)
+    _check_order(length, longer)
+    return (length, longer)
+
+
+def require_set_budgets(levels: Levels) -> None:
+    """Check that sets have budgets under the levels' rule.
+
+    Raises
+    ------
+    VerificationError
+        They have none.
+    """
+    if levels.rule != "min":
+        reason = 'Item sets have budgets (IDUE paper, eq. 16) under the rule "min" only'
+        raise VerificationError(reason)
+
+
+def set_from_text(levels: Levels, cell: str) -> list[Any]:
+    """The set that a person means by a cell of a table: a JSON list, or items between ``;``."""
+    return [levels.from_text(item) for item in _items(cell)]
 
 
 def _check_order(length: int, longer: tuple[tuple[int, float], ...]) -> None:

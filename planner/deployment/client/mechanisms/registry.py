@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.law import Law
@@ -22,6 +23,7 @@ _ALL: tuple[type[Law], ...] = (
     HashingLaw,
     SubsetLaw,
     DesignLaw,
+    DesignSetLaw,
     SignLaw,
     MeanChannelLaw,
     SamplingLaw,

@@ -7,6 +7,7 @@ import pytest
 
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.registry import LAWS
@@ -55,6 +56,10 @@ QUESTIONS = {
         WITH_TYPES,
         DesignLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES),
     ),
+    "subset-design-ps": (
+        WITH_TYPES | {"padding_length": 2},
+        DesignSetLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES, 2),
+    ),
     "idue": (WITH_BITS, UnaryLaw(OWN, (5,), (3,))),
     "idue-ps": (WITH_BITS | {"padding_length": 2}, SetLaw(OWN, (5,), (3,), 2)),
     "grr": (WITH_ITEMS | {"truth": 11}, ResponseLaw(OWN, 11)),
@@ -79,6 +84,7 @@ MORE = {
     "olh": {"predicted": NOTHING},
     "subset-selection": {"predicted": NOTHING},
     "subset-design": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
+    "subset-design-ps": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
     "mean-channel": {"estimator": CHANNEL["estimator"]},
     "bisample-md": {"estimator": {"noise": 0.25, "theta": 0.5}},
     "sampling-privacy": {"estimator": {"sampling": 0.25}},
@@ -121,6 +127,7 @@ RANGES = [
     ("idue", ("levels", 0, "a"), 4, D - 1),
     ("idue", ("levels", 0, "b"), 1, 4),
     ("idue-ps", ("padding_length",), 1, MAX_PADDING_LENGTH),
+    ("subset-design-ps", ("padding_length",), 1, MAX_PADDING_LENGTH),
     ("grr", ("truth",), 1, D - 1),
     ("olh", ("truth",), 1, D - 1),
     ("olh", ("values",), 2, D - 1),

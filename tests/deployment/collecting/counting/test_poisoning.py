@@ -32,7 +32,7 @@ def test_honest_files_raise_no_sign_whatever_the_answers(law, rng, n, answers):
 
 def test_every_mechanisms_honest_reports_raise_no_sign(parameters, encoders):
     answers = {"sets": ["x"], "age": 90, "yes": 1, "hours": 90, "yes by channel": 1}
-    answers |= {"sampled": "u"}
+    answers |= {"sets by design": ["x"], "sampled": "u"}
     for question in parameters.questions:
         encoder = encoders[question.name]
         code = encoder.code(answers.get(question.name, "x"))

@@ -1,0 +1,48 @@
+"""Item sets by padding and sampling with a subset design, in the file, and estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from planner.deployment.client.drawing.entropy import Source
+from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
+from planner.deployment.mechanisms.answers import AnswerRows, item_rows
+from planner.deployment.mechanisms.deployed import Deployed, Rows
+from planner.deployment.mechanisms.design import DeployedDesign, described_design
+from planner.deployment.mechanisms.item_sets import cut_remark, described_padding, stated_longer
+from planner.designs.set_design import with_dummy
+from planner.errors import InputError
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.padded_design import PaddedDesignMechanism
+from planner.survey import Question
+
+__all__ = ["DeployedDesignSets"]
+
+
+class DeployedDesignSets(DeployedDesign[DesignSetLaw]):
+    """A subset design of one sampled item; the dummy is counted, and left out of the estimates."""
+
+    law_type = DesignSetLaw
+    sources = (PaddedDesignMechanism,)
+
+    @classmethod
+    def describe(cls, source: PaddedDesignMechanism, question: Question) -> dict[str, Any]:
+        if source.solved is None or source.solved.policy != with_dummy(question.policy):
+            reason = f"the design of question {question.name!r} is for another policy"
+            remedy = "Solve a design for the policy of the question and a dummy."
+            raise InputError.because("design", reason, remedy)
+        described = described_design(source.solved, source.single, question)
+        return described | described_padding(source.padding_length, source.longer)
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        longer = stated_longer(self.law.padding_length, self.law.longer_sets)
+        padded = PaddedDesignMechanism(self._mechanism, self.law.padding_length, longer)
+        estimates = padded.estimate(self._by_type(rounds[0]))
+        rows = item_rows(self.law.levels, estimates, estimates.clipped(), confidence)
+        remark = cut_remark(padded.longer, self.law.padding_length, estimates.users)
+        return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
+
+    def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
+        return Deployed.draw(self, codes, source)

@@ -1,0 +1,92 @@
+"""Questions of sets that ask for a subset design: plan, file, clients, collector and estimates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import AssumedSets, InputError, Level, Question, Survey, plan_survey
+from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.parameter_file.building import question_document
+from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.mechanisms.itemsets import ItemSets
+from planner.planning.whole_survey import sentences as said
+
+LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=11))
+SETS = Question(
+    "basket", LEVELS, kind="item-set", sets=AssumedSets([1, 4, 3, 2, 1]), mechanism="subset-design"
+)
+
+
+def planned(users=20_000, **more):
+    (one,) = plan_survey(Survey("s", users, (replace(SETS, **more),))).questions
+    return one
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return plan_survey(Survey("s", 20_000, (SETS,)))
+
+
+def test_its_padding_length_is_its_own_and_its_error_smaller(plan):
+    (question,) = plan.questions
+    assert question.padding_length == question.padding.length
+    assert question.total_error == pytest.approx(question.choice.of("subset-design").error)
+    assert question.total_error < 0.9 * question.choice.of("opt0").error
+    assert question.lower_bound is question.least_error is None  # a set is more than one draw
+    assert "all 12 answers and a dummy" in said.types_sentence(question)
+    assert said.report_sentence(question).startswith("One of a person's answers, padded or cut to")
+
+
+def test_a_usual_plan_says_how_to_ask_for_it():
+    usual = planned(mechanism="best")
+    assert usual.deployed.mechanism == "opt0"
+    assert any("asked for by its name" in one for one in usual.choice.left_out)
+
+
+def test_estimates_are_as_far_off_as_predicted(plan):
+    """Deployed reports of one survey; a false alarm has probability below 1e-6."""
+    (question,) = plan.questions
+    law = survey_parameters(plan).questions[0].law
+    rng = np.random.default_rng(20200420)
+    sizes = rng.choice(5, size=4_000, p=np.array([1, 4, 3, 2, 1]) / 11)
+    sets = [tuple(sorted(rng.choice(12, size, replace=False).tolist())) for size in sizes]
+    half = deployed(law)
+    counter = half.counter()
+    (rows,) = half.draw(sets, rng.bytes)
+    counter.add(rows)
+    tally = counter.tally()
+    assert half.signs(tally, None) == []
+    found = half.estimate([tally.aggregate], 0.95)
+    mechanism, people = question.mechanism, ItemSets.of(sets, 12)
+    errors = (found.estimates - mechanism.expectation(people)) / np.sqrt(mechanism.variance(people))
+    assert np.abs(errors).max() < 6
+    assert np.sqrt(np.mean(errors**2)) > 0.3
+    stated = np.array(found.standard_errors) / np.sqrt(mechanism.variance(people))
+    assert ((stated > 0.9) & (stated < 1.15)).all()
+
+
+def test_the_planned_error_is_that_of_the_mechanism():
+    """For sets as assumed, of items all alike popular, nothing cut."""
+    question = planned(sets=AssumedSets([1, 4, 3, 2, 1], popularity="uniform"), padding_length=4)
+    share = np.array([1, 4, 3, 2, 1]) / 11
+    rng = np.random.default_rng(1)
+    sizes = np.repeat(np.arange(5), np.round(22_000 * share).astype(int))
+    people = ItemSets.of([rng.choice(12, size, replace=False).tolist() for size in sizes], 12)
+    variance = question.mechanism.variance(people).sum() / people.users
+    assert question.total_error**2 / 20_000 == pytest.approx(variance, rel=0.01)
+
+
+def test_without_sizes_the_error_is_for_the_worst_sets():
+    question = planned(sets=None, padding_length=2)
+    largest = max(
+        question.mechanism.variance([one]).sum() for one in ([], [0], [1], [0, 1], [1, 2])
+    )
+    assert question.total_error**2 / 20_000 >= largest
+    assert question.total_error**2 / 20_000 == pytest.approx(largest, rel=0.05)
+
+
+def test_another_questions_design_is_not_exported(plan):
+    other = replace(SETS, levels=(LEVELS[0], Level("usual", 2.5, item_count=11)))
+    with pytest.raises(InputError, match="design of question 'basket' is for another policy"):
+        question_document(other, plan.questions[0].mechanism)
