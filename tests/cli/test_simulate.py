@@ -47,7 +47,10 @@ def test_command_prints_json_and_repeats_itself(files):
     document = json.loads(first)
     assert document["users"] == 100
     assert document["items_per_level"] == {"few": 1, "many": 2}
-    assert [one["name"] for one in document["mechanisms"]][:1] == ["idue-opt0-ps"]
+    assert [one["name"] for one in document["mechanisms"]][:2] == [
+        "subset-design-ps",
+        "idue-opt0-ps",
+    ]
     other = shown("simulate", *files, "--json", "--repeats", "2", "--seed", "8")
     assert other != first
     once = json.loads(shown("simulate", *files, "--json", "--repeats", "1"))

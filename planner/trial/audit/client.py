@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.questions import DeployedQuestion
@@ -187,7 +188,8 @@ def _place(law: Law, code: Any) -> int:
 def _chance(law: Law, i: int, j: int) -> float:
     """About the probability of the event that tells a pair apart best, under the first answer."""
     if isinstance(law, DesignLaw):
-        return _chance_of_sides(law, law.level_groups[i], law.level_groups[j])
+        sides = _chance_of_sides(law, law.level_groups[i], law.level_groups[j])
+        return sides / law.padding_length if isinstance(law, DesignSetLaw) else sides
     if isinstance(law, MeanChannelLaw):
         return _chance_of_report(law.rows)
     constants = law.estimator()
