@@ -41,14 +41,14 @@ export function meanChannel(question) {
   };
 }
 
-function checkShape(rows, values, numbers) {
+export function checkShape(rows, values, numbers) {
   const outputs = rows[0].length;
   if (rows.length > MAX_SYMBOLS || outputs > MAX_OUTPUTS) refuse("there are too many rows or reports");
   const shaped = (table) => table.every((row) => row.length === outputs);
   if (!shaped(rows) || !shaped(values) || values.length !== numbers) refuse("rows and estimator do not fit");
 }
 
-function checkLaw(rows) {
+export function checkLaw(rows) {
   if (rows.some((row) => row.reduce((sum, x) => sum + x, 0) !== GRID)) refuse("a row does not sum to 2^32");
 }
 
@@ -64,7 +64,7 @@ function largestRatio(rows) {
 }
 
 /** Each symbol counts as what is wanted of it, on average. */
-function checkUnbiased(rows, values, wanted) {
+export function checkUnbiased(rows, values, wanted) {
   values.forEach((meaning, j) => {
     const scaled = meaning.map((value) => {
       const [top, bottom] = fraction(value);
@@ -84,7 +84,7 @@ function checkUnbiased(rows, values, wanted) {
 const floorDivide = (top, bottom) => (top - (((top % bottom) + bottom) % bottom)) / bottom;
 
 /** The first report whose probabilities, added up to it, exceed the word. */
-function output(row, word) {
+export function output(row, word) {
   let [report, end] = [0, row[0]];
   while (end <= word) end += row[++report];
   const data = Buffer.alloc(2);

@@ -12,6 +12,7 @@ import { alike, alikePairs, checkRatio, checkUnary } from "./exact.mjs";
 import { leastBudget, linear, logAbove, unaryPairs } from "./exact.mjs";
 import { itemNumber, itemNumbers, readLevels } from "./levels.mjs";
 import { numberIn, readRange } from "./numbers.mjs";
+import { orderedChannel } from "./ordered_channel.mjs";
 import { checkLonger } from "./sets.mjs";
 
 const D = BigInt(GRID);
@@ -227,7 +228,7 @@ function responseRatio(truth, values) {
 
 /** The first version of the file that has all that the questions state. */
 export const versionFor = (questions) => (questions.some(isNew) ? 3 : 2);
-const NEW = ["subset-design", "subset-design-ps", "mean-channel"];
+const NEW = ["subset-design", "subset-design-ps", "mean-channel", "ordered-channel"];
 const isNew = (question) => NEW.includes(question.mechanism) || "longer_sets" in question;
 
 export const MECHANISMS = {
@@ -240,5 +241,6 @@ export const MECHANISMS = {
   "subset-design-ps": design,
   "bisample-md": sign,
   "mean-channel": meanChannel,
+  "ordered-channel": orderedChannel,
   "sampling-privacy": sampling,
 };

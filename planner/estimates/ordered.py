@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import normal_quantile, tail_share
+from planner.estimates.means import Estimate
 from planner.frames import Framed
 
 if TYPE_CHECKING:
@@ -143,6 +144,38 @@ class OrderedEstimates(Framed):
         lower, upper = self.band
         first = [int(np.argmax(column >= share)) for column in (self.consistent, upper, lower)]
         return QuantileEstimate(share, *(self.answers[i] for i in first))
+
+    def mean(self, scores: ArrayLike) -> Estimate:
+        """The mean score, unbiased; the share of an answer is that of a score of 1 for it alone.
+
+        Parameters
+        ----------
+        scores:
+            What each answer counts for, in order, shape ``(d,)``.
+
+        Raises
+        ------
+        InputError
+            Not one finite score an answer.
+
+        Examples
+        --------
+        >>> estimates = OrderedEstimates(
+        ...     ("low", "middle", "high"), [0.5, 0.8], np.diag([0.01, 0.02]) ** 2, users=1000
+        ... )
+        >>> middle = estimates.mean([0, 1, 0])
+        >>> round(middle.value, 3), round(middle.standard_error, 4)
+        (0.3, 0.0224)
+        """
+        numbers = np.asarray(scores, dtype=np.float64)
+        if numbers.shape != (len(self.answers),) or not np.isfinite(numbers).all():
+            allowed = f"{len(self.answers)} finite numbers"
+            raise InputError("scores", scores, allowed, "Give one score for each answer.")
+        steps = -np.diff(numbers)  # whoever is up to an answer misses what lies above it
+        value = float(numbers[-1] + steps @ self.values)
+        error = max(0.0, float(steps @ self.covariance @ steps)) ** 0.5
+        reach = normal_quantile(0.5 + self.confidence / 2) * error
+        return Estimate(value, error, value - reach, value + reach, self.confidence)
 
     @property
     def summary(self) -> str:

@@ -114,7 +114,7 @@ _ALL = (
     ),
     Offer("direct", "direct encoding, per-input rows", by_level=True),
     Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),
-    Offer("channel", "Channel", ("numeric",), by_level=True, report_bytes=lambda _: 2),
+    Offer("channel", "Channel", ("numeric", "ordinal"), by_level=True, report_bytes=lambda _: 2),
     Offer("harmony", "Harmony, one bit"),
     Offer("piecewise", "Piecewise"),
     Offer("hybrid", "Hybrid"),

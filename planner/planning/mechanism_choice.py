@@ -274,7 +274,7 @@ def choose(
     planned:
         Name of the one that is planned.
     policy:
-        The levels; ``None`` for a mean.
+        The levels; ``None`` for a mean or ordered answers.
     unit, measure, least_error:
         See :class:`MechanismChoice`.
     left_out:
@@ -293,7 +293,7 @@ def choose(
         for name, error, note in errors
     ]
     ranked = sorted(every, key=lambda one: (_rounded(one.error), one.name != planned))
-    reason = _reason_of_mean(ranked) if policy is None else _reason(ranked, policy)
+    reason = _reason_of_one(ranked, measure) if policy is None else _reason(ranked, policy)
     without = tuple(
         f"{CATALOGUE[name].label} is left out: {why}." for name, why in (left_out or {}).items()
     )
@@ -358,10 +358,12 @@ def _answered(epsilon: float, unit: float) -> list[tuple[str, float, str]]:
     ]
 
 
-def _reason_of_mean(ranked: Sequence[Candidate]) -> str:
+def _reason_of_one(ranked: Sequence[Candidate], measure: str) -> str:
+    """Of a question with one error for all its levels, which is named before the comma."""
     best, second = ranked[0], ranked[1]
+    what = measure.partition(",")[0].lower()
     reason = (
-        f"{best.title} has the smallest predicted error of the mean; the next, {second.title}, "
+        f"{best.title} has the smallest predicted {what}; the next, {second.title}, "
         f"has {_more(second.error, best.error)}."
     )
     if any(one.note.startswith("forced") for one in ranked) and best.name == "bisample-md":

@@ -9,18 +9,35 @@ from planner.errors import InputError
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = ["BEST", "CHANNEL", "KINDS", "USUAL_MECHANISM", "Level", "Numeric", "Sampling"]
+__all__ = [
+    "BEST",
+    "CHANNEL",
+    "KINDS",
+    "KINDS_IN_WORDS",
+    "ORDINAL",
+    "USUAL_MECHANISM",
+    "Level",
+    "Numeric",
+    "Sampling",
+]
 
-KINDS = ("categorical", "item-set", "sampled-choice", "numeric")
+ORDINAL = "ordinal"
+"""One answer out of a few in order: brackets, ages, agreement from 1 to 5."""
+KINDS = ("categorical", "item-set", "sampled-choice", "numeric", ORDINAL)
+KINDS_IN_WORDS = (
+    "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
+    "several, numeric for a mean."
+)
 BEST = "best"
 """Asks for whichever mechanism has the smallest error; planning says which one that is."""
 CHANNEL = "channel"
-"""Asks for the best of all mechanisms for what is wanted: a mean."""
+"""Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
 USUAL_MECHANISM = {
     "categorical": BEST,
     "item-set": BEST,
     "sampled-choice": "sampling-privacy",
     "numeric": "bisample-md",
+    ORDINAL: CHANNEL,
 }
 """The mechanism of a question that names none, by its kind."""
 

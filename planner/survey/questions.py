@@ -16,7 +16,16 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.guess_limit import check_guess_limit
-from planner.survey.kinds import KINDS, USUAL_MECHANISM, Level, Numeric, Sampling
+from planner.survey.kinds import (
+    KINDS,
+    KINDS_IN_WORDS,
+    ORDINAL,
+    USUAL_MECHANISM,
+    Level,
+    Numeric,
+    Sampling,
+)
+from planner.survey.ordered_answers import answers_in_order, check_ordered
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
 
@@ -48,6 +57,7 @@ class Question:
         ``"item-set"``: every person holds a set of answers, which may be empty.
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
         ``"numeric"``: a number or no answer.
+        ``"ordinal"``: exactly one answer of 2 to 13 named ones that have an order.
     sampling:
         For ``"sampled-choice"``, and only for it.
     numeric:
@@ -74,6 +84,12 @@ class Question:
         :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when
         left out: for ``"categorical"`` and ``"item-set"`` it is ``"best"``, whichever has the
         smallest error.
+    order:
+        For ``"ordinal"``, and only for it: all answers, the lowest first; empty if the levels list
+        them in their order, one level after the other.
+    scores:
+        For ``"ordinal"``, and only for it: what each answer counts for in a mean, in the order of
+        the answers; empty if no mean is wanted.
 
     Raises
     ------
@@ -100,6 +116,8 @@ class Question:
     criterion: str = "total"
     mechanism: str = ""
     guess_limit: float | None = None
+    order: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -119,6 +137,7 @@ class Question:
         self._check_sampling()
         self._check_padding()
         self._check_limit()
+        self._check_order()
         if self.kind == "numeric":
             if self.levels or self.rule != DEFAULT_RULE:
                 allowed = "left out, with the rule, for 'numeric'"
@@ -148,7 +167,7 @@ class Question:
                 "kind",
                 self.kind,
                 KINDS,
-                "Take categorical for one answer each, item-set for several, numeric for a mean.",
+                KINDS_IN_WORDS,
             )
         if self.criterion not in CRITERIA:
             remedy = "Leave it out to keep the sum of all errors small."
@@ -178,6 +197,17 @@ class Question:
             counts = [level.item_count for level in self.levels]
             check_guess_limit(self.guess_limit, self.kind, self.criterion, self.rule, counts)
 
+    def _check_order(self) -> None:
+        object.__setattr__(self, "order", tuple(self.order))
+        object.__setattr__(self, "scores", tuple(map(float, self.scores)))
+        if self.kind == ORDINAL:
+            check_ordered(self.levels, self.order, self.scores, self.criterion)
+            return
+        for name, value in (("order", self.order), ("scores", self.scores)):
+            if value:
+                remedy = "Only the answers of kind 'ordinal' have an order."
+                raise InputError(name, value, f"left out for {self.kind!r}", remedy)
+
     def _check_sampling(self) -> None:
         sampled = self.kind == "sampled-choice"
         if sampled != (self.sampling is not None):
@@ -193,6 +223,11 @@ class Question:
                 allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
                 remedy = "Sampling Privacy expects, per value, how many people have it."
                 raise InputError(name, level.yes_counts, allowed, remedy)
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The answers of an ``"ordinal"`` question, the lowest first; of others as listed."""
+        return answers_in_order(self.levels, self.order)
 
     @property
     def objective(self) -> Objective:
@@ -224,12 +259,13 @@ class Question:
         """
         if self.kind == "numeric":
             raise InputError("kind", self.kind, "one with levels", "It has one budget for all.")
+        several = self.kind not in ("categorical", ORDINAL)
         return PrivacyPolicy(
             [level.epsilon for level in self.levels],
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
-            self_pairs=self.kind != "categorical" or len(self.levels) > _MOST_LISTED_LEVELS,
+            self_pairs=several or len(self.levels) > _MOST_LISTED_LEVELS,
         )
 
 

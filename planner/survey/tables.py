@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from planner.errors import InputError
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import DEFAULT_RULE
-from planner.survey.kinds import KINDS, Level, Sampling
+from planner.survey.kinds import KINDS, KINDS_IN_WORDS, Level, Sampling
 from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
@@ -65,8 +65,7 @@ def _text(value: Any) -> Any:
 def _known_kind(value: Any) -> Any:
     """Checked before the keys: which ones are missing depends on the kind."""
     if value not in KINDS:
-        remedy = "Take categorical for one answer each, item-set for several, numeric for a mean."
-        raise InputError("kind", value, f"one of {', '.join(KINDS)}", remedy)
+        raise InputError("kind", value, f"one of {', '.join(KINDS)}", KINDS_IN_WORDS)
     return value
 
 
@@ -144,6 +143,8 @@ class QuestionTable(Table):
     mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
     limit: list[LimitTable] = Field(default=[])
+    order: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
+    scores: list[float] = Field(default=[])
     level: list[LevelTable] = Field(min_length=1)
 
     def to_question(self, folder: Path) -> Question:
@@ -163,4 +164,6 @@ class QuestionTable(Table):
             criterion=self.criterion,
             mechanism=self.mechanism,
             guess_limit=_one_limit(self.limit),
+            order=tuple(self.order),
+            scores=tuple(self.scores),
         )

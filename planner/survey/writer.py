@@ -70,6 +70,8 @@ def _question(question: Question) -> dict[str, Any]:
             mechanism=_unless(question.mechanism, USUAL_MECHANISM[question.kind]),
             weight=_unless(question.weight, 1.0),
             padding_length=question.padding_length,
+            order=list(question.order) or None,
+            scores=list(question.scores) or None,
         ),
         **about,
         **_given(

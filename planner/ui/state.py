@@ -113,8 +113,9 @@ def example_survey(name: str) -> Survey:
 def replace_draft(survey: Survey | SurveyDraft, why: str) -> None:
     """Put another survey in place of the draft; the old one can be had back."""
     here = session()
+    draft = SurveyDraft.of(survey) if isinstance(survey, Survey) else survey
     here.undo = [*here.undo, (why, here.draft)][-_MOST_UNDO:]
-    here.draft = SurveyDraft.of(survey) if isinstance(survey, Survey) else survey
+    here.draft = draft
     here.revision += 1
     if isinstance(survey, Survey) and here.draft.build().survey != survey:
         here.notices.append(

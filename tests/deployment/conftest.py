@@ -87,5 +87,5 @@ def everything(parameters, tmp_path_factory):
         for i in range(3000):
             writer.writerow(ANSWERS | ({"age": ""} if i % 4 == 0 else {}))
     written = perturb_file(parameters, place / "answers.csv", place / "reports")
-    assert len(written) == 19
+    assert len(written) == 20
     return place

@@ -17,6 +17,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations
+from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain
@@ -24,6 +25,13 @@ from planner.survey.numeric_domain import NumericDomain
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
 MATRIX = ((1.0, 3.0), (3.0, 2.0))
+ORDERED = Question(
+    "order",
+    LEVELS,
+    kind="ordinal",
+    order=("flu", "HIV", "cold", "x", "é\n"),
+    scores=(0, 1, 2.5, 3, 9),
+)
 
 SMALL = Survey(
     "health",
@@ -46,7 +54,8 @@ ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
     "sets": "flu;x", "sets by design": "HIV;x", "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
-    "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "sampled": "v",
+    "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
+    "sampled": "v",
 }  # fmt: skip
 
 
@@ -63,6 +72,7 @@ def every_mechanism():
         Question("yes", (), kind="numeric", numeric=Numeric(yes)),
         Question("hours", (), kind="numeric", numeric=Numeric(ages, epsilon=2.0)),
         Question("yes by channel", (), kind="numeric", numeric=Numeric(yes)),
+        ORDERED,
         Question(
             "sampled",
             (
@@ -94,6 +104,7 @@ def every_mechanism():
         "yes": BiSampleMD(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
+        "order": plan_ordered_channel(ORDERED).channel,
         "sampled": plan_sampling_survey(survey)["sampled"],
     }
     return survey, mechanisms

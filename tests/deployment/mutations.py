@@ -1,8 +1,11 @@
 """Documents changed at random, and how far a question breaks its budgets, by plain floats."""
 
 import copy
+import itertools
 import json
 import math
+
+import numpy as np
 
 from planner.deployment.client.laws.pairs import demanded_budget
 from tests.deployment.examples import sealed
@@ -89,8 +92,8 @@ def breach(question):
     if isinstance(rule, list):
         rule = [[math.inf if entry is None else entry for entry in row] for row in rule]
     budgets = [[demanded_budget(epsilons, rule, i, j) for j in range(size)] for i in range(size)]
-    if mechanism in ("subset-design", "subset-design-ps"):
-        return worst_of_design(question, budgets)
+    if mechanism in WORST:
+        return WORST[mechanism](question, budgets)
     if mechanism in ("idue", "idue-ps"):
         ones = [math.log(level["a"] / level["b"]) for level in levels]
         zeros = [math.log((GRID - level["b"]) / (GRID - level["a"])) for level in levels]
@@ -103,6 +106,14 @@ def breach(question):
         truth, values = question["truth"] / GRID, question.get("values", items)
         loss = math.log(truth * values / (1 - truth) + 1)
     return loss - min(map(min, budgets))
+
+
+def worst_of_rows(question, budgets):
+    """By how much two answers' probabilities of one report exceed their budget."""
+    counts = [level["item_count"] for level in question["levels"]]
+    own = np.repeat(np.arange(len(counts)), counts)
+    pairs = itertools.permutations(zip(own, np.log(question["rows"]), strict=True), 2)
+    return max((one - other).max() - budgets[i][j] for (i, one), (j, other) in pairs)
 
 
 def worst_of_design(question, budgets):
@@ -132,3 +143,7 @@ def worst_of_design(question, budgets):
                     loss = math.log(above / below) if below else math.inf
                     worst = max(worst, loss - budgets[i][j])
     return worst
+
+
+WORST = dict.fromkeys(("subset-design", "subset-design-ps"), worst_of_design)
+WORST["ordered-channel"] = worst_of_rows

@@ -95,6 +95,8 @@ def _name(path: Path) -> str:
 
 
 def _interval(lower: float | None, upper: float | None) -> str:
+    if lower is None and upper is None:
+        return ""
     if lower is not None and upper is None:
         return f"at least {_number(lower)}"
     return f"{_number(lower)} to {_number(upper)}"

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 from planner.deployment.client.laws.levels import Levels
 from planner.estimates.counts import Estimates, ProcessedCounts
 from planner.estimates.means import Estimate
+from planner.estimates.ordered import OrderedEstimates, QuantileEstimate
 
-__all__ = ["AnswerRows", "item_rows", "level_names", "quantity_rows"]
+__all__ = ["AnswerRows", "item_rows", "level_names", "ordered_rows", "quantity_rows"]
+
+_QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
 Column = Sequence[float | None] | NDArray[np.float64] | NDArray[np.int64]
 
@@ -93,6 +96,52 @@ def quantity_rows(
         [processed for processed, _ in moved],
         [remark for _, remark in moved],
     )
+
+
+def ordered_rows(
+    levels: Levels, order: Sequence[int], estimates: OrderedEstimates, scores: Sequence[float]
+) -> AnswerRows:
+    """People up to each answer but the last, people with each, quartiles, and the mean score.
+
+    The joint limits are the band of all shares up to an answer; what is processed follows from
+    shares that rise. ``order`` has the items' numbers, the lowest answer first.
+    """
+    users, size = estimates.users, len(order)
+    level = level_names(levels)
+    low, high = (users * limit for limit in estimates.band)
+    steps, one = np.tril(np.ones((size, size))), np.eye(size)
+    names = [f"up to {answer}" for answer in estimates.answers[:-1]] + list(estimates.answers)
+    every = [estimates.mean(row) for row in [*steps[:-1], *one]]
+    rows = [each.scaled(0.0, users) for each in every]
+    processed = [*users * estimates.consistent[:-1], *users * estimates.shares]
+    remarks = ["processed: shares up to an answer made to rise"] * len(rows)
+    if scores:
+        names.append("mean score")
+        rows.append(estimates.mean(scores))
+        processed.append(float(estimates.shares @ np.array(scores)))
+        remarks.append(remarks[0])
+    quantiles = [(name, estimates.quantile(share)) for name, share in _QUANTILES]
+    rest, none = len(rows) - size + 1, len(quantiles)
+    nothing: list[float | None] = [None] * none
+    own = [level[k] for k in order]
+    return AnswerRows(
+        users,
+        [""] * (size - 1) + own + [""] * (len(rows) - 2 * size + 1 + none),
+        [*names, *(name for name, _ in quantiles)],
+        [*(row.value for row in rows), *nothing],
+        [*(row.standard_error for row in rows), *nothing],
+        [*(row.lower for row in rows), *nothing],
+        [*(row.upper for row in rows), *nothing],
+        [*low[:-1].tolist(), *[None] * (rest + none)],
+        [*high[:-1].tolist(), *[None] * (rest + none)],
+        [*processed, *nothing],
+        [*remarks, *(_quantile(name, one, estimates.confidence) for name, one in quantiles)],
+    )
+
+
+def _quantile(name: str, found: QuantileEstimate, confidence: float) -> str:
+    between = f"between {found.lower} and {found.upper} with {confidence:.0%} confidence"
+    return f"{name}: {found.answer}, {between}"
 
 
 def _moved(estimate: Estimate, possible: tuple[float, float] | None) -> tuple[float | None, str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
+from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.counting import CellTally, Counter
 from planner.deployment.mechanisms.deployed import Cells, Deployed
@@ -19,11 +20,26 @@ from planner.mechanisms.channel import MeanChannelMechanism
 from planner.survey import Question
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["DeployedMeanChannel"]
+__all__ = ["DeployedChannel", "DeployedMeanChannel"]
+
+C = TypeVar("C", MeanChannelLaw, OrderedChannelLaw)
 
 
-class DeployedMeanChannel(Deployed[MeanChannelLaw]):
+class DeployedChannel(Deployed[C]):
     """Reports are small numbers; each is looked at for poisoning."""
+
+    def counter(self) -> Counter:
+        return CellTally(self.law.cells, "<u2")
+
+    def cells(self, round_number: int | None) -> Cells:
+        del round_number
+        chances = np.array(self.law.rows) / DENOMINATOR
+        names = [f"report {y}" for y in range(self.law.cells)]
+        return Cells(names, chances.min(axis=0), chances.max(axis=0))
+
+
+class DeployedMeanChannel(DeployedChannel[MeanChannelLaw]):
+    """A channel for a mean."""
 
     law_type = MeanChannelLaw
     sources = (Channel,)
@@ -37,15 +53,6 @@ class DeployedMeanChannel(Deployed[MeanChannelLaw]):
             "rows": mechanism.integers.tolist(),
             "estimator": {"values": mechanism.values.tolist()},
         }
-
-    def counter(self) -> Counter:
-        return CellTally(self.law.cells, "<u2")
-
-    def cells(self, round_number: int | None) -> Cells:
-        del round_number
-        chances = np.array(self.law.rows) / DENOMINATOR
-        names = [f"report {y}" for y in range(self.law.cells)]
-        return Cells(names, chances.min(axis=0), chances.max(axis=0))
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         law = self.law

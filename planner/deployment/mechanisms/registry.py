@@ -12,6 +12,7 @@ from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.mechanisms.design_sets import DeployedDesignSets
 from planner.deployment.mechanisms.hashing import DeployedHashing
 from planner.deployment.mechanisms.item_sets import DeployedSets
+from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
 from planner.deployment.mechanisms.response import DeployedResponse
 from planner.deployment.mechanisms.sampling import DeployedSampling
 from planner.deployment.mechanisms.sign import DeployedSign
@@ -22,7 +23,7 @@ from planner.mechanisms.catalogue import CATALOGUE, Offer
 __all__ = ["deployed", "half_for", "register"]
 
 _BY_NAME: dict[str, type[Deployed[Any]]] = {}
-_BY_SOURCE: dict[type, type[Deployed[Any]]] = {}
+_BY_SOURCE: dict[type, dict[str, type[Deployed[Any]]]] = {}
 
 
 def register(half: type[Deployed[Any]], offer: Offer | None = None) -> None:
@@ -36,7 +37,8 @@ def register(half: type[Deployed[Any]], offer: Offer | None = None) -> None:
         CATALOGUE[offer.name] = offer
     LAWS.setdefault(half.law_type.mechanism, half.law_type)
     _BY_NAME[half.law_type.mechanism] = half
-    _BY_SOURCE.update(dict.fromkeys(half.sources, half))
+    for source in half.sources:
+        _BY_SOURCE[source] = _BY_SOURCE.get(source, {}) | {half.law_type.kind: half}
 
 
 def deployed(law: Law) -> Deployed[Any]:
@@ -44,9 +46,13 @@ def deployed(law: Law) -> Deployed[Any]:
     return _BY_NAME[law.mechanism](law)
 
 
-def half_for(source: Any) -> type[Deployed[Any]] | None:
-    """What describes a mechanism, table or plan; ``None`` if it cannot be deployed."""
-    return _BY_SOURCE.get(type(source))
+def half_for(source: Any, kind: str) -> type[Deployed[Any]] | None:
+    """What describes a mechanism, table or plan; ``None`` if it cannot be deployed.
+
+    Of those for several kinds of question, the one for this ``kind``.
+    """
+    halves = _BY_SOURCE.get(type(source), {})
+    return halves.get(kind) or next(iter(halves.values()), None)
 
 
 for _half in (
@@ -59,6 +65,7 @@ for _half in (
     DeployedDesignSets,
     DeployedSign,
     DeployedMeanChannel,
+    DeployedOrderedChannel,
     DeployedSampling,
 ):
     register(_half)

@@ -73,7 +73,7 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
     InputError
         The mechanism cannot be deployed, or does not fit the question.
     """
-    half = half_for(mechanism)
+    half = half_for(mechanism, question.kind)
     if half is None:
         what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
         remedy = "Take the mechanism that plan_survey chose for the question."

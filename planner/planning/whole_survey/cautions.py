@@ -7,7 +7,7 @@ from math import exp
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey import Question
-from planner.survey.kinds import CHANNEL
+from planner.survey.kinds import CHANNEL, ORDINAL
 
 __all__ = ["LARGE_EPSILON", "assumed_mean", "cautions", "survey_cautions"]
 
@@ -94,6 +94,11 @@ def _few_people(plan: QuestionPlan) -> str | None:
 def _drowned(plan: QuestionPlan) -> str | None:
     if plan.error_share < 1:
         return None
+    if plan.question.kind == ORDINAL:
+        return (
+            f"The {plan.objective_name} is larger than the number of people: most shares say "
+            "nothing. Ask more people, raise budgets, or merge neighbouring answers."
+        )
     if plan.levels is None:
         return (
             f"The {plan.objective_name} is larger than half the range: the estimate says nothing. "

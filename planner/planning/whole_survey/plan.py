@@ -26,11 +26,13 @@ from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.planning_choice import plan_choice
 from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
+from planner.planning.whole_survey.planning_ordinal import plan_ordinal
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.spending import Spending, with_budget_left
 from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
+from planner.survey.kinds import ORDINAL
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -180,7 +182,8 @@ class SurveyPlan(Framed):
         InputError
             The questions have different pair rules, or none shares the budgets.
         """
-        rules = {q.deployed.policy.rule_name for q in self.questions if q.levels is not None}
+        leveled = [q for q in self.questions if q.question.levels and q.sampling is None]
+        rules = {q.deployed.policy.rule_name for q in leveled}
         if len(rules) > 1:
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
@@ -277,7 +280,9 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
 
 def _planned(part: Part, tables: Tables) -> QuestionPlan:
     about = part.question.numeric
-    return plan_choice(part, tables) if about is None else plan_mean(part, about)
+    if about is not None:
+        return plan_mean(part, about)
+    return (plan_ordinal if part.asked.kind == ORDINAL else plan_choice)(part, tables)
 
 
 def _sampled(survey: Survey) -> dict[str, SamplingPlan]:

@@ -46,7 +46,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     sampled = planned.sampling
     if sampled is not None:
         return list(sampled.views.sentences(sampled.delta))
-    if planned.levels is None:
+    if planned.question.numeric is not None:
         spent = planned.spending[0].spent
         return [
             "a report changes the odds between any two numbers, or a number and no "

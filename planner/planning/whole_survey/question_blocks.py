@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.errors import InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
@@ -12,9 +14,9 @@ from planner.planning.whole_survey.left_open import answer_rate, budget_of, sett
 from planner.planning.whole_survey.tables import Tables
 from planner.solvers import MODELS
 from planner.survey import Numeric, Question
-from planner.survey.kinds import BEST
+from planner.survey.kinds import BEST, ORDINAL
 
-__all__ = ["block_of", "choice_block", "mean_block", "target_error"]
+__all__ = ["block_of", "choice_block", "mean_block", "ordinal_block", "target_error"]
 
 
 def block_of(question: Question, users: int, tables: Tables) -> Block:
@@ -30,6 +32,8 @@ def block_of(question: Question, users: int, tables: Tables) -> Block:
     """
     if question.numeric is not None:
         return mean_block(question, question.numeric, users)
+    if question.kind == ORDINAL:
+        return ordinal_block(question, users, tables)
     return choice_block(question, users, tables)
 
 
@@ -52,6 +56,16 @@ def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
         solver=tables.certified,
         mechanism=_planned_with(question, tables),
     )
+
+
+def ordinal_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
+    """The same for ordered answers: its share is decided by the errors of their counts.
+
+    Of one person ``sum_j C_j (1 - C_j)`` over the shares up to each answer is at most a quarter
+    of their number.
+    """
+    sampled = (len(question.ordered) - 1) / 4
+    return replace(choice_block(question, users, tables), sampling_variance=sampled)
 
 
 def _planned_with(question: Question, tables: Tables) -> str:

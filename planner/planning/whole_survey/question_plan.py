@@ -27,6 +27,7 @@ from planner.planning.whole_survey.outsider_view import OutsiderView, outsider_v
 from planner.planning.whole_survey.spending import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question
+from planner.survey.kinds import ORDINAL
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -69,7 +70,7 @@ class QuestionPlan(Framed):
         What no mechanism of any kind that keeps the budgets can beat with unbiased estimates,
         as ``total_error``; None where that is not known.
     levels:
-        Level by level; None for a mean, and for the kind ``"sampled-choice"``.
+        Level by level; None for a mean and ordered answers, and for the kind ``"sampled-choice"``.
     choice:
         All mechanisms on the scale of ``total_error``; None for the kind ``"sampled-choice"``.
     padding, padding_errors:
@@ -92,7 +93,8 @@ class QuestionPlan(Framed):
     guessing:
         What becomes of its limit on guesses; None where there is none.
     block:
-        What its error is at any share of its budgets; None for the kind ``"sampled-choice"``.
+        What its error is at any share of its budgets, of ordered answers that of their counts; None
+        for the kind ``"sampled-choice"``.
     """
 
     question: Question
@@ -159,6 +161,8 @@ class QuestionPlan(Framed):
             return "error of the mean"
         if self.question.kind == "sampled-choice":
             return "largest error of a count at 95 %"
+        if self.question.kind == ORDINAL:
+            return "total error of the cumulative shares"
         objective = self.question.objective
         weighted = "" if objective.weights is None else "weighted "
         if objective.kind == "minimax":
@@ -170,7 +174,7 @@ class QuestionPlan(Framed):
         """For which answers that error holds, in words."""
         if self.padding is not None:
             return "expected for these sets"
-        if self.channel is not None:
+        if self.channel is not None and self.question.kind != ORDINAL:
             made_for = [one for one in self.channel.scenarios if one.cap is None]
             expected = "for the expected answers"
             return expected if len(made_for) == 1 else f"for the worst of {len(made_for)} means"

@@ -183,6 +183,8 @@ def certificate_sentence(question: QuestionPlan) -> str | None:
     """What is proven of the error; None where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
     if question.channel is not None:
+        if question.question.numeric is None:
+            return _ordered_sentence(question.channel)
         return _channel_sentence(question.channel)
     if question.design is not None and bound is not None and gap is not None:
         return (
@@ -212,6 +214,13 @@ def _channel_sentence(channel: Channel) -> str:
         f"{size} Proven: no mechanism of any kind for these points and no answer that keeps the "
         "budget and answers once, with any unbiased estimate, is better by more than a factor of "
         f"1 + {max(proof.relative_gap, 1e-9) / 2:.0e}."
+    )
+
+
+def _ordered_sentence(channel: Channel) -> str:
+    return (
+        f"The channel has {channel.outputs} reports for {len(channel.symbols)} ordered answers; a "
+        "report is one small number of two bytes."
     )
 
 

@@ -18,7 +18,13 @@ from planner.survey import Question
 from planner.survey.kinds import CHANNEL
 from planner.survey.target import Target
 
-__all__ = ["TargetAnswer", "answer_choice_targets", "answer_mean_targets", "answer_set_targets"]
+__all__ = [
+    "TargetAnswer",
+    "answer_choice_targets",
+    "answer_mean_targets",
+    "answer_set_targets",
+    "people_needed",
+]
 
 Array = NDArray[np.float64]
 
@@ -119,7 +125,7 @@ def answer_set_targets(
             remedy = "For item sets give the total error alone."
             raise InputError("target", target.text, "a total error", remedy)
     return tuple(
-        TargetAnswer(t, sqrt(errors[0] / users), budgets, _people(t, errors, biases, users))
+        TargetAnswer(t, sqrt(errors[0] / users), budgets, people_needed(t, errors, biases, users))
         for t in targets
     )
 
@@ -142,12 +148,12 @@ def answer_mean_targets(
         budgets = "Not searched for a channel, which is made for its budget."
         if question.mechanism != CHANNEL:
             budgets = _mean_budget(block, target, users, fraction)
-        people = _people(target, np.array([error]), np.array([block.fixed]), users)
+        people = people_needed(target, np.array([error]), np.array([block.fixed]), users)
         found.append(TargetAnswer(target, sqrt(error / users), budgets, people, of_mean=True))
     return tuple(found)
 
 
-def _people(target: Target, errors: Array, biases: Array, users: int) -> int | None:
+def people_needed(target: Target, errors: Array, biases: Array, users: int) -> int | None:
     """The fewest people for whom ``(error - bias) / people + bias / users`` is small enough."""
     room = target.value**2 - biases / users
     enough = room > 0

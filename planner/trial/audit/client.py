@@ -16,6 +16,7 @@ from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.law import Law
+from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
@@ -192,6 +193,9 @@ def _chance(law: Law, i: int, j: int) -> float:
         return sides / law.padding_length if isinstance(law, DesignSetLaw) else sides
     if isinstance(law, MeanChannelLaw):
         return _chance_of_report(law.rows)
+    if isinstance(law, OrderedChannelLaw):
+        rows = zip(law.rows, law.levels.level_of(), strict=True)
+        return _chance_of_report([row for row, level in rows if level in (i, j)])
     constants = law.estimator()
     if "offsets" not in constants:
         return float((1 - constants["noise"]) / 2)

@@ -20,7 +20,7 @@ from tests.deployment.examples import FILES, SMALL, with_tables
 def test_every_mechanism_there_and_back(parameters, parameter_file):
     assert read_parameters(parameter_file) == parameters
     found = {question.mechanism for question in parameters.questions}
-    assert len(found) == 10
+    assert len(found) == 11
     assert parameters.question("idue").pairs[0].realised > 0
 
 

@@ -8,6 +8,7 @@ from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.law import Law
+from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.client.mechanisms.response import ResponseLaw
 from planner.deployment.client.mechanisms.sampling import SamplingLaw
 from planner.deployment.client.mechanisms.sign import SignLaw
@@ -26,6 +27,7 @@ _ALL: tuple[type[Law], ...] = (
     DesignSetLaw,
     SignLaw,
     MeanChannelLaw,
+    OrderedChannelLaw,
     SamplingLaw,
 )
 LAWS: dict[str, type[Law]] = {law.mechanism: law for law in _ALL}

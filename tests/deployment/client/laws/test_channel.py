@@ -11,7 +11,7 @@ from planner import Question, Survey, best_channel
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.client import Client
 from planner.deployment.client.laws.exact import DENOMINATOR as D
-from planner.deployment.client.mechanisms.channel import MAX_SYMBOLS
+from planner.deployment.client.mechanisms.channel_rows import MAX_SYMBOLS
 from planner.deployment.client.questions import read_law
 from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document

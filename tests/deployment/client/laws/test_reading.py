@@ -10,6 +10,7 @@ from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
 from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.mechanisms.response import ResponseLaw
 from planner.deployment.client.mechanisms.sampling import ACKNOWLEDGEMENTS, Guarantee, SamplingLaw
@@ -38,6 +39,14 @@ STATED = Guarantee("round-two", 0.75, 1e-6, 0.5, None, False, (4, 5), 6)
 DIE = {"sampling": 3, "zero": 5, "decoys": [7, 8, 9, 10]}
 RANGE = {"epsilon": 1.5, "lower": -1, "upper": 2.5, "yes_no": False}
 ROWS, MEANT = ((14, D - 14), (15, D - 15), (16, D - 16)), ((0.25, 0.5), (0.75, 1.0))
+FOUR = (*ROWS, (17, D - 17))
+THRICE = (*MEANT, (1.25, 1.5))
+IN_ORDER = {
+    "order": [2, 0, 1, 3],
+    "scores": [1, 2, 3.0, 5],
+    "rows": [list(row) for row in FOUR],
+    "estimator": {"values": [list(row) for row in THRICE]},
+}
 CHANNEL = RANGE | {
     "rows": [list(row) for row in ROWS],
     "estimator": {"values": [list(row) for row in MEANT]},
@@ -66,6 +75,10 @@ QUESTIONS = {
     "olh": (WITH_ITEMS | HASHED, HashingLaw(OWN, 11, 6)),
     "subset-selection": (WITH_ITEMS | {"held": 13, "size": 2}, SubsetLaw(OWN, 13, 2)),
     "mean-channel": (CHANNEL, MeanChannelLaw(1.5, -1.0, 2.5, False, ROWS, MEANT)),
+    "ordered-channel": (
+        WITH_ITEMS | IN_ORDER,
+        OrderedChannelLaw(OWN, (2, 0, 1, 3), (1.0, 2.0, 3.0, 5.0), FOUR, THRICE),
+    ),
     "bisample-md": (RANGE | {"low": 17}, SignLaw(1.5, -1.0, 2.5, yes_no=False, low=17)),
     "sampling-privacy": (
         WITH_ITEMS
@@ -86,6 +99,7 @@ MORE = {
     "subset-design": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
     "subset-design-ps": {"predicted": NOTHING, "estimator": WITH_TYPES["estimator"]},
     "mean-channel": {"estimator": CHANNEL["estimator"]},
+    "ordered-channel": {"estimator": IN_ORDER["estimator"]},
     "bisample-md": {"estimator": {"noise": 0.25, "theta": 0.5}},
     "sampling-privacy": {"estimator": {"sampling": 0.25}},
 }
@@ -135,6 +149,7 @@ RANGES = [
     ("subset-selection", ("size",), 1, 3),
     ("bisample-md", ("low",), 1, D // 2 - 1),
     ("mean-channel", ("rows", 1, 0), 1, D - 1),
+    ("ordered-channel", ("rows", 1, 0), 1, D - 1),
     ("sampling-privacy", ("sampling",), 1, D - 1),
     ("sampling-privacy", ("zero",), 0, D - 1),
     ("sampling-privacy", ("decoys", 2), 1, D - 1),

@@ -1,0 +1,58 @@
+"""Channels for ordered answers in the file, and what their reports say about people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
+from planner.deployment.mechanisms.answers import AnswerRows, ordered_rows
+from planner.deployment.mechanisms.channel import DeployedChannel
+from planner.deployment.mechanisms.items import described_levels, described_rule
+from planner.designs.channel import Channel
+from planner.errors import InputError
+from planner.estimates.channel import wanted_estimates
+from planner.estimates.ordered import OrderedEstimates
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.survey import Question
+
+__all__ = ["DeployedOrderedChannel"]
+
+
+class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
+    """A channel for the shares of people up to each of some ordered answers."""
+
+    law_type = OrderedChannelLaw
+    sources = (Channel,)
+
+    @classmethod
+    def describe(cls, source: Channel, question: Question) -> dict[str, Any]:
+        answers = question.ordered
+        size = len(answers)
+        if source.symbols != answers or len(source.wanted) != size - 1:
+            allowed = f"one for the shares up to each of {', '.join(answers)}"
+            remedy = "Take the mechanism that plan_survey chose for the question."
+            raise InputError("channel", ", ".join(source.wanted_names), allowed, remedy)
+        drawn = as_drawn(source)
+        items = [item for level in question.levels for item in level.items]
+        integers = integers_of(drawn)[[answers.index(item) for item in items]]
+        return {
+            "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),
+            "levels": described_levels(question),
+            "order": [items.index(answer) for answer in answers],
+            "scores": list(question.scores),
+            "rows": integers.tolist(),
+            "estimator": {"values": drawn.estimator.tolist()},
+        }
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        law, names = self.law, self.law.levels.item_names()
+        found = wanted_estimates(np.array(law.values), rounds[0].counts)
+        answers = tuple(names[k] for k in law.order)
+        estimates = OrderedEstimates(
+            answers, found.values, found.covariance, found.users, confidence
+        )
+        return ordered_rows(law.levels, law.order, estimates, law.scores)

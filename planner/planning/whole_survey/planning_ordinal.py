@@ -1,0 +1,78 @@
+"""The plan of a question about ordered answers: the best channel for the shares up to each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import sqrt
+
+import numpy as np
+
+from planner.errors import InputError
+from planner.planning.channels.questions_in_order import plan_ordered_channel
+from planner.planning.mechanism_choice import choose
+from planner.planning.whole_survey.part import Part
+from planner.planning.whole_survey.question_blocks import ordinal_block
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.spending import at_share, spending_of
+from planner.planning.whole_survey.tables import Tables
+from planner.planning.whole_survey.target_answers import TargetAnswer, people_needed
+from planner.survey.kinds import CHANNEL
+
+__all__ = ["plan_ordinal"]
+
+
+def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
+    """Plan an ``"ordinal"`` question.
+
+    Raises
+    ------
+    InputError
+        A target does not fit.
+    SolverError
+        No channel could be proven near the best.
+    """
+    spent = at_share(part.question, part.share)
+    planned = plan_ordered_channel(spent)
+    block = ordinal_block(part.question, part.everybody, tables)
+
+    def squared(error: float) -> float:
+        return part.error(block, error)
+
+    error = squared(planned.channel.worst_error)
+    bound, total = planned.lower_bound, part.total(error)
+    least = None if bound is None else min(part.total(squared(bound)), total)
+    plan = QuestionPlan(
+        question=part.asked,
+        deployed=spent,
+        share=part.share,
+        fraction=part.fraction,
+        users=part.people,
+        everybody=part.everybody,
+        spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+        mechanism=planned.channel,
+        error=error,
+        total_error=total,
+        error_share=total / part.people,
+        lower_bound=least,
+        # What a sample misses is known from above only.
+        least_error=least if part.fraction == 1 else None,
+        targets=_targets(part, error),
+        block=block,
+    )
+    errors = [(name, part.total(squared(other)), note) for name, other, note in planned.errors]
+    about = plan.unit, plan.measure, plan.least_error
+    choice = choose(errors, CHANNEL, None, *about)
+    return replace(plan, choice=choice)
+
+
+def _targets(part: Part, error: float) -> tuple[TargetAnswer, ...]:
+    answers = []
+    for target in part.asked.targets:
+        if target.kind != "error" or target.level is not None:
+            remedy = "For ordered answers give the total error of the cumulative shares alone."
+            what = f"target of question {part.asked.name!r}"
+            raise InputError(what, target.text, "an error without a level", remedy)
+        people = people_needed(target, np.array([error]), np.zeros(1), part.everybody)
+        budgets = "Not searched for a channel, which is made for its budget."
+        answers.append(TargetAnswer(target, sqrt(error / part.everybody), budgets, people))
+    return tuple(answers)

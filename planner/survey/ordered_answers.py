@@ -1,0 +1,79 @@
+"""What a question about ordered answers states besides its levels: the order, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+
+from planner.errors import InputError
+from planner.survey.kinds import Level
+
+__all__ = ["MAX_ORDERED_ANSWERS", "answers_in_order", "check_ordered"]
+
+MAX_ORDERED_ANSWERS = 13
+"""Up to so many answers the best channel is found with proof, within seconds."""
+
+
+def answers_in_order(levels: Sequence[Level], order: Sequence[str]) -> tuple[str, ...]:
+    """The answers from the lowest to the highest: as ``order`` lists them, else as the levels do.
+
+    Examples
+    --------
+    >>> levels = Level("ends", 1.0, ("never", "daily")), Level("middle", 2.0, ("weekly",))
+    >>> answers_in_order(levels, ("never", "weekly", "daily"))
+    ('never', 'weekly', 'daily')
+    >>> answers_in_order(levels, ())
+    ('never', 'daily', 'weekly')
+    """
+    return tuple(order) or tuple(item for level in levels for item in level.items)
+
+
+def check_ordered(
+    levels: Sequence[Level], order: Sequence[str], scores: Sequence[float], criterion: str
+) -> None:
+    """Check that the answers have names and one order, and the scores one number for each.
+
+    Raises
+    ------
+    InputError
+        Answers without names, fewer than 2 or more than 13; an order that is not of exactly
+        these answers; scores that are not one finite number an answer, two of them different;
+        or levels with what counts alone have: a prior or an importance.
+
+    Examples
+    --------
+    >>> check_ordered((Level("all", 1.0, ("no", "yes")),), ("no", "maybe"), (), "total")
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: order is ('no', 'maybe') but must be each of 'no', 'yes' once. ...
+    """
+    if criterion != "total":
+        remedy = "Of ordered answers the total error of the cumulative shares is made small."
+        raise InputError("criterion", criterion, "left out for 'ordinal'", remedy)
+    for level in levels:
+        if not level.items:
+            remedy = "Name the answers: the lowest first."
+            raise InputError(f"items of level {level.name!r}", (), "listed for 'ordinal'", remedy)
+        for name, value, usual in (
+            ("prior", level.prior, None),
+            ("importance", level.importance, 1.0),
+        ):
+            if value != usual:
+                remedy = "Ordered answers are planned for whatever answers people have."
+                what = f"{name} of level {level.name!r}"
+                raise InputError(what, value, "left out for 'ordinal'", remedy)
+    answers = answers_in_order(levels, ())
+    if not 2 <= len(answers) <= MAX_ORDERED_ANSWERS:
+        remedy = "Merge neighbouring brackets, or ask with the kind categorical."
+        allowed = f"2 to {MAX_ORDERED_ANSWERS} for 'ordinal'"
+        raise InputError("number of answers", len(answers), allowed, remedy)
+    if order and sorted(order) != sorted(answers):
+        allowed = f"each of {', '.join(map(repr, answers))} once"
+        remedy = "List the answers of all levels, the lowest first."
+        raise InputError("order", tuple(order), allowed, remedy)
+    if scores and not (
+        len(scores) == len(answers) and all(map(isfinite, scores)) and len(set(scores)) > 1
+    ):
+        allowed = f"{len(answers)} finite numbers, two of them different"
+        remedy = "Give a score for each answer, in their order."
+        raise InputError("scores", tuple(scores), allowed, remedy)

@@ -1,0 +1,116 @@
+"""Plans of ordered answers: the best channel, beside mechanisms for counts."""
+
+import datetime
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import Level, Question, Survey, Target, best_ordered_channel, plan_survey
+from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.errors import InputError
+from planner.planning.channels.questions_in_order import policy_of_answers
+from planner.planning.whole_survey import sentences as said
+from planner.planning.whole_survey.cautions import cautions
+from planner.planning.whole_survey.promises import promises_of
+
+LEVELS = (Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-4", "5-9")))
+ORDER = ("0", "1-4", "5-9", "10+")
+QUESTION = Question("hours", LEVELS, kind="ordinal", order=ORDER)
+USERS = 10_000
+
+
+@pytest.fixture(scope="module")
+def planned():
+    asked = replace(QUESTION, targets=(Target(error=0.02),))
+    return plan_survey(Survey("s", USERS, (asked,))).questions[0]
+
+
+def test_the_error_is_that_of_the_best_channel(planned):
+    best = best_ordered_channel(policy_of_answers(QUESTION), tolerance=1e-7)
+    assert planned.total_error == pytest.approx(np.sqrt(USERS * best.worst_error), rel=1e-4)
+    assert planned.least_error <= np.sqrt(USERS * best.worst_error) * (1 + 1e-9)
+    assert planned.efficiency > 0.9999
+    assert planned.error_share == pytest.approx(planned.total_error / USERS)
+    names = [one.name for one in planned.choice.candidates]
+    assert names[0] == planned.choice.planned == "channel"
+    assert set(names) == {"channel", "subset-design", "grr"}
+
+
+def test_response_has_its_closed_form(planned):
+    """Counts of randomised response, added up: the variance of each sum, by hand."""
+    p = np.e / (np.e + 3)
+    q = 1 / (np.e + 3)
+    matrix = np.full((4, 4), q) + (p - q) * np.eye(4)
+    steps = np.tril(np.ones((4, 4)))[:-1]
+    values = steps @ np.linalg.inv(matrix).T
+    variances = (values**2) @ matrix.T - steps  # steps are 0 or 1
+    expected = np.sqrt(USERS * variances.sum(axis=0).max())
+    assert planned.choice.of("grr").error == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_is_said(planned):
+    assert planned.measure == (
+        "Total error of the cumulative shares, for the least favourable answers"
+    )
+    reason = "Channel has the smallest predicted total error of the cumulative shares; the next, "
+    assert planned.choice.reason.startswith(f"{reason}Subset design, its counts added up, has")
+    assert "for 4 ordered answers" in said.certificate_sentence(planned)
+    assert said.efficiency_sentence(planned).startswith("Proven: no mechanism of any kind")
+    assert [one.split(":")[0] for one in promises_of(planned)] == [
+        "whoever has an answer of level 'ends'",
+        "whoever has an answer of level 'middle'",
+    ]
+    (missed,) = planned.targets
+    assert not missed.met
+    assert missed.users == pytest.approx(planned.error / 0.02**2, abs=1)
+
+
+def test_levels_count_for_the_ledger():
+    plan = plan_survey(Survey("s", USERS, (QUESTION,)))
+    assert plan.collection(datetime.date(2026, 1, 1)).spent == {"ends": 1.0, "middle": 2.0}
+
+
+def test_several_questions_share_the_budgets():
+    other = Question("now", LEVELS)
+    survey = Survey("s", USERS, (QUESTION, other))
+    plan = plan_survey(survey)
+    hours = plan.question("hours")
+    assert [row.spent for row in hours.spending] == pytest.approx([hours.share, 2 * hours.share])
+    assert "'hours' had IDUE opt0" in said.shares_sentence(plan)
+    file = survey_parameters(plan)
+    assert file.questions[0].mechanism == "ordered-channel"
+    assert max(pair.realised for pair in file.questions[0].pairs) <= 2 * hours.share
+    alone = plan_survey(replace(survey, design="one-each")).question("hours")
+    assert alone.share == 1
+    # Noise of a part of the people, and at most what their sample misses of three shares.
+    noise = best_ordered_channel(policy_of_answers(QUESTION)).worst_error
+    least, most = (noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 3 / 4))
+    assert least < alone.error <= most * (1 + 1e-5)
+    assert alone.least_error is None
+
+
+def test_large_budgets_are_spent_as_eight_without_a_bound():
+    levels = (Level("all", 12.0, ("a", "b", "c")),)
+    (planned,) = plan_survey(Survey("s", 100, (Question("q", levels, kind="ordinal"),))).questions
+    assert planned.least_error is None
+    assert planned.channel.max_violation == 0
+    assert said.efficiency_sentence(planned) is None
+
+
+def test_a_hopeless_question_says_so():
+    levels = (Level("all", 0.05, ("a", "b", "c")),)
+    plan = plan_survey(Survey("s", 30, (Question("q", levels, kind="ordinal"),)))
+    assert any("most shares say nothing" in one for one in cautions(plan.questions[0]))
+
+
+def test_targets_about_items_are_refused():
+    for target in (Target(detect=0.1), Target(error=0.1, level="ends")):
+        asked = replace(QUESTION, targets=(target,))
+        with pytest.raises(InputError, match="an error without a level"):
+            plan_survey(Survey("s", 100, (asked,)))
+
+
+def test_another_mechanism_is_refused():
+    with pytest.raises(InputError, match="mechanism of question 'hours'"):
+        plan_survey(Survey("s", 100, (replace(QUESTION, mechanism="opt0"),)))
