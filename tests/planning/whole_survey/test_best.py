@@ -133,7 +133,10 @@ def test_the_budget_curve_is_the_designs(question):
 @pytest.mark.parametrize(
     ("about", "reason"),
     [
-        ({"kind": "item-set", "sets": AssumedSets([0, 5, 3, 1])}, "where it is asked for by its name"),
+        (
+            {"kind": "item-set", "sets": AssumedSets([0, 5, 3, 1])},
+            "where it is asked for by its name",
+        ),
         ({"criterion": "minimax"}, "objective is 'minimax' but must be \"worst-case\""),
     ],
 )
