@@ -33,12 +33,11 @@ help:
 run: $(VENV)/run.stamp
 	$(BIN)/ldp-planner app --port $(PORT)
 
-# One worker more than cores: the tests of the pages wait for the browser most of the time.
 test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 3 --dist loadscope --cov --cov-report=term
+	$(BIN)/python -m pytest -n 2 --dist loadscope --cov --cov-report=term
 
 sweep: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=sweep tests --ignore=tests/browser --ignore=tests/ui
