@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy, require_set_budgets
 
 __all__ = ["SetDesign", "dummy_level", "dummy_objective", "with_dummy"]
 
@@ -99,11 +99,7 @@ class SetDesign:
         InputError
             It is the error of the worst single item, which designs are not made for.
         """
-        if objective.kind == "minimax":
-            allowed = '"worst-case" or "expected" for a design'
-            raise InputError("objective", objective.kind, allowed, "Use solve() for a table.")
-        weights = objective.coefficients(self.policy).noise_sum / self.policy.item_counts
-        items, dummy = self._draw_errors(weights)
+        items, dummy = self._draw_errors(objective.item_weights(self.policy))
         if objective.prior is None:
             return max(float(items.max()), dummy)
         shares = np.array(objective.prior)
@@ -142,9 +138,7 @@ def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
     >>> with_dummy(PrivacyPolicy([2.0, 1.0], [3, 4])).item_counts.tolist()
     [3, 5]
     """
-    if not policy.rule.covers_sets:
-        remedy = 'Set rule = "min", or ask for one answer a person.'
-        raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
+    require_set_budgets(policy)
     counts = policy.item_counts.copy()
     counts[dummy_level(policy)] += 1
     # No two sets are told apart by one item that both have: only different items count.

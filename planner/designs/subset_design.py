@@ -151,11 +151,7 @@ class SubsetDesign(Framed):
         InputError
             It is the error of the worst single item, which designs are not made for.
         """
-        if objective.kind == "minimax":
-            allowed = '"worst-case" or "expected" for a design'
-            raise InputError("objective", objective.kind, allowed, "Use solve() for a table.")
-        weights = objective.coefficients(self.policy).noise_sum / self.policy.item_counts
-        errors = self._level_errors(weights)
+        errors = self._level_errors(objective.item_weights(self.policy))
         if objective.prior is not None:
             return float(np.asarray(objective.prior) @ errors)
         return float(errors.max())

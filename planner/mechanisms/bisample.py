@@ -25,8 +25,8 @@ from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
     SignCoin,
+    answers_given,
     chunks,
-    nobody_answered,
     require_domain,
 )
 from planner.survey.numeric_domain import NumericDomain
@@ -204,9 +204,7 @@ class BiSampleMD(NumericMechanism):
             Bad values, or nobody answered.
         """
         unit = self.domain.to_unit(self.domain.answers(values))
-        answered = unit[~np.isnan(unit)]
-        if answered.size == 0:
-            raise nobody_answered()
+        answered = answers_given(unit)
         n, rate, mean = unit.size, answered.size / unit.size, float(answered.mean())
         drawn = first_order(self._coin.theta, rate, mean, n)
         center, radius = self.domain.center, self.domain.radius

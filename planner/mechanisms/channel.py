@@ -19,7 +19,7 @@ from planner.mechanisms.forced_answer import summarise_ratio
 from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
-    nobody_answered,
+    answers_given,
     require_domain,
     require_drawable,
 )
@@ -138,9 +138,7 @@ class MeanChannelMechanism(NumericMechanism):
             Bad values, or nobody answered.
         """
         unit = self.domain.to_unit(self.domain.answers(values))
-        answered = unit[~np.isnan(unit)]
-        if answered.size == 0:
-            raise nobody_answered()
+        answered = answers_given(unit)
         law = self._law(unit)
         spread = (self.values * law.sum(axis=0)) @ self.values.T
         known = np.array([np.nan_to_num(unit), ~np.isnan(unit)])

@@ -30,8 +30,8 @@ __all__ = [
     "NumericMechanism",
     "NumericVariance",
     "SignCoin",
+    "answers_given",
     "chunks",
-    "nobody_answered",
     "require_domain",
     "require_drawable",
 ]
@@ -219,7 +219,16 @@ def chunks(size: int) -> Iterator[slice]:
     return (slice(start, min(start + _CHUNK, size)) for start in range(0, size, _CHUNK))
 
 
-def nobody_answered() -> InputError:
-    """The error for true answers that are all missing."""
-    remedy = "The mean is undefined, nobody answered."
-    return InputError("values", "NaN for everybody", "a number for somebody", remedy)
+def answers_given(unit: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Those of the true answers that are not missing (NaN).
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    answered = unit[~np.isnan(unit)]
+    if answered.size == 0:
+        remedy = "The mean is undefined, nobody answered."
+        raise InputError("values", "NaN for everybody", "a number for somebody", remedy)
+    return answered

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,16 @@ from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets, as_sets
-from planner.mechanisms.padding import Sets, checked_padding, sample_items
+from planner.mechanisms.padding import PaddedMechanism, Sets, checked_padding, sample_items
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import levels_of_items
+from planner.policy.policy import require_set_budgets
 
 __all__ = ["PaddedDesignMechanism"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddedDesignMechanism:
+class PaddedDesignMechanism(PaddedMechanism):
     """A subset design for item sets: pad or truncate to ``l`` items, sample one, report it.
 
     Output law: with ``P_u(k) = 1 / max(|x_u|, l)`` if item ``k`` is in the set ``x_u`` and 0 if
@@ -70,8 +71,6 @@ class PaddedDesignMechanism:
     (4, [-0.3333, 0.0, -0.3333, -0.3333])
     """
 
-    takes_sets: ClassVar[bool] = True
-
     single: SubsetDesignMechanism
     padding_length: int
     longer: LongerSets | None = None
@@ -80,9 +79,7 @@ class PaddedDesignMechanism:
     def __post_init__(self) -> None:
         inputs.item_count(self.items, least=1)
         policy = self.single.policy
-        if not policy.rule.covers_sets:
-            remedy = 'Set rule = "min", or ask for one answer a person.'
-            raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
+        require_set_budgets(policy)
         epsilon, least = policy.epsilons[self.single.level_of[-1]], policy.epsilons.min()
         if epsilon > least:
             remedy = "Put the dummy, the last item, in the level with the smallest budget."
@@ -169,16 +166,6 @@ class PaddedDesignMechanism:
         columns = (once.values, errors, once.null_standard_errors)
         values, spread, null = (length * column[: self.items] for column in columns)
         return TruncatedEstimates(values, spread, null, users, self.longer)
-
-    def expectation(self, sets: Sets) -> NDArray[np.float64]:
-        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
-        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
-        return self.padding_length * sums[0]
-
-    def bias(self, sets: Sets) -> NDArray[np.float64]:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        checked = as_sets(sets, self.items)
-        return self.expectation(checked) - checked.counts()
 
     def variance(self, sets: Sets) -> NDArray[np.float64]:
         """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.set_design import dummy_level
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.limits import DENOMINATOR, MAX_PADDING_LENGTH
@@ -18,6 +20,7 @@ from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
 from planner.policy import logodds
+from planner.policy.policy import require_set_budgets
 
 __all__ = [
     "PaddedMechanism",
@@ -31,8 +34,38 @@ __all__ = [
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
+class PaddedMechanism(ABC):
+    """What padding and sampling do whatever reports the sampled item."""
+
+    __slots__ = ()
+
+    takes_sets: ClassVar[bool] = True
+    """Whether a person's answer is a set of items."""
+    padding_length: int
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """Number of items without dummies, ``m``."""
+
+    @property
+    @abstractmethod
+    def item_budgets(self) -> NDArray[np.float64]:
+        """The budget of each item and, last, of a dummy, in nats, shape ``(items + 1,)``."""
+
+    def expectation(self, sets: Sets) -> NDArray[np.float64]:
+        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
+        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
+        return self.padding_length * sums[0]
+
+    def bias(self, sets: Sets) -> NDArray[np.float64]:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        checked = as_sets(sets, self.items)
+        return self.expectation(checked) - checked.counts()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddedUnaryMechanism:
+class PaddedUnaryMechanism(PaddedMechanism):
     """A unary mechanism for item sets: pad or truncate to ``l`` items, sample one, encode it.
 
     Algorithms 1 and 2 of the IDUE paper. There are ``m + l`` bits; the last ``l``
@@ -78,9 +111,6 @@ class PaddedUnaryMechanism:
     [-0.3333, 0.0, -0.3333, -0.3333]
     """
 
-    takes_sets: ClassVar[bool] = True
-    """Whether a person's answer is a set of items."""
-
     unary: UnaryMechanism
     padding_length: int
     longer: LongerSets | None = None
@@ -98,7 +128,7 @@ class PaddedUnaryMechanism:
     @property
     def dummy_level(self) -> int:
         """The level whose probabilities the dummy items have: the smallest budget."""
-        return int(np.argmin(self.unary.table.policy.epsilons))
+        return dummy_level(self.unary.table.policy)
 
     @property
     def item_budgets(self) -> NDArray[np.float64]:
@@ -110,9 +140,7 @@ class PaddedUnaryMechanism:
             The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
         """
         policy = self.unary.table.policy
-        if not policy.rule.covers_sets:
-            remedy = 'Set rule = "min", or ask for one answer a person.'
-            raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
+        require_set_budgets(policy)
         return policy.epsilons[np.append(self.unary.level_of, self.dummy_level)]
 
     def perturb(self, sets: Sets, rng: np.random.Generator) -> NDArray[np.uint64]:
@@ -157,16 +185,6 @@ class PaddedUnaryMechanism:
         null = length * once.null_standard_errors
         values = length * once.values
         return TruncatedEstimates(values, length * spread, null, aggregate.users, self.longer)
-
-    def expectation(self, sets: Sets) -> NDArray[np.float64]:
-        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
-        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
-        return self.padding_length * sums[0]
-
-    def bias(self, sets: Sets) -> NDArray[np.float64]:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        checked = as_sets(sets, self.items)
-        return self.expectation(checked) - checked.counts()
 
     def variance(self, sets: Sets) -> NDArray[np.float64]:
         """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
@@ -268,22 +286,6 @@ def sample_items(sets: ItemSets, length: int, rng: np.random.Generator) -> NDArr
     sampled = dummy
     sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
     return sampled
-
-
-class PaddedMechanism(Protocol):
-    """What set budgets follow from."""
-
-    @property
-    def items(self) -> int:
-        """Number of items."""
-
-    @property
-    def padding_length(self) -> int:
-        """``l``."""
-
-    @property
-    def item_budgets(self) -> NDArray[np.float64]:
-        """The budget of each item and, last, of a dummy, in nats, shape ``(items + 1,)``."""
 
 
 def set_budgets(mechanism: PaddedMechanism, sets: Sets) -> NDArray[np.float64]:

@@ -18,7 +18,7 @@ from planner.mechanisms.numeric import (
     NumericMechanism,
     NumericVariance,
     SignCoin,
-    nobody_answered,
+    answers_given,
     require_domain,
 )
 from planner.survey.numeric_domain import NumericDomain
@@ -134,9 +134,7 @@ class PrivKVM(NumericMechanism):
 
     def _expected(self, values: ArrayLike) -> tuple[_Point, float, int]:
         unit = self.domain.to_unit(self.domain.answers(values))
-        answered = unit[~np.isnan(unit)]
-        if answered.size == 0:
-            raise nobody_answered()
+        answered = answers_given(unit)
         theta, rate, mean = self._coin.theta, answered.size / unit.size, float(answered.mean())
         p = (1 + theta) / 2
         key = rate * p + (1 - rate) * (1 - p)

@@ -116,6 +116,20 @@ class Objective:
             raise InputError(f"prior[{i}]", float(prior[i]), allowed, remedy)
         return Coefficients(weights * counts, weights * prior, none, none)
 
+    def item_weights(self, policy: PrivacyPolicy) -> NDArray[np.float64]:
+        """Importance of one item's error by level, for mechanisms that are no tables, ``(t,)``.
+
+        Raises
+        ------
+        InputError
+            As :meth:`coefficients`; or it is the error of the worst single item, which designs
+            are not made for.
+        """
+        if self.kind == "minimax":
+            allowed = '"worst-case" or "expected" for a design'
+            raise InputError("objective", self.kind, allowed, "Use solve() for the best table.")
+        return self.coefficients(policy).noise_sum / policy.item_counts
+
     def _per_level(self, name: str, size: int, default: float) -> NDArray[np.float64]:
         values = getattr(self, name)
         if values is None:

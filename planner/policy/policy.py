@@ -24,7 +24,7 @@ from planner.errors import InputError
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.rules import PairRule, Reduction, rule_of
 
-__all__ = ["PrivacyPolicy", "require_policy"]
+__all__ = ["PrivacyPolicy", "require_policy", "require_set_budgets"]
 
 _MOST_SHOWN = 8
 A = TypeVar("A", bound=NDArray[Any])
@@ -247,6 +247,19 @@ def require_policy(value: Any) -> None:
     if not isinstance(value, PrivacyPolicy):
         remedy = "Write PrivacyPolicy([1.0, 2.0], [3, 4]): a budget and a number of items a level."
         raise InputError("policy", value, "a PrivacyPolicy", remedy)
+
+
+def require_set_budgets(policy: PrivacyPolicy) -> None:
+    """Refuse a policy under whose rule sets of items have no budgets.
+
+    Raises
+    ------
+    InputError
+        The rule is not one that eq. 16 of the IDUE paper covers.
+    """
+    if not policy.rule.covers_sets:
+        remedy = 'Set rule = "min", or ask for one answer a person.'
+        raise InputError("rule", policy.rule_name, '"min", which eq. 16 is made for', remedy)
 
 
 def _short(values: Sequence[Any] | NDArray[Any]) -> str:

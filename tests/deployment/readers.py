@@ -6,6 +6,7 @@ from base64 import b64encode
 
 from planner.deployment import Client
 from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES
 
@@ -18,6 +19,19 @@ for await (const line of createInterface({ input: process.stdin })) {
   catch (error) { console.log(error.constructor.name); }
 }
 """
+
+
+def both_clients_agree(node, parameters, folder):
+    """Both make the reports of the vectors of these parameters, byte for byte."""
+    made = make_vectors(parameters)
+    encoders = {one.name: one.law.encoder() for one in parameters.questions}
+    assert all(replay(encoders[v["question"]], v).hex() == v["report"] for v in made["vectors"])
+    file, vectors = folder / "params.json", folder / "vectors.json"
+    file.write_text(parameters.to_json())
+    vectors.write_text(json.dumps(made))
+    call = [node, str(CLIENT), str(file), "--vectors", str(vectors)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
 
 
 def collector(data):

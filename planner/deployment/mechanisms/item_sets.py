@@ -15,12 +15,11 @@ from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Deployed, Rows
 from planner.deployment.mechanisms.unary import DeployedUnary
 from planner.designs.table import UnaryTable
-from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.policy.policy import PrivacyPolicy
+from planner.policy.policy import PrivacyPolicy, require_set_budgets
 from planner.survey import Question
 
 __all__ = ["DeployedSets", "cut_remark", "described_padding", "stated_longer"]
@@ -34,10 +33,7 @@ class DeployedSets(DeployedUnary[SetLaw]):
 
     @classmethod
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
-        if not question.policy.rule.covers_sets:
-            allowed = '"min": eq. 16 defines set budgets'
-            remedy = 'Choose the rule "min" for a question of item sets.'
-            raise InputError("rule", question.policy.rule_name, allowed, remedy)
+        require_set_budgets(question.policy)
         unary = DeployedUnary.describe(source.unary, question)
         return unary | described_padding(source.padding_length, source.longer)
 

@@ -93,7 +93,7 @@ class DeployedUnary(Deployed[L]):
     def _per_bit(self, column: tuple[int, ...]) -> Array:
         law = self.law
         values = np.repeat(np.array(column, dtype=np.float64), law.levels.item_counts)
-        return np.concatenate([values, np.full(law.dummies, float(column[law.dummy_level]))])
+        return np.concatenate([values, np.full(law.dummies, float(column[law.levels.dummy_level]))])
 
     def _total_signs(self, tally: Tally, alpha: float) -> list[str]:
         """All ones of the file: the sampled items' bits apart, everybody's have the same law."""
@@ -151,7 +151,7 @@ def draw_unary(law: UnaryLaw, true: NDArray[np.int64], source: Callable[[int], b
     source:
         The operating system's entropy; tests may play back bytes.
     """
-    levels = np.array([*law.levels.level_of(), *[law.dummy_level] * law.dummies])
+    levels = np.array([*law.levels.level_of(), *[law.levels.dummy_level] * law.dummies])
     a, b = (np.array(column, dtype=np.uint32)[levels] for column in (law.a, law.b))
     reports = np.empty((true.size, law.size), dtype=np.uint8)
     chunk = max(1, _DRAW_BYTES // law.bits)

@@ -171,11 +171,7 @@ class _Solved(NamedTuple):
 
 def _aims(policy: PrivacyPolicy, objective: Objective) -> tuple[Array, Array | None]:
     """Importance of one item's error, by level, and the assumed shares of the people, if any."""
-    coefficients = objective.coefficients(policy)
-    if objective.kind == "minimax":
-        allowed = '"worst-case" or "expected" for a design'
-        raise InputError("objective", objective.kind, allowed, "Use solve() for the best table.")
-    weights = coefficients.noise_sum / policy.item_counts
+    weights = objective.item_weights(policy)
     if objective.prior is None:
         return weights, None
     prior = np.array(objective.prior)

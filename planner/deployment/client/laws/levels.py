@@ -98,6 +98,11 @@ class Levels:
         """Whether every item has a name."""
         return all(self.items)
 
+    @property
+    def dummy_level(self) -> int:
+        """The level that dummies of item sets are of: the first one of the least budget."""
+        return self.epsilons.index(min(self.epsilons))
+
     def level_of(self) -> list[int]:
         """Level number of each item; a list of :attr:`total` entries."""
         return [i for i, count in enumerate(self.item_counts) for _ in range(count)]

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from planner.deployment.client.drawing.answers import item_set
 from planner.deployment.client.drawing.entropy import Source, choose
 from planner.deployment.client.mechanisms.design import DesignEncoder, DesignLaw
-from planner.deployment.client.mechanisms.item_sets import (
-    LONGER,
-    read_padding,
-    require_set_budgets,
-    set_from_text,
-)
+from planner.deployment.client.mechanisms.item_sets import PADDING, PaddedLaw
 from planner.deployment.client.mechanisms.law import Encoder
-from planner.deployment.client.schema import Schema, choice, list_of, whole
-from planner.limits import MAX_PADDING_LENGTH
+from planner.deployment.client.schema import Schema
 
 __all__ = ["DesignSetEncoder", "DesignSetLaw"]
 
 
 @dataclass(frozen=True)
-class DesignSetLaw(DesignLaw):
+class DesignSetLaw(PaddedLaw, DesignLaw):
     """A subset design in which one dummy item stands last in the group of the least budget.
 
     The dummy is one more item of the first level of the least budget. Types, integers and the
@@ -31,51 +25,29 @@ class DesignSetLaw(DesignLaw):
     """
 
     mechanism: ClassVar[str] = "subset-design-ps"
-    kind: ClassVar[str] = "item-set"
     least_items: ClassVar[int] = 1
-    keys: ClassVar[Mapping[str, Schema]] = DesignLaw.keys | {  # type: ignore[operator]
-        "rule": choice("min"),
-        "padding_length": whole(1, MAX_PADDING_LENGTH),
-    }
-    stated: ClassVar[Mapping[str, Schema]] = {"longer_sets": list_of(LONGER, 0)}
+    keys: ClassVar[Mapping[str, Schema]] = {**DesignLaw.keys, **PADDING}
 
     padding_length: int
     longer_sets: tuple[tuple[int, float], ...] | None = None
-    """Sizes of longer sets and the shares of people, as stated; None if nothing is."""
-
-    @classmethod
-    def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
-        return read_padding(question)
-
-    @property
-    def dummy_level(self) -> int:
-        """Position of the level with the least budget, the first one if several have it."""
-        return self.levels.epsilons.index(min(self.levels.epsilons))
 
     @property
     def item_counts(self) -> tuple[int, ...]:
         """Items of each level, with the dummy."""
         counts = list(self.levels.item_counts)
-        counts[self.dummy_level] += 1
+        counts[self.levels.dummy_level] += 1
         return tuple(counts)
 
     @property
     def item_groups(self) -> list[int]:
-        return [*super().item_groups, self.level_groups[self.dummy_level]]
+        return [*super().item_groups, self.level_groups[self.levels.dummy_level]]
 
     def verify(self) -> None:
-        require_set_budgets(self.levels)
+        self._require_set_budgets()
         DesignLaw.verify(self)
 
     def encoder(self) -> Encoder:
         return DesignSetEncoder(self)
-
-    def examples(self) -> Iterator[Any]:
-        items = list(DesignLaw.examples(self))
-        yield from ([], items[:1], items)
-
-    def from_text(self, cell: str) -> Any:
-        return set_from_text(self.levels, cell)
 
 
 class DesignSetEncoder(DesignEncoder):
@@ -90,7 +62,7 @@ class DesignSetEncoder(DesignEncoder):
     def __init__(self, law: DesignSetLaw) -> None:
         super().__init__(law)
         self._length = law.padding_length
-        self._dummy_group = law.level_groups[law.dummy_level]
+        self._dummy_group = law.level_groups[law.levels.dummy_level]
 
     def code(self, answer: Any) -> Any:
         """The items' numbers."""

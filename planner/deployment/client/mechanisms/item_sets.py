@@ -9,24 +9,15 @@ from typing import Any, ClassVar
 
 from planner.deployment.client.drawing.answers import item_set
 from planner.deployment.client.drawing.entropy import Source, choose
-from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms.law import Encoder
+from planner.deployment.client.mechanisms.law import Encoder, ItemLaw
 from planner.deployment.client.mechanisms.unary import UnaryEncoder, UnaryLaw
 from planner.deployment.client.schema import Schema, choice, list_of, record, whole
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
-__all__ = [
-    "LONGER",
-    "SetEncoder",
-    "SetLaw",
-    "read_padding",
-    "require_set_budgets",
-    "set_from_text",
-]
+__all__ = ["PADDING", "PaddedLaw", "SetEncoder", "SetLaw"]
 
-
-LONGER = record(
+_LONGER = record(
     {
         "size": whole(2, MAX_COUNT),
         "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
@@ -37,44 +28,69 @@ LONGER = record(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SetLaw(UnaryLaw):
-    """As many dummy bits as the padding length follow the items' bits, as of the least budget."""
+PADDING: Mapping[str, Schema] = {
+    "rule": choice("min"),
+    "padding_length": whole(1, MAX_PADDING_LENGTH),
+}
+"""The keys of a question of item sets beside those of its law for single items."""
 
-    mechanism: ClassVar[str] = "idue-ps"
+
+class PaddedLaw(ItemLaw):
+    """What laws of item sets add to a law of single items, which follows in their bases.
+
+    They have the fields ``padding_length`` and ``longer_sets``: sizes of longer sets and the
+    shares of people, as stated; None if nothing is.
+    """
+
+    __slots__ = ()
+
     kind: ClassVar[str] = "item-set"
-    keys: ClassVar[Mapping[str, Schema]] = UnaryLaw.keys | {  # type: ignore[operator]
-        "rule": choice("min"),
-        "padding_length": whole(1, MAX_PADDING_LENGTH),
-    }
-
-    stated: ClassVar[Mapping[str, Schema]] = {"longer_sets": list_of(LONGER, 0)}
-
-    padding_length: int
-    longer_sets: tuple[tuple[int, float], ...] | None = None
-    """Sizes of longer sets and the shares of people, as stated; None if nothing is."""
+    stated: ClassVar[Mapping[str, Schema]] = {"longer_sets": list_of(_LONGER, 0)}
 
     @classmethod
     def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
-        return read_padding(question)
+        """A question's padding length, and what it states of longer sets."""
+        length, stated = question["padding_length"], question.get("longer_sets")
+        if stated is None:
+            return (length, None)
+        longer = tuple((one["size"], one["share"]) for one in stated)
+        _check_order(length, longer)
+        return (length, longer)
+
+    def _require_set_budgets(self) -> None:
+        """VerificationError where sets have no budgets."""
+        if self.levels.rule != "min":
+            reason = 'Item sets have budgets (IDUE paper, eq. 16) under the rule "min" only'
+            raise VerificationError(reason)
+
+    def examples(self) -> Iterator[Any]:
+        items = list(super().examples())
+        yield from ([], items[:1], items)
+
+    def from_text(self, cell: str) -> Any:
+        return [self.levels.from_text(item) for item in _items(cell)]
+
+
+@dataclass(frozen=True, slots=True)
+class SetLaw(PaddedLaw, UnaryLaw):
+    """As many dummy bits as the padding length follow the items' bits, as of the least budget."""
+
+    mechanism: ClassVar[str] = "idue-ps"
+    keys: ClassVar[Mapping[str, Schema]] = {**UnaryLaw.keys, **PADDING}
+
+    padding_length: int
+    longer_sets: tuple[tuple[int, float], ...] | None = None
 
     @property
     def dummies(self) -> int:
         return self.padding_length
 
     def verify(self) -> None:
-        require_set_budgets(self.levels)
+        self._require_set_budgets()
         UnaryLaw.verify(self)
 
     def encoder(self) -> Encoder:
         return SetEncoder(self)
-
-    def examples(self) -> Iterator[Any]:
-        items = list(UnaryLaw.examples(self))
-        yield from ([], items[:1], items)
-
-    def from_text(self, cell: str) -> Any:
-        return set_from_text(self.levels, cell)
 
 
 class SetEncoder(UnaryEncoder):
@@ -103,40 +119,6 @@ class SetEncoder(UnaryEncoder):
         return self._report(chosen, source)
 
 
-def read_padding(question: Mapping[str, Any]) -> tuple[int, tuple[tuple[int, float], ...] | None]:
-    """A question's padding length, and what it states of longer sets; None if nothing.
-
-    Raises
-    ------
-    InputError
-        What is stated is out of order.
-    """
-    length, stated = question["padding_length"], question.get("longer_sets")
-    if stated is None:
-        return (length, None)
-    longer = tuple((one["size"], one["share"]) for one in stated)
-    _check_order(length, longer)
-    return (length, longer)
-
-
-def require_set_budgets(levels: Levels) -> None:
-    """Check that sets have budgets under the levels' rule.
-
-    Raises
-    ------
-    VerificationError
-        They have none.
-    """
-    if levels.rule != "min":
-        reason = 'Item sets have budgets (IDUE paper, eq. 16) under the rule "min" only'
-        raise VerificationError(reason)
-
-
-def set_from_text(levels: Levels, cell: str) -> list[Any]:
-    """The set that a person means by a cell of a table: a JSON list, or items between ``;``."""
-    return [levels.from_text(item) for item in _items(cell)]
-
-
 def _check_order(length: int, longer: tuple[tuple[int, float], ...]) -> None:
     """Sizes rise from above the padding length, and shares do not."""
     before, above = length, 1.0
@@ -148,6 +130,7 @@ def _check_order(length: int, longer: tuple[tuple[int, float], ...]) -> None:
 
 
 def _items(cell: str) -> list[Any]:
+    """What a cell of a table lists: in JSON, or between semicolons."""
     if not cell.startswith("["):
         return [item for item in cell.split(";") if item]
     try:

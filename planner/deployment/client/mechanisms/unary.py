@@ -71,7 +71,7 @@ class UnaryLaw(ItemLaw):
 
     @property
     def dummies(self) -> int:
-        """Bits that stand for no item, with the probabilities of :attr:`dummy_level`."""
+        """Bits that stand for no item, with the probabilities of the least budget's."""
         return 0
 
     @property
@@ -88,15 +88,10 @@ class UnaryLaw(ItemLaw):
         return octets(self.bits)
 
     @property
-    def dummy_level(self) -> int:
-        """Position of the level with the smallest budget, the first one if several have it."""
-        return self.levels.epsilons.index(min(self.levels.epsilons))
-
-    @property
     def bits_per_level(self) -> tuple[int, ...]:
         """Bits with the probabilities of each level, dummies included."""
         counts = list(self.levels.item_counts)
-        counts[self.dummy_level] += self.dummies
+        counts[self.levels.dummy_level] += self.dummies
         return tuple(counts)
 
     def verify(self) -> None:
@@ -133,7 +128,9 @@ class UnaryEncoder(ItemEncoder):
         super().__init__(law.levels)
         counts = [*law.levels.item_counts, law.dummies]
         self._a, self._b = (
-            list(chain.from_iterable(map(repeat, [*column, column[law.dummy_level]], counts)))
+            list(
+                chain.from_iterable(map(repeat, [*column, column[law.levels.dummy_level]], counts))
+            )
             for column in (law.a, law.b)
         )
 

@@ -1,7 +1,6 @@
 """The device's half of channels: what is proven, what is drawn, what is refused."""
 
 import json
-import subprocess
 from fractions import Fraction
 
 import numpy as np
@@ -16,14 +15,13 @@ from planner.deployment.client.questions import read_law
 from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.channel import MeanChannelMechanism
 from planner.planning.channels.populations import five_populations
 from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
-from tests.deployment.client.test_javascript import SCRIPT
 from tests.deployment.mutations import mutated, paths_of
+from tests.deployment.readers import both_clients_agree
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.test_design_grid import exponential
 
@@ -60,15 +58,7 @@ def test_both_clients_make_the_same_reports(node, tmp_path):
             epsilon, five_populations(domain), points=2 + i, tolerance=1e-2
         )
     parameters = parameters_from_mechanisms(Survey("s", 10, tuple(questions)), mechanisms)
-    made = make_vectors(parameters)
-    encoders = {one.name: one.law.encoder() for one in parameters.questions}
-    assert all(replay(encoders[v["question"]], v).hex() == v["report"] for v in made["vectors"])
-    file, vectors = tmp_path / "params.json", tmp_path / "vectors.json"
-    file.write_text(parameters.to_json())
-    vectors.write_text(json.dumps(made))
-    call = [node, SCRIPT, str(file), "--vectors", str(vectors)]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    both_clients_agree(node, parameters, tmp_path)
 
 
 def agrees(question):

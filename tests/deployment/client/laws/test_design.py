@@ -20,12 +20,11 @@ from planner.deployment.mechanisms.counting import Tally
 from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.subset_design import SubsetDesignMechanism
-from tests.deployment.client.test_javascript import SCRIPT
 from tests.deployment.mutations import mutated, paths_of
+from tests.deployment.readers import both_clients_agree
 from tests.effort import tries
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.random_designs import random_design, random_policy
@@ -127,18 +126,8 @@ def test_the_number_of_words_depends_on_the_type_alone():
 
 
 def test_both_clients_make_the_same_reports_on_random_policies(node, tmp_path):
-    import subprocess
-
-    for i, parameters in enumerate(random_parameters(tries(10, 40))):
-        made = make_vectors(parameters)
-        encoder = parameters.questions[0].law.encoder()
-        assert all(replay(encoder, one).hex() == one["report"] for one in made["vectors"])
-        file, vectors = tmp_path / f"{i}.json", tmp_path / f"{i}.vectors.json"
-        file.write_text(parameters.to_json())
-        vectors.write_text(json.dumps(made))
-        call = [node, SCRIPT, str(file), "--vectors", str(vectors)]
-        done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-        assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    for parameters in random_parameters(tries(10, 40)):
+        both_clients_agree(node, parameters, tmp_path)
 
 
 def agrees(question):

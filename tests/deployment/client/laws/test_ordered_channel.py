@@ -1,7 +1,6 @@
 """The device's half of channels for ordered answers: what is proven, drawn and refused."""
 
 import json
-import subprocess
 from fractions import Fraction
 
 import numpy as np
@@ -14,13 +13,12 @@ from planner.deployment.client.questions import read_law
 from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.trial.audit.client import plan_audit
-from tests.deployment.client.test_javascript import SCRIPT
 from tests.deployment.mutations import mutated, paths_of
+from tests.deployment.readers import both_clients_agree
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.test_design_grid import exponential
 
@@ -66,15 +64,7 @@ def test_draws_follow_the_law():
 
 def test_both_clients_make_the_same_reports(node, tmp_path):
     """Three rules and budgets from 0.01 to 9 in one file, odd entropy among the vectors."""
-    made = make_vectors(PARAMETERS)
-    encoders = {one.name: one.law.encoder() for one in PARAMETERS.questions}
-    assert all(replay(encoders[v["question"]], v).hex() == v["report"] for v in made["vectors"])
-    file, vectors = tmp_path / "params.json", tmp_path / "vectors.json"
-    file.write_text(PARAMETERS.to_json())
-    vectors.write_text(json.dumps(made))
-    call = [node, SCRIPT, str(file), "--vectors", str(vectors)]
-    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-    assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    both_clients_agree(node, PARAMETERS, tmp_path)
 
 
 def agrees(question):

@@ -249,7 +249,7 @@ def test_dummies_follow_the_items_at_the_smallest_budget():
     assert unary().labels == ("level 0", "level 1")
     for epsilons, expected in (((1.0, 2.0), 0), ((2.0, 1.0), 1), ((1.0, 1.0), 0)):
         law = UnaryLaw(levels(epsilons, COUNTS), (9, 9), (8, 8))
-        assert law.dummy_level == expected
+        assert law.levels.dummy_level == expected
 
 
 @pytest.mark.parametrize("rule", ["min", "avg", MATRIX], ids=["min", "avg", "matrix"])
