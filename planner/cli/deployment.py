@@ -160,6 +160,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         estimates_table,
         write_table,
     )
+    from planner.survey.kinds import ORDINAL
 
     if not 0 < confidence < 1:
         remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
@@ -198,7 +199,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     else:
         console = terminal()
         show_files(console, collection)
-        show_estimates(console, estimates, confidence)
+        ordered = [one.name for one in parameters.questions if one.law.kind == ORDINAL]
+        show_estimates(console, estimates, confidence, ordered)
         if out is not None:
             console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
     if collection.quarantined:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,18 +46,25 @@ def show_files(console: Console, collection: Collection) -> None:
         )
 
 
-def show_estimates(console: Console, estimates: Any, confidence: float) -> None:
-    """Print the largest estimates of a table as ``estimates_table`` makes it."""
+def show_estimates(
+    console: Console, estimates: Any, confidence: float, ordered: Sequence[str] = ()
+) -> None:
+    """Print the largest estimates of a table as ``estimates_table`` makes it.
+
+    Those of the questions ``ordered`` stand in the order of their answers.
+    """
     headings = ("estimate", "std. error", f"{confidence:.0%} interval", "processed")
-    view = table("Estimates, largest first", ("question", "answer"), headings)
-    for row in _largest(estimates):
+    apart = "; ordered answers in their order" if ordered else ""
+    view = table(f"Estimates, largest first{apart}", ("question", "answer"), headings)
+    rows, count = _largest(estimates, ordered)
+    for row in rows:
         interval = _interval(row["lower"], row["upper"])
         cells = [_number(row[key]) for key in ("estimate", "standard_error")]
         view.add_row(row["question"], row["answer"], *cells, interval, _number(row["processed"]))
     console.print(view)
-    more(console, len(estimates), _MOST_ROWS, "estimates (see --json or --out)")
-    for remark in sorted(filter(None, estimates["remark"].unique().to_pylist())):
-        console.print(remark[0].upper() + remark[1:])
+    more(console, count, _MOST_ROWS, "estimates (see --json or --out)")
+    for remark in _remarks(estimates, ordered):
+        console.print(remark)
     console.print("Intervals cover the randomness of the reports, not of who was asked.")
 
 
@@ -77,16 +85,43 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
     }
 
 
-def _largest(estimates: Any) -> list[dict[str, Any]]:
-    """The rows that are shown; of what may be millions, nothing else is unpacked."""
+def _remarks(estimates: Any, ordered: Sequence[str]) -> list[str]:
+    """Each remark once; of several questions with ordered answers, each with its question."""
     import pyarrow.compute as pc
 
+    apart = pc.is_in(estimates["question"], _texts(ordered if len(ordered) > 1 else ()))
+    rest = sorted(filter(None, estimates.filter(pc.invert(apart))["remark"].unique().to_pylist()))
+    remarks = [remark[0].upper() + remark[1:] for remark in rest]
+    named = estimates.filter(apart).select(["question", "remark"]).to_pylist()
+    remarks += [f"{row['question']}: {row['remark']}" for row in named if row["remark"]]
+    return list(dict.fromkeys(remarks))
+
+
+def _texts(words: Sequence[str]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(words, pa.string())
+
+
+def _largest(estimates: Any, ordered: Sequence[str]) -> tuple[list[dict[str, Any]], int]:
+    """The rows that are shown, and how many there are; of millions, nothing else is unpacked.
+
+    Quantiles are no numbers of people: they stand in the remarks.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    apart = pc.is_in(estimates["question"], _texts(ordered))
+    shown = pc.invert(pc.and_(apart, pc.is_null(estimates["estimate"])))
+    estimates, apart = estimates.filter(shown), apart.filter(shown)
     keys = estimates.select(["question", "estimate"])
-    known = pc.fill_null(keys["estimate"].cast("float64"), 0.0)
+    place = pa.array(-np.arange(len(estimates), dtype=np.float64))
+    known = pc.if_else(apart, place, pc.fill_null(keys["estimate"].cast("float64"), 0.0))
     order = [("question", "ascending"), ("estimate", "descending")]
     places = pc.sort_indices(keys.set_column(1, "estimate", known), sort_keys=order)
     rows: list[dict[str, Any]] = estimates.take(places[:_MOST_ROWS]).to_pylist()
-    return rows
+    return rows, len(estimates)
 
 
 def _name(path: Path) -> str:

@@ -58,6 +58,27 @@ def test_estimates_the_largest_first_and_how_many_more():
     assert "... and 5 more estimates (see --json or --out)." in page
 
 
+def test_ordered_answers_stand_in_their_order_and_quantiles_below():
+    rows = estimates(4).to_pylist()
+    for row, (question, answer, value, remark) in zip(
+        rows,
+        [
+            ("age", "up to 17", 5.0, ""),
+            ("age", "up to 65", 90.0, ""),
+            ("age", "median", None, "median: 18-65"),
+            ("bill", "median", None, "median: much"),
+        ],
+        strict=True,
+    ):
+        row.update(question=question, answer=answer, estimate=value, remark=remark)
+    table = pa.Table.from_pylist(rows)
+    page = printed(show_estimates, table, 0.95, ["age", "bill"])
+    assert page.index("up to 17") < page.index("up to 65")
+    assert "age: median: 18-65\nbill: median: much\n" in page
+    assert page.count("median") == 2  # none without a number in the table
+    assert "\nMedian: 18-65\n" in printed(show_estimates, table.slice(0, 3), 0.95, ["age"])
+
+
 def test_what_has_no_value_is_left_empty_and_remarked():
     table = estimates(1, estimate=None, standard_error=None, processed=None, remark="nobody did")
     page = printed(show_estimates, table, 0.95)
