@@ -152,8 +152,11 @@ def test_text_of_outsiders(outsiders):
             assert one_line(sentence) in page
     for view in outsiders.questions:
         assert f"epsilon {rounded_up(view.shuffled.epsilon, 5)} at delta" in page
-        for _, _, local, epsilon in view.shuffled.pairs if len(view.shuffled.names) > 1 else ():
-            assert f"{rounded_up(local, 4)} │ {rounded_up(epsilon, 5)}" in page.replace("  ", " ")
+        totals = view.totals_epsilons
+        for place, row in enumerate(view.shuffled.pairs if len(view.shuffled.names) > 1 else ()):
+            figures = [rounded_up(row[2], 4), rounded_up(row[3], 5)]
+            figures += [rounded_up(totals[place], 5)] if totals else []
+            assert re.search(" +│ +".join(map(re.escape, figures)), page)
 
 
 def check_outsiders(document, outsiders):
@@ -172,6 +175,8 @@ def check_outsiders(document, outsiders):
         assert one["shuffled"]["epsilon"] == pytest.approx(view.shuffled.epsilon, rel=1e-6)
         pairs = [(x["local"], x["epsilon"]) for x in one["shuffled"]["pairs"]]
         assert np.array(pairs) == pytest.approx(np.array([row[2:] for row in view.shuffled.pairs]))
+        totals = one["totals"] and one["totals"]["epsilons"]
+        assert totals == (view.totals_epsilons and pytest.approx(view.totals_epsilons))
         guess = None if view.guess is None else (view.guess.success, view.guess.blind)
         shown = one["guess"] and (one["guess"]["success"], one["guess"]["blind"])
         assert (shown is None) == (guess is None)
@@ -334,6 +339,10 @@ def test_app_budgets_and_what_a_report_says(survey, plan, outsiders):
         pairs = next(one for one in tables(app) if "epsilon if shuffled" in one)
         shuffled = [rounded_up(epsilon, 5) for *_, epsilon in view.shuffled.pairs]
         assert list(pairs["epsilon if shuffled"]) == shuffled
+        totals = view.totals_epsilons and [rounded_up(one, 5) for one in view.totals_epsilons]
+        assert (
+            list(pairs["epsilon of totals"]) if "epsilon of totals" in pairs else None
+        ) == totals
         assert "holds if a shuffler" in page
 
 

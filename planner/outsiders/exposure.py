@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,8 @@ class Exposure:
     ----------
     reports:
         What hides each pair of answers if reports are shuffled.
+    totals:
+        The same if totals alone are released; None where it is not proven to be more.
     law:
         For guesses of the answer; None where it is not known, or of more than a million answers.
     set_size:
@@ -69,6 +71,7 @@ class Exposure:
     law: GuessingLaw | None = None
     set_size: int | None = None
     reach: Array | None = None
+    totals: ShuffledReports | None = None
 
     def guess(self, prior: Array | None = None) -> Guess | None:
         """Success of the best guess from one report; all answers alike without a prior.
@@ -115,13 +118,14 @@ def _table(table: UnaryTable, policy: PrivacyPolicy, set_size: int | None = None
     if policy.item_counts.sum() <= _MOST_ITEMS:
         level_of = levels_of_items(None, policy)
         law = UnaryGuessing(reports.a[level_of], reports.b[level_of])
-    return Exposure(reports, law, set_size, reach(reports.a, reports.b, set_size or 1))
+    each = reach(reports.a, reports.b, set_size or 1)
+    return Exposure(reports, law, set_size, each, replace(reports, totals_only=True))
 
 
 def _sets(mechanism: PaddedUnaryMechanism, policy: PrivacyPolicy) -> Exposure:
     single = _table(mechanism.unary.table, policy, mechanism.padding_length)
-    reports = SetReports.of(mechanism)
-    return Exposure(reports, single.law, mechanism.padding_length, single.reach)
+    reports, totals = (SetReports.of(mechanism, only) for only in (False, True))
+    return Exposure(reports, single.law, mechanism.padding_length, single.reach, totals)
 
 
 def _design_of_sets(mechanism: PaddedDesignMechanism, policy: PrivacyPolicy) -> Exposure:

@@ -59,10 +59,14 @@ def outsiders_document(
 
 
 def _show_pairs(console: Console, view: OutsiderView) -> None:
-    headings = ("epsilon of one report", "epsilon if shuffled")
-    grid = table(f"{view.question}: who is hidden among whom", ("level", "against"), headings)
-    for level, other, local, epsilon in view.shuffled.pairs:
-        grid.add_row(level, other, rounded_up(local, 4), rounded_up(epsilon, 5))
+    totals = view.totals_epsilons
+    headings = ("one report", "if shuffled", *(["totals alone"] if totals else []))
+    grid = table(
+        f"{view.question}: epsilon, who is hidden among whom", ("level", "against"), headings
+    )
+    for place, (level, other, local, epsilon) in enumerate(view.shuffled.pairs):
+        last = [rounded_up(totals[place], 5)] if totals else []
+        grid.add_row(level, other, rounded_up(local, 4), rounded_up(epsilon, 5), *last)
     console.print(grid)
 
 
@@ -76,11 +80,18 @@ def _question(view: OutsiderView, epsilon: float | None) -> dict[str, Any]:
             "people": shuffled.people,
             "delta": shuffled.delta,
             "epsilon": shuffled.epsilon,
-            "lost": None if math.isnan(shuffled.lost) else shuffled.lost,
+            "lost": _known(shuffled.lost),
             "pairs": [
                 {"level": level, "other": other, "local": local, "epsilon": epsilon}
                 for level, other, local, epsilon in shuffled.pairs
             ],
+        },
+        "totals": None
+        if view.totals is None
+        else {
+            "epsilon": view.totals.epsilon,
+            "lost": _known(view.totals.lost),
+            "epsilons": list(view.totals_epsilons or ()),
         },
         "wanted": None
         if epsilon is None
@@ -94,3 +105,7 @@ def _question(view: OutsiderView, epsilon: float | None) -> dict[str, Any]:
             for level, each, number in zip(view.levels, view.reach, swaying, strict=True)
         ],
     }
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number

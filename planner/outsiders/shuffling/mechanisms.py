@@ -253,7 +253,8 @@ class SetReports:
     """Item sets, padded and sampled: a table of bits or a design; dummy items count, too.
 
     The law of a set's report is a mixture of its items' laws, so no two sets are told apart better
-    than the worst pair of an item or dummy each, and a blanket of all items is one of all sets.
+    than the worst pair of an item or dummy each, and a blanket of all items is one of all sets;
+    from totals too, as an observer who is told which item each other person sends knows more.
     Whoever has fewer items than the padding length sends no item's law pure, so there are no
     examples of data sets.
 
@@ -268,15 +269,20 @@ class SetReports:
     items: UnaryReports | DesignReports
 
     @classmethod
-    def of(cls, mechanism: PaddedUnaryMechanism | PaddedDesignMechanism) -> SetReports:
-        """The law of a mechanism as it is really drawn."""
+    def of(
+        cls, mechanism: PaddedUnaryMechanism | PaddedDesignMechanism, totals_only: bool = False
+    ) -> SetReports:
+        """The law of a mechanism as it is really drawn.
+
+        ``totals_only`` is as in :class:`UnaryReports`; designs have no better law for totals.
+        """
         if isinstance(mechanism, PaddedDesignMechanism):
             return cls(DesignReports.of(mechanism))
         single = UnaryReports.of(mechanism.unary.table)
         counts = single.policy.item_counts.copy()
         counts[mechanism.dummy_level] += mechanism.padding_length
         policy = single.policy.with_changes(item_counts=counts)
-        return cls(UnaryReports(policy, single.a, single.b))
+        return cls(UnaryReports(policy, single.a, single.b, totals_only))
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kap
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, floor, isnan, log10
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,7 @@ UNHIDDEN = (
     "hidden by shuffling"
 )
 NOTHING_TO_SAY = f"{UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
+_GAIN = 0.01  # what totals alone hide better than this; epsilons are known to a quarter of it
 _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a second
 Array = NDArray[np.float64]
 
@@ -67,6 +68,10 @@ class OutsiderView(Framed):
     shuffled:
         If reports are shuffled or only summed: central epsilon for every pair of levels, or for
         all levels as one where there are more than five.
+    totals:
+        The same if totals alone are released; None where that is not proven to tell less of any
+        level by a hundredth at least. They follow from shuffled reports, so no epsilon is larger
+        than that of :attr:`shuffled`.
     guess:
         Success of the best guess from one report, all answers alike before; of item sets for
         people with as many answers as the padding length. None where it is not known.
@@ -85,6 +90,7 @@ class OutsiderView(Framed):
 
     question: str
     shuffled: ShuffledGuarantee
+    totals: ShuffledGuarantee | None
     guess: Guess | None
     assumed: Guess | None
     guessed: str
@@ -102,7 +108,13 @@ class OutsiderView(Framed):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Everything it says, the local guarantee first."""
-        said = (self._local(), self._central(), self._guess(), self._false_reports())
+        said = (
+            self._local(),
+            self._central(),
+            self._totals(),
+            self._guess(),
+            self._false_reports(),
+        )
         return tuple(sentence for sentence in said if sentence)
 
     def local_budget(self, epsilon: float) -> float:
@@ -127,6 +139,11 @@ class OutsiderView(Framed):
             f"delta {delta_text(self.shuffled.delta)} among {self.shuffled.people:,} people. "
             f"This second view {CONDITION}."
         )
+
+    @property
+    def totals_epsilons(self) -> tuple[float, ...] | None:
+        """Epsilons of :attr:`totals`, pair by pair as in ``shuffled.pairs``; else None."""
+        return None if self.totals is None else tuple(row[3] for row in self.totals.pairs)
 
     @property
     def summary(self) -> str:
@@ -157,6 +174,18 @@ class OutsiderView(Framed):
             f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
             f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}{lost}). "
             f"This second view {CONDITION}."
+        )
+
+    def _totals(self) -> str:
+        if self.totals is None:
+            return "Released totals alone are not proven to tell less than that."
+        less, more = self.totals.level_epsilons, self.shuffled.level_epsilons
+        most = int(np.argmin(less / more))
+        return (
+            "If nothing but totals is released, it is right for at most "
+            f"{_right_at_most(float(less[most]), self.totals.delta)} where one of the two answers "
+            f"is of {self.totals.names[most]!r} (epsilon {rounded_up(float(less[most]), 5)}, in "
+            f"place of {rounded_up(float(more[most]), 5)})."
         )
 
     def _guess(self) -> str:
@@ -223,16 +252,15 @@ def outsider_view(
         return None
     exposed = exposure_of(mechanism, policy)
     among = min(people, MOST_PEOPLE)
-    guarantee = shuffled(
-        _few_levels(exposed, policy),
-        among,
-        negligible(among) if delta is None else delta,
-        every_example=False,
-    )
+    reports = _few_levels(exposed, policy)
+    stated = negligible(among) if delta is None else delta
+    guarantee = shuffled(reports, among, stated, every_example=False)
+    totals = exposed.totals if reports is exposed.reports else None
     shares = _expected(question, policy)
     return OutsiderView(
         question=question.name,
         shuffled=guarantee,
+        totals=None if totals is None else _of_totals(totals, guarantee),
         guess=exposed.guess(),
         assumed=None if shares is None else exposed.guess(shares),
         guessed=_guessed(question, exposed),
@@ -267,6 +295,14 @@ def _few_levels(exposed: Exposure, policy: PrivacyPolicy) -> ShuffledReports:
         return exposed.reports
     items = int(policy.item_counts.sum())
     return AnyMechanism(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
+
+
+def _of_totals(totals: ShuffledReports, whole: ShuffledGuarantee) -> ShuffledGuarantee | None:
+    """What totals alone tell, no more than ``whole``; None if that is less of no level."""
+    one = shuffled(totals, whole.people, whole.delta, every_example=False)
+    one = replace(one, epsilons=np.minimum(one.epsilons, whole.epsilons))
+    less = np.any(one.level_epsilons < (1 - _GAIN) * whole.level_epsilons)
+    return one if less else None
 
 
 def _expected(question: Question, policy: PrivacyPolicy) -> Array | None:

@@ -171,14 +171,15 @@ def _outsiders(plan: QuestionPlan) -> None:
     for sentence in view.sentences:
         st.markdown(show.plain(sentence))
     pairs = view.shuffled.pairs
-    show_table(
-        {
-            "level": [level for level, *_ in pairs],
-            "against": [other for _, other, *_ in pairs],
-            "epsilon of one report": [rounded_up(local, 4) for *_, local, _ in pairs],
-            "epsilon if shuffled": [rounded_up(epsilon, 5) for *_, epsilon in pairs],
-        }
-    )
+    columns = {
+        "level": [level for level, *_ in pairs],
+        "against": [other for _, other, *_ in pairs],
+        "epsilon of one report": [rounded_up(local, 4) for *_, local, _ in pairs],
+        "epsilon if shuffled": [rounded_up(epsilon, 5) for *_, epsilon in pairs],
+    }
+    if view.totals_epsilons is not None:
+        columns["epsilon of totals"] = [rounded_up(one, 5) for one in view.totals_epsilons]
+    show_table(columns)
     st.caption(
         f"Epsilon if shuffled {CONDITION}, with delta {delta_text(view.shuffled.delta)}. Whoever "
         "sees reports with their senders has the epsilon of one report, and nothing else."

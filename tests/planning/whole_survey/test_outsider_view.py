@@ -9,8 +9,15 @@ import pytest
 from planner import AssumedSets, Level, Question, Survey, plan_survey
 from planner.errors import InputError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
-from planner.outsiders import MatrixGuessing, MatrixReports, exposure_of, shuffled
+from planner.outsiders import (
+    MatrixGuessing,
+    MatrixReports,
+    UnaryReports,
+    exposure_of,
+    shuffled,
+)
 from planner.planning.whole_survey.outsider_view import negligible, outsider_view
+from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import best_design
 from planner.survey import Numeric
@@ -65,6 +72,32 @@ def test_a_design_has_a_view_of_its_own():
     for level, items in enumerate(([0], [1, 2])):
         most = max(moved[:, items].max(), 1 - moved[:, items].min())
         assert exposed.reach[level] == pytest.approx(most)
+
+
+def test_totals_alone_where_they_tell_less():
+    levels = (Level("intimate", 1.0, item_count=5), Level("public", 2.0, item_count=50))
+    (question,) = planned(Question("q", levels, mechanism="opt0")).questions
+    view = question.outsiders(delta=1e-7)
+    reports = replace(UnaryReports.of(question.table), totals_only=True)
+    alone = shuffled(reports, 20_000, 1e-7, every_example=False)
+    assert view.totals.epsilons == pytest.approx(alone.epsilons, rel=2e-3)
+    assert np.all(view.totals.epsilons <= view.shuffled.epsilons)
+    less, more = view.totals.level_epsilons[0], view.shuffled.level_epsilons[0]
+    assert less < 0.9 * more
+    assert view.totals.lost < view.totals.epsilon
+    (sentence,) = (one for one in view.sentences if "nothing but totals" in one)
+    assert f"(epsilon {rounded_up(less, 5)}, in place of {rounded_up(more, 5)})" in sentence
+    shown = float(sentence.partition("at most ")[2].split()[0])
+    right = 100 * (exp(less) + 1e-7) / (1 + exp(less))
+    assert right <= shown < right + 0.02
+    assert "'intimate'" in sentence
+
+
+@pytest.mark.parametrize("mechanism", ["rappor", "grr", "subset-design"])
+def test_totals_alone_where_no_less_is_proven(mechanism):
+    (view,) = planned(Question("q", LEVELS, mechanism=mechanism)).outsiders().questions
+    assert view.totals is view.totals_epsilons is None
+    assert "Released totals alone are not proven to tell less than that." in view.sentences
 
 
 def test_means_and_many_levels():
@@ -122,7 +155,7 @@ def test_a_mechanism_that_nobody_knows_keeps_what_every_one_does():
     exposed = exposure_of(object(), policy)
     assert (exposed.guess(), exposed.reach) == (None, None)
     view = outsider_view(Question("q", LEVELS), object(), 1000, None)
-    assert len(view.sentences) == 2
+    assert len(view.sentences) == 3
 
 
 @pytest.mark.parametrize("people", [1, 99, 100, 10**4, 10**9])
