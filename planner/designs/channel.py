@@ -159,13 +159,18 @@ class Channel(Framed):
         return float(np.abs(self.matrix @ self.estimator.T - self.wanted.T).max())
 
     @property
+    def pair_losses(self) -> Array:
+        """Largest log-ratio of a report between two symbols, in nats, either way round."""
+        logs = np.log(self.matrix)
+        losses = (logs[:, None, :] - logs[None, :, :]).max(axis=2)
+        return np.asarray(np.maximum(losses, losses.T))
+
+    @property
     def max_violation(self) -> float:
         """Largest excess of a pair's log-ratio over its budget, in nats; 0.0 when none."""
-        logs = np.log(self.matrix)
         bounds = self.policy.bounds().copy()
         np.fill_diagonal(bounds, np.inf)
-        worst = (logs[:, None, :] - logs[None, :, :]).max(axis=2) - bounds
-        return max(0.0, float(worst.max()))
+        return max(0.0, float((self.pair_losses - bounds).max()))
 
     def covariance(self, population: ArrayLike, *, drawn: bool = False) -> Array:
         """Covariance per person of the estimates of the wanted shares, shape ``(p, p)``.

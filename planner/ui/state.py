@@ -22,6 +22,7 @@ __all__ = ["EXAMPLES", "Session", "enter", "example_survey", "replace_draft", "s
 EXAMPLES = {
     "health": "Health survey, five diagnoses",
     "browsing": "Browsing, a hundred pages",
+    "hours": "Unpaid help, hours in order",
     "answer-rate": "Hospital bills, many do not answer",
     "sampled-ages": "Registry, age groups of a rare illness",
 }

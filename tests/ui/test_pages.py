@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from planner import PrivacyPolicy, best_ordered_channel
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.planning.answer_rate.plan import plan_answer_rates
@@ -135,6 +136,33 @@ def test_sets_of_answers_and_back_without_losing_what_was_typed(budgets):
     by_label(budgets.toggle, switch).set_value(True).run()
     assert not budgets.exception
     assert session(budgets).build().survey.questions[0].sets.sizes == (0.0, 5.0, 3.0)
+
+
+def test_answers_in_order_and_back_without_losing_what_was_typed(budgets):
+    switch = "These answers have an order"
+    by_label(budgets.toggle, switch).set_value(True).run()
+    edit(budgets, LEVELS, {0: {"items": "none; most", "epsilon": "1"}, 1: {"items": "some"}})
+    typed = "Answers from the lowest to the highest"
+    by_label(budgets.text_input, typed).set_value("none, some").run()
+    assert "each of 'none', 'most', 'some' once" in words(budgets)
+    by_label(budgets.text_input, typed).set_value("none, some, most").run()
+    by_label(budgets.text_input, "What each counts for in a mean").set_value("0, 1, 5").run()
+    question = session(budgets).build().survey.questions[0]
+    assert question.ordered == ("none", "some", "most")
+    assert (question.scores, question.mechanism) == ((0, 1, 5), "channel")
+    best = best_ordered_channel(PrivacyPolicy([1, math.log(6), 1], [1, 1, 1]), tolerance=1e-5)
+    error = math.sqrt(100_000 * best.worst_error)
+    assert metric(budgets, "Total error of the cumulative shares") == f"{error:,.0f} people"
+    assert "no mechanism of any kind that keeps these budgets" in words(budgets)
+    start_from_accuracy(budgets)
+    assert by_label(budgets.selectbox, "I have 100,000 people and need").options == [
+        "a total error of at most"
+    ]
+    assert "Not searched for a channel" in words(budgets)
+    by_label(budgets.toggle, switch).set_value(False).run()
+    found = session(budgets).build().survey.questions[0]
+    assert (found.kind, found.mechanism, found.scores) == ("categorical", "best", ())
+    assert session(budgets).draft.questions[0].scores == "0, 1, 5"
 
 
 def test_thousands_of_pasted_rows_are_refused_before_the_table_works_on_them(budgets):

@@ -15,6 +15,7 @@ from planner.survey import Level, Numeric, Question, Survey
 from planner.survey.file import load_survey
 from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.draft.survey import SurveyDraft
 from planner.ui.parts import uploads
 from planner.ui.state import EXAMPLES, example_survey
 from tests.deployment.examples import with_tables
@@ -44,6 +45,15 @@ def test_a_number_comes_back_from_its_parameters():
     data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
     found = uploads.survey_from_upload("parameters.json", data).questions[0].numeric
     assert (found.domain, found.epsilon) == (NumericDomain(0, 9), 1.0)
+
+
+def test_answers_in_order_come_back_from_their_parameters():
+    survey = example_survey("hours")
+    made = deployable_files(plan_survey(survey))["parameters"]
+    data = uploads.bytes_of(write_parameters, made)
+    found = uploads.survey_from_upload("parameters.json", data)
+    assert found == survey
+    assert SurveyDraft.of(found).build().survey == survey
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

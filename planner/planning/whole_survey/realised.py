@@ -7,11 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.channel import Channel
 from planner.designs.subset_design import SubsetDesign
 from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.survey import Question
 
 __all__ = ["realised_budgets"]
 
@@ -33,20 +36,32 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     policy = question.deployed.policy
     if question.design is not None:
         return _of_design(question.design)
+    if question.channel is not None:
+        return _of_channel(question.channel, question.deployed)
     if question.table is None:
         losses = np.full((policy.size, policy.size), question.mechanism.privacy_loss())
-        alone = policy.item_counts == 1
-        losses[np.diag_indices(policy.size)] = np.where(alone, np.nan, np.diag(losses))
-        return losses
+        return _nothing_alone(losses, policy)
     # Two items of each level tell all there is to tell about its pairs.
     small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
     table = replace(question.table, policy=small, objective=Objective())
     return UnaryMechanism(table).pair_losses()
 
 
+def _of_channel(channel: Channel, question: Question) -> NDArray[np.float64]:
+    """The largest of all answers of two levels."""
+    answers = [list(map(channel.symbols.index, level.items)) for level in question.levels]
+    pairs = channel.pair_losses
+    losses = np.array([[pairs[np.ix_(a, b)].max() for b in answers] for a in answers])
+    return _nothing_alone(losses, question.policy)
+
+
 def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
     """As it is drawn: its probabilities are rounded to the private side."""
-    losses = as_drawn(design).pair_losses
-    alone = design.policy.item_counts == 1
+    return _nothing_alone(as_drawn(design).pair_losses, design.policy)
+
+
+def _nothing_alone(losses: NDArray[np.float64], policy: PrivacyPolicy) -> NDArray[np.float64]:
+    """A level of a single item has no pair within."""
+    alone = policy.item_counts == 1
     losses[np.diag_indices(alone.size)] = np.where(alone, np.nan, np.diag(losses))
     return losses

@@ -1,15 +1,16 @@
-"""A categorical question as it is being typed: text that may be wrong, kept as it is."""
+"""A question about listed answers as it is being typed: text that may be wrong, kept as it is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from planner.errors import InputError
 from planner.survey import Level, Question
-from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, read
+from planner.survey.kinds import ORDINAL
+from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, columns_of, read
 from planner.ui.parts import cells
 
 __all__ = [
@@ -40,7 +41,7 @@ class PairChoice(NamedTuple):
 
 @dataclass
 class CategoricalDraft(QuestionDraft):
-    """A categorical question as typed.
+    """A question about one answer, answers in order or sets of answers, as typed.
 
     Attributes
     ----------
@@ -57,6 +58,11 @@ class CategoricalDraft(QuestionDraft):
         Whether a person may have several of the answers, or none.
     sets:
         What is known of their number; kept while it is of no use.
+    in_order:
+        Whether the answers have an order, where a person has one of them.
+    order, scores:
+        The answers from the lowest to the highest, if the rows do not have them so, and what
+        each counts for in a mean, if one is wanted.
     guesses:
         Share of guesses of an answer that may be right at most; empty for no limit.
     """
@@ -68,6 +74,16 @@ class CategoricalDraft(QuestionDraft):
     several: bool = False
     sets: SetsDraft = field(default_factory=SetsDraft)
     guesses: str = ""
+    in_order: bool = False
+    order: str = ""
+    scores: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the question that is built."""
+        if self.several:
+            return "item-set"
+        return ORDINAL if self.in_order else "categorical"
 
     @classmethod
     def of(cls, question: Question) -> CategoricalDraft:
@@ -96,6 +112,10 @@ class CategoricalDraft(QuestionDraft):
         )
         if question.kind == "item-set":
             draft.several, draft.sets = True, SetsDraft.of(question)
+        if question.kind == ORDINAL:
+            draft.in_order, draft.mechanism = True, ""
+            draft.order = cells.items_text(question.order)
+            draft.scores = ", ".join(map(cells.number_text, question.scores))
         return draft
 
     def build(self) -> tuple[Question | None, list[str]]:
@@ -113,25 +133,34 @@ class CategoricalDraft(QuestionDraft):
             return None, problems
         rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
         try:
-            sets, length = self.sets.build() if self.several else (None, None)
             weight, targets = self.aim.build()
             question = Question(
                 self.name,
                 typed,
                 rule,
-                "item-set" if self.several else "categorical",
-                padding_length=length,
-                sets=sets,
+                self.kind,
                 weight=weight,
                 targets=targets,
-                criterion="minimax" if self.objective == "minimax" else "total",
-                mechanism=self.mechanism,
-                guess_limit=self._guess_limit(problems),
+                **self._of_kind(problems),
             )
         except InputError as error:
             problems.append(str(error))
             return None, problems
         return question, problems
+
+    def _of_kind(self, problems: list[str]) -> dict[str, Any]:
+        """What one kind of question alone has."""
+        if self.kind == ORDINAL:
+            scores = columns_of(self.scores, "scores") if self.scores.strip() else ()
+            return {"order": cells.item_list(self.order), "scores": scores}
+        sets, length = self.sets.build() if self.several else (None, None)
+        return {
+            "padding_length": length,
+            "sets": sets,
+            "criterion": "minimax" if self.objective == "minimax" else "total",
+            "mechanism": self.mechanism,
+            "guess_limit": self._guess_limit(problems),
+        }
 
     def _guess_limit(self, problems: list[str]) -> float | None:
         text = self.guesses.strip()
@@ -184,6 +213,8 @@ class CategoricalDraft(QuestionDraft):
         if not name:
             found.append("the level has no name yet.")
         typed = {column: row.get(column, "").strip() for column in COLUMNS}
+        if self.kind == ORDINAL:  # whose answers have names, and are planned for whatever they are
+            typed |= dict.fromkeys(("count", "importance", "share"), "")
         if not typed["epsilon"]:
             found.append("the budget (epsilon) is still empty.")
         epsilon = read(lambda: cells.budget(typed["epsilon"]), found) if typed["epsilon"] else None
@@ -206,7 +237,7 @@ class CategoricalDraft(QuestionDraft):
             return None
 
     def _prior(self, share: str, found: list[str]) -> float | None:
-        if self.objective != "expected":
+        if self.objective != "expected" or self.kind == ORDINAL:
             return None
         if not share:
             return 0.0

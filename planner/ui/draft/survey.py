@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 from planner.survey import Question, Survey
-from planner.survey.kinds import ORDINAL
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.parts import QuestionDraft, read
@@ -99,8 +98,4 @@ def _draft_of(question: Question) -> QuestionDraft:
         return NumericDraft.of(question)
     if question.kind == "sampled-choice":
         return SampledDraft.of(question)
-    if question.kind == ORDINAL:
-        remedy = "Plan it with the command line or in Python: ldp-planner plan survey.toml."
-        what = f"kind of question {question.name!r}"
-        raise InputError(what, question.kind, "one that the app edits", remedy)
     return CategoricalDraft.of(question)

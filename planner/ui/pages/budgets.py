@@ -8,6 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.survey.kinds import ORDINAL
+from planner.survey.ordered_answers import MAX_ORDERED_ANSWERS
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.accuracy import show_accuracy
@@ -52,7 +54,7 @@ def page() -> None:
         st.info("This survey has no categorical question. Add one on the page Survey.")
         return
     _survey_fields(draft)
-    _set_fields(draft)
+    _kind_fields(draft)
     _limit_field(draft)
     accuracy = st.container()
     _level_table(draft)
@@ -118,28 +120,71 @@ def _survey_fields(draft: CategoricalDraft) -> None:
         help="Nobody who sees a report may tell two answers apart by more than the budget "
         "of the pair.",
     )
+    if draft.kind != ORDINAL:
+        kept(
+            objective.selectbox,
+            "Make as small as possible",
+            f"objective-{place}",
+            draft,
+            "objective",
+            options=_OBJECTIVES,
+        )
+
+
+def _kind_fields(draft: CategoricalDraft) -> None:
+    """One answer, one of answers in order, or several answers."""
+    place, columns = place_of(draft), iter(st.columns(2))
+    if draft.kind != ORDINAL:
+        kept(
+            next(columns).toggle,
+            "A person may have several of these answers, or none",
+            f"several-{place}",
+            draft,
+            "several",
+            help="Then everybody's set is padded or cut to one length, and one item of it is "
+            "reported.",
+        )
+    if not draft.several:
+        kept(
+            next(columns).toggle,
+            "These answers have an order",
+            f"in-order-{place}",
+            draft,
+            "in_order",
+            help="Such as brackets, ages or agreement. Then the shares of people up to each answer "
+            "are made exact, with the best of all mechanisms: from them come quartiles and a mean. "
+            f"2 to {MAX_ORDERED_ANSWERS} answers.",
+        )
+    if draft.several:
+        _set_fields(draft)
+    elif draft.in_order:
+        _order_fields(draft)
+
+
+def _order_fields(draft: CategoricalDraft) -> None:
+    place, (order, scores) = place_of(draft), st.columns(2)
     kept(
-        objective.selectbox,
-        "Make as small as possible",
-        f"objective-{place}",
+        order.text_input,
+        "Answers from the lowest to the highest",
+        f"order-{place}",
         draft,
-        "objective",
-        options=_OBJECTIVES,
+        "order",
+        placeholder="as in the table",
+        help="Needed only if the table does not have them in this order, level after level.",
+    )
+    kept(
+        scores.text_input,
+        "What each counts for in a mean",
+        f"scores-{place}",
+        draft,
+        "scores",
+        placeholder="no mean is wanted",
+        help="A number for each answer, in this order, such as 0, 1.5, 4, 7.5, 12.",
     )
 
 
 def _set_fields(draft: CategoricalDraft) -> None:
     place = place_of(draft)
-    kept(
-        st.toggle,
-        "A person may have several of these answers, or none",
-        f"several-{place}",
-        draft,
-        "several",
-        help="Then everybody's set is padded or cut to one length, and one item of it is reported.",
-    )
-    if not draft.several:
-        return
     sizes, popularity, padding = st.columns([3, 2, 1], vertical_alignment="bottom")
     kept(
         sizes.text_input,
@@ -170,7 +215,7 @@ def _set_fields(draft: CategoricalDraft) -> None:
 
 
 def _limit_field(draft: CategoricalDraft) -> None:
-    if draft.several and not draft.guesses:
+    if draft.kind == ORDINAL or (draft.several and not draft.guesses):
         return
     kept(
         st.text_input,
@@ -184,7 +229,9 @@ def _limit_field(draft: CategoricalDraft) -> None:
 
 
 def _level_table(draft: CategoricalDraft) -> None:
-    hidden = () if draft.objective == "expected" else ("share",)
+    hidden: tuple[str, ...] = () if draft.objective == "expected" else ("share",)
+    if draft.kind == ORDINAL:
+        hidden = ("count", "importance", "share")
     edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), draft.take_rows, hidden)
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "

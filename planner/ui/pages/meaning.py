@@ -10,6 +10,7 @@ from planner.outsiders.shown import delta_text
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.explain import beliefs_after
 from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
+from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.realised import realised_budgets
 from planner.planning.whole_survey.sentences import asked_sentence, report_sentence
@@ -45,10 +46,18 @@ def page() -> None:
     with show.complaint():
         plan = planned_question(draft, question)
         st.markdown(show.plain(asked_sentence(plan)))
-        _odds(plan)
-        _beliefs(plan)
+        if plan.explanations:
+            _odds(plan)
+            _beliefs(plan)
+        else:
+            _promises(plan)
         _pairs(plan)
         _outsiders(plan)
+
+
+def _promises(plan: QuestionPlan) -> None:
+    st.subheader("What is promised")
+    st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in promises_of(plan)))
 
 
 def _odds(plan: QuestionPlan) -> None:

@@ -11,6 +11,7 @@ from planner.planning.datasets import Answers
 from planner.show.charts.one_survey import one_survey_figure
 from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
+from planner.survey.kinds import ORDINAL
 from planner.trial.one_survey import one_survey
 from planner.trial.simulate import (
     Simulated,
@@ -62,6 +63,9 @@ def page() -> None:
     )
     _, question = categorical_question("trial")
     if question is None:
+        return
+    if question.kind == ORDINAL:
+        st.info("Ordered answers are not simulated yet.")
         return
     with show.complaint():
         question, answers, fingerprint = known_answers(question)

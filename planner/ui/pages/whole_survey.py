@@ -21,6 +21,7 @@ from planner.planning.whole_survey.sentences import (
     target_sentence,
 )
 from planner.show.charts.style import BLUE, ORANGE
+from planner.survey.kinds import ORDINAL
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.parts import QuestionDraft
@@ -46,6 +47,7 @@ _KINDS: dict[type[QuestionDraft], str] = {
     NumericDraft: "a number",
     SampledDraft: "a rare answer",
 }
+_CHOICES = {"item-set": "several choices", ORDINAL: "a scale"}
 _PAGES: dict[type[QuestionDraft], str] = {
     CategoricalDraft: "budgets",
     NumericDraft: "answer_rates",
@@ -83,8 +85,9 @@ def _questions() -> None:
     for place, draft in enumerate(here.questions):
         columns = st.columns(widths, vertical_alignment="center")
         kept(columns[0].text_input, "Question", f"v-name-{place}", draft, "name", **_HIDDEN)
-        several = isinstance(draft, CategoricalDraft) and draft.several
-        kind = "several choices" if several else _KINDS[type(draft)]
+        kind = _KINDS[type(draft)]
+        if isinstance(draft, CategoricalDraft):
+            kind = _CHOICES.get(draft.kind, kind)
         if columns[1].button(f"Edit {kind}", key=f"v-edit-{place}-{session().revision}"):
             _edit(draft)
         kept(

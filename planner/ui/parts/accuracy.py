@@ -55,7 +55,8 @@ def offer_people(users: int | None, what: str = "With the budgets as they are") 
 
 def _asked(plan: QuestionPlan) -> Target:
     names = plan.question.policy.names
-    goals = _GOALS if plan.padding_length is None else {"total": _GOALS["total"]}
+    total_alone = plan.padding_length is not None or plan.channel is not None
+    goals = {"total": _GOALS["total"]} if total_alone else _GOALS
     kind, value, level = st.columns(3, vertical_alignment="bottom")
     goal = kept_item(
         kind.selectbox,
@@ -99,11 +100,11 @@ def _people(answer: TargetAnswer) -> None:
 def _budgets(plan: QuestionPlan, target: Target, answer: TargetAnswer) -> None:
     """The smallest budgets for these people, with a button where the table can take them.
 
-    Nothing is searched for sets, whose padding length changes with the budgets, and for
-    mechanisms that have one budget for all levels.
+    Nothing is searched for sets, whose padding length changes with the budgets, for channels,
+    and for mechanisms that have one budget for all levels.
     """
     policy = plan.deployed.policy
-    if plan.padding_length is not None or plan.lower_bound is None:
+    if plan.padding_length is not None or plan.channel or plan.lower_bound is None:
         st.markdown(show.plain(answer.budgets))
         return
     adjustable = _adjustable(plan, target)

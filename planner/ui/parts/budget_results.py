@@ -44,7 +44,7 @@ _MOST_LENGTHS = 12
 
 def show_results(plan: QuestionPlan) -> None:
     """A planned question, from the headline to the fine print."""
-    if plan.choice is None or plan.levels is None:
+    if plan.choice is None:
         return
     _headline(plan)
     show.warnings(cautions(plan))
@@ -55,38 +55,41 @@ def show_results(plan: QuestionPlan) -> None:
         _padding(plan, plan.padding, plan.padding_errors)
     else:
         _say(*set_sentences(plan))
-    _levels(plan, plan.levels)
+    if plan.levels is not None:
+        _levels(plan, plan.levels)
     _prices(plan)
     _scale(plan)
 
 
 def _headline(plan: QuestionPlan) -> None:
     saturation, gap = plan.saturation_epsilon, plan.proven_gap
-    of_what = "mechanism of any kind" if plan.design else "other choice of probabilities"
-    show.figures(
-        {
-            plan.objective_name.capitalize(): (
-                f"{plan.total_error:,.0f} people",
-                f"{plan.measure}: the root of the summed squared errors of all estimated counts. "
-                "Not an interval.",
-            ),
-            "LDP epsilon": (
-                rounded_up(plan.deployed.policy.ldp_epsilon),
-                "Plain local differential privacy that follows from the levels: no report "
-                "tells any two answers apart by more than this, rounded up.",
-            ),
-            "Saturation": (
-                "none" if saturation is None else f"{saturation:.3f}",
-                "Budget of a level above this point buys no accuracy while the others stay as "
-                "they are. Known for the usual rule only.",
-            ),
-            "Gap to the best": (
-                "not proven" if gap is None else f"{gap:.0e}",
-                f"No {of_what} has an error smaller by more than this share: proven by convex "
-                "programming, not taken on trust.",
-            ),
-        }
-    )
+    any_kind = plan.design is not None or plan.channel is not None
+    of_what = "mechanism of any kind" if any_kind else "other choice of probabilities"
+    figures = {
+        plan.objective_name.capitalize(): (
+            f"{plan.total_error:,.0f} people",
+            f"{plan.measure}: the root of the summed squared errors of all estimated numbers "
+            "of people. Not an interval.",
+        ),
+        "LDP epsilon": (
+            rounded_up(plan.deployed.policy.ldp_epsilon),
+            "Plain local differential privacy that follows from the levels: no report "
+            "tells any two answers apart by more than this, rounded up.",
+        ),
+        "Saturation": (
+            "none" if saturation is None else f"{saturation:.3f}",
+            "Budget of a level above this point buys no accuracy while the others stay as "
+            "they are. Known for the usual rule only.",
+        ),
+        "Gap to the best": (
+            "not proven" if gap is None else f"{gap:.0e}",
+            f"No {of_what} has an error smaller by more than this share: proven by convex "
+            "programming, not taken on trust.",
+        ),
+    }
+    if plan.channel is not None:
+        del figures["Saturation"]  # which is about probabilities a and b
+    show.figures(figures)
 
 
 def _mechanisms(choice: MechanismChoice) -> None:
@@ -189,16 +192,19 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
 
 
 def _prices(plan: QuestionPlan) -> None:
-    st.subheader("What a little more budget would buy")
-    sentences = relaxation_sentences(plan)
-    if not sentences:
-        st.markdown("No single level's budget would lower the error by itself.")
-    st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
+    if plan.levels is not None:
+        st.subheader("What a little more budget would buy")
+        sentences = relaxation_sentences(plan)
+        if not sentences:
+            st.markdown("No single level's budget would lower the error by itself.")
+        st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
     _say(saturation_sentence(plan), misplaced_sentence(plan))
-    proven = certificate_sentence(plan)
+    proven, others = certificate_sentence(plan), efficiency_sentence(plan)
+    if plan.channel is not None:  # of which the first says the size alone
+        proven, others = others, proven
     if proven is not None:
         st.success(show.plain(proven))
-    _say(efficiency_sentence(plan))
+    _say(others)
 
 
 def _scale(plan: QuestionPlan) -> None:

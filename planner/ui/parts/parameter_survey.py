@@ -8,6 +8,7 @@ from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 from planner.survey import Level, Numeric, Question, Rule, Survey
+from planner.survey.kinds import ORDINAL
 from planner.survey.numeric_domain import NumericDomain
 
 __all__ = ["survey_from_parameters"]
@@ -31,16 +32,26 @@ def _question(question: DeployedQuestion) -> Question:
         domain = NumericDomain(stated["lower"], stated["upper"], stated["yes_no"])
         numeric = Numeric(domain, epsilon=stated["epsilon"])
         return Question(question.name, (), kind="numeric", numeric=numeric)
-    if question.kind != "categorical":
+    if question.kind not in ("categorical", ORDINAL):
         remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
         raise InputError(
-            f"kind of question {question.name!r}", question.kind, "categorical or numeric", remedy
+            f"kind of question {question.name!r}",
+            question.kind,
+            "categorical, ordinal or numeric",
+            remedy,
         )
     levels = tuple(
         Level(level["name"], level["epsilon"], tuple(level["items"]), level["item_count"])
         for level in stated["levels"]
     )
-    return Question(question.name, levels, _rule(stated["rule"]))
+    if question.kind == ORDINAL:
+        items = [item for level in levels for item in level.items]
+        order, scores = tuple(items[place] for place in stated["order"]), tuple(stated["scores"])
+    else:
+        order, scores = (), ()
+    return Question(
+        question.name, levels, _rule(stated["rule"]), question.kind, order=order, scores=scores
+    )
 
 
 def _rule(rule: str | list[list[float | None]]) -> Rule:

@@ -13,6 +13,7 @@ from planner.planning.channels.questions_in_order import policy_of_answers
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.cautions import cautions
 from planner.planning.whole_survey.promises import promises_of
+from planner.planning.whole_survey.realised import realised_budgets
 
 LEVELS = (Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-4", "5-9")))
 ORDER = ("0", "1-4", "5-9", "10+")
@@ -35,6 +36,17 @@ def test_the_error_is_that_of_the_best_channel(planned):
     names = [one.name for one in planned.choice.candidates]
     assert names[0] == planned.choice.planned == "channel"
     assert set(names) == {"channel", "subset-design", "grr"}
+
+
+def test_what_reports_give_away_is_what_the_levels_demand(planned):
+    losses = realised_budgets(planned)
+    assert losses == pytest.approx(np.array([[1, 1], [1, 2]]), abs=1e-6)
+    assert np.all(losses <= planned.deployed.policy.bounds())
+    alone = (*LEVELS[:1], Level("low", 2.0, ("1-4",)), Level("high", 2.0, ("5-9",)))
+    (planned,) = plan_survey(Survey("s", USERS, (replace(QUESTION, levels=alone),))).questions
+    losses = realised_budgets(planned)
+    assert np.isnan(np.diag(losses)).tolist() == [False, True, True]
+    assert losses[1, 2] == pytest.approx(2, abs=1e-6)
 
 
 def test_response_has_its_closed_form(planned):
