@@ -87,7 +87,7 @@ def one_line(text):
 def sentences_of(question):
     """All that is said of a question, wherever it is shown."""
     levels = [said.report_sentence(question), said.types_sentence(question)]
-    levels.append(said.detectable_sentence(question))
+    levels += [said.detectable_sentence(question), said.band_sentence(question)]
     proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
     proof += [said.saturation_sentence(question), said.limit_sentence(question)]
     proof += question.choice.left_out if question.choice else ()

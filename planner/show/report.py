@@ -13,6 +13,7 @@ from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.show.charts.designs import design_figure
+from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import (
     allocation_figure,
     belief_figure,
@@ -82,6 +83,9 @@ def _charts(question: QuestionPlan) -> list[tuple[str, str]]:
         charts.append(("The types of reports", design_figure(question.design)))
     if question.padding is not None:
         charts.append(("The padding length", padding_figure(question.padding)))
+    if question.expected is not None:
+        title = "What the result would look like if all answers were alike"
+        charts.append((title, ordered_figure(question.expected)))
     curve = budget_curve(question)
     if curve is not None:
         charts.append(("Error against budget", frontier_figure(curve)))

@@ -18,6 +18,7 @@ from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import (
     asked_sentence,
+    band_sentence,
     certificate_sentence,
     detectable_sentence,
     efficiency_sentence,
@@ -85,6 +86,7 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
         *set_sentences(question),
         certificate_sentence(question),
         efficiency_sentence(question),
+        band_sentence(question),
         limit_sentence(question),
         saturation_sentence(question),
         *relaxation_sentences(question),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from planner.designs.channel import Channel
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
+from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.allocation.blocks import Block
@@ -223,6 +224,19 @@ class QuestionPlan(Framed):
     def channel(self) -> Channel | None:
         """The channel that is deployed, with what it was made for and its proof, or None."""
         return self.mechanism if isinstance(self.mechanism, Channel) else None
+
+    @property
+    def expected(self) -> OrderedEstimates | None:
+        """What estimates of ordered answers would be on average, were all answers alike.
+
+        None for other questions.
+        """
+        if self.channel is None or self.question.kind != ORDINAL:
+            return None
+        alike = np.full(len(self.channel.symbols), 1 / len(self.channel.symbols))
+        spread = self.channel.covariance(alike, drawn=True) / self.users
+        shares = self.channel.wanted @ alike
+        return OrderedEstimates(self.channel.symbols, shares, spread, self.users)
 
     @property
     def sampling(self) -> SamplingPlan | None:

@@ -15,6 +15,7 @@ from planner.policy.budget_text import rounded_up
 __all__ = [
     "ALLOCATION_ERRORS",
     "asked_sentence",
+    "band_sentence",
     "certificate_sentence",
     "design_sentence",
     "detectable_sentence",
@@ -221,6 +222,24 @@ def _ordered_sentence(channel: Channel) -> str:
     return (
         f"The channel has {channel.outputs} reports for {len(channel.symbols)} ordered answers; a "
         "report is one small number of two bytes."
+    )
+
+
+def band_sentence(question: QuestionPlan) -> str | None:
+    """How wide the band around ordered answers will be about; None for other questions."""
+    expected = question.expected
+    if expected is None:
+        return None
+    lower, upper = expected.band
+    reach = percent(float((upper - lower).max()) / 2)
+    middle = expected.quantile()
+    between = f"to be {middle.answer}"
+    if middle.lower != middle.upper:
+        between = f"to be from {middle.lower} to {middle.upper}"
+    return (
+        f"If all answers were alike, every share up to an answer would be known within {reach} of "
+        f"the people ({100 * expected.confidence:g} % confidence, for all of them at once), and "
+        f"the median {between}."
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rate.plan import AnswerRatePlan
 from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
@@ -20,6 +21,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.answer_rate import error_figure
 from planner.show.charts.designs import design_figure
 from planner.show.charts.levels import budget_figure
+from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import (
     allocation_figure,
     frontier_figure,
@@ -37,7 +39,7 @@ _BUDGETS = np.linspace(0.1, 6, 60)  # nats, for the error of Sampling Privacy ag
 
 
 def chart(plan: object) -> Figure:
-    """The chart that says most about a plan or a table, as a plotly figure.
+    """The chart that says most about a plan, a table or ordered answers, as a plotly figure.
 
     - ``UnaryTable``: the budget of each level, and where more budget gains nothing
     - ``SubsetDesign``: its types of reports, and what each puts on the high side
@@ -47,6 +49,7 @@ def chart(plan: object) -> Figure:
     - ``QuestionPlan``: every mechanism's error at the budgets spent
     - ``AnswerRatePlan``: error of the mean against the budget
     - ``SamplingPlan``: error of each value's count against a common budget
+    - ``OrderedEstimates``: shares up to each answer in their band, and where the median lies
 
     Raises
     ------
@@ -92,4 +95,5 @@ _CHARTS: dict[type, Callable[[Any], Figure]] = {
     QuestionPlan: _question,
     AnswerRatePlan: error_figure,
     SamplingPlan: _sampling,
+    OrderedEstimates: ordered_figure,
 }

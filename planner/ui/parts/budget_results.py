@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from planner.estimates.ordered import OrderedEstimates
 from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.cautions import cautions
@@ -13,6 +14,7 @@ from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import (
     asked_sentence,
+    band_sentence,
     certificate_sentence,
     detectable_sentence,
     efficiency_sentence,
@@ -30,6 +32,7 @@ from planner.planning.whole_survey.set_sentences import set_sentences
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.designs import design_figure
 from planner.show.charts.levels import budget_figure, level_error_figure
+from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
 from planner.show.charts.style import BLUE, GREY, SKY
 from planner.ui.parts import show
@@ -57,6 +60,8 @@ def show_results(plan: QuestionPlan) -> None:
         _say(*set_sentences(plan))
     if plan.levels is not None:
         _levels(plan, plan.levels)
+    if plan.expected is not None:
+        _expected(plan, plan.expected)
     _prices(plan)
     _scale(plan)
 
@@ -189,6 +194,20 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
             with bars:
                 chart = budget_figure(plan.certified)
                 show.chart(chart, "budgets", "Budget per level and saturation point.")
+
+
+def _expected(plan: QuestionPlan, expected: OrderedEstimates) -> None:
+    st.subheader("What my result would look like")
+    _say(band_sentence(plan))
+    box = show.drawer("Draw the shares up to each answer", "expected-drawn")
+    if box.open:
+        with box:
+            show.chart(
+                ordered_figure(expected),
+                "expected",
+                "Shares of the people up to each answer if all answers were alike, with the band "
+                "that covers them all, and the answers between which the median lies.",
+            )
 
 
 def _prices(plan: QuestionPlan) -> None:
