@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, log
 
 import numpy as np
@@ -109,14 +109,13 @@ def smallest_budgets(
     whole_number("users", users)
     check_targets(wanted, policy.names)
     search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable), solver)
-    low, high = search.limits()
-    high = search.resolvable(high)
+    low, high = search.bracket(*search.limits())
     if search.excess(high) > 0:
         return search.impossible(high)
     if search.excess(low) <= 0:
         return search.answer(low, "The targets are met even with next to no budget")
     step = _STEP_OF_DESIGNS if model == DESIGN else _STEP
-    found = brentq(search.excess, *search.bracket(low, high), xtol=step, rtol=1e-12)
+    found = brentq(search.excess, low, high, xtol=step, rtol=1e-12)
     while search.excess(found) > 0:  # never promise what misses by a rounding error
         found, step = found + step, 2 * step
     return search.answer(found, "These are the smallest budgets that meet the targets")
@@ -132,7 +131,7 @@ class _Search:
     model: str
     free: NDArray[np.bool_]
     solver: CertifiedSolver
-    _last: tuple[float, Certified] | None = None
+    _solved: dict[float, Certified] = field(default_factory=dict)
 
     def limits(self) -> tuple[float, float]:
         """Logarithms of the smallest and the largest scale worth trying."""
@@ -143,30 +142,36 @@ class _Search:
             top = float(largest_budgets(self.policy).max())
         return log(_SMALLEST_EPSILON / smallest), log(MAX_EPSILON / top) - 1e-12
 
-    def resolvable(self, high: float) -> float:
-        """The largest scale up to ``high`` at which the error can be told from rounding."""
-        for _ in range(12):
+    def bracket(self, low: float, high: float) -> tuple[float, float]:
+        """A short interval around the crossing, which lies at or beyond its end if at a limit.
+
+        Upwards it ends, too, where errors can no longer be told from rounding.
+        """
+        at, step = self.resolvable(low, min(max(0.0, low), high)), 0.5
+        if self.excess(at) <= 0:
+            while at > low and self.excess(at) <= 0:
+                high, at, step = at, max(at - step, low), 2 * step
+            return at, high
+        while at < high and self.excess(at) > 0:
+            wanted = min(at + step, high)
+            low, at, step = at, self.resolvable(at, wanted), 2 * step
+            if at < wanted:
+                break
+        return low, at
+
+    def resolvable(self, low: float, high: float) -> float:
+        """The largest scale between these at which the error can be told from rounding."""
+        while high > low:
             with suppress(ConvergenceError):
                 self.solved(high)
                 return high
             high -= 0.1
-        return high
-
-    def bracket(self, low: float, high: float) -> tuple[float, float]:
-        """A short interval around the crossing; at ``low`` a target is missed, at ``high`` none."""
-        at, step = min(max(0.0, low), high), 0.5
-        if self.excess(at) > 0:
-            while self.excess(at) > 0:
-                low, at, step = at, min(at + step, high), 2 * step
-            return low, at
-        while self.excess(at) <= 0:
-            high, at, step = at, max(at - step, low), 2 * step
-        return at, high
+        return low
 
     def solved(self, at: float) -> Certified:
-        if self._last is None or self._last[0] != at:
-            self._last = at, self.solver(self._scaled(at), self.model)
-        return self._last[1]
+        if at not in self._solved:
+            self._solved[at] = self.solver(self._scaled(at), self.model)
+        return self._solved[at]
 
     def excess(self, at: float) -> float:
         """Largest logarithm of reached over wanted; at most 0 where all targets are met."""

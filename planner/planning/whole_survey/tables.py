@@ -46,7 +46,6 @@ class Tables:
     def __init__(self) -> None:
         self._tables: dict[_Problem, UnaryTable] = {}
         self._designs: dict[_Problem, SubsetDesign] = {}
-        self._last: SubsetDesign | None = None
 
     def solve(
         self, policy: PrivacyPolicy, model: str = "opt0", objective: Objective | None = None
@@ -58,12 +57,21 @@ class Tables:
         return self._tables[key]
 
     def design(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SubsetDesign:
-        """As :func:`planner.best_design`; the types of the last design are tried first."""
+        """As :func:`planner.best_design`; those solved for the same levels help."""
         key = (policy, DESIGN, objective or Objective())
         if key not in self._designs:
-            self._last = best_design(policy, key[2], near=self._last)
-            self._designs[key] = self._last
+            self._designs[key] = best_design(policy, key[2], near=self._nearest(policy))
         return self._designs[key]
+
+    def _nearest(self, policy: PrivacyPolicy) -> SubsetDesign | None:
+        """The design solved for the same levels with the most similar budgets."""
+        alike = [
+            design
+            for design in self._designs.values()
+            if np.array_equal(design.policy.item_counts, policy.item_counts)
+        ]
+        apart = [np.abs(np.log(one.policy.epsilons / policy.epsilons)).max() for one in alike]
+        return alike[int(np.argmin(apart))] if alike else None
 
     def of_sets(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SetDesign:
         """The best design of the items and a dummy, for what is drawn of sets."""

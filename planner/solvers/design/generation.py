@@ -47,11 +47,11 @@ class Generated(NamedTuple):
 
 
 def generate(
-    problem: DesignProblem, tolerance: float, near: NDArray[np.int64] | None = None
+    problem: DesignProblem, tolerance: float, near: Array | None = None
 ) -> Generated:
     """Solve one component until its gap is below ``tolerance``.
 
-    ``near`` are high counts, shape ``(n, t)``, of a design for a similar policy: tried first.
+    ``near`` are the leanings of a design for a similar policy: its types are tried first.
 
     If the rounds or the work run out first, or the solver's digits, the best design so
     far is returned, with a bound that is proven all the same.
@@ -72,7 +72,7 @@ class _Search:
     """One search: the types so far, the best multipliers, and what they prove."""
 
     def __init__(
-        self, problem: DesignProblem, tolerance: float, near: NDArray[np.int64] | None
+        self, problem: DesignProblem, tolerance: float, near: Array | None
     ) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart

@@ -17,6 +17,7 @@ from planner.solvers.design.generation import MOST_APART, generate
 from planner.solvers.design.levels import Merged, merge
 from planner.solvers.design.problem import GUESS_ROOM, DesignProblem
 from planner.solvers.design.repair import balanced_prior, purified, types_of
+from planner.solvers.design.starts import leanings
 from planner.solvers.design.windows import components_of, windows_of
 
 __all__ = ["best_design"]
@@ -124,15 +125,15 @@ def _best(
 ) -> SubsetDesign:
     weights, prior = _aims(policy, chosen)
     merged = _merged(policy, weights, prior)
-    counts = None
+    start = None
     if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
-        counts = near.types.high_counts
+        start = leanings(near.types)
     limit = chosen.guess_limit
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
     items = np.bincount(merged.groups, policy.item_counts)
     means = np.bincount(merged.groups, weights * policy.item_counts) / items
     shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
-    answer = _solve(merged.kept, means, shares, enough, counts, limit)
+    answer = _solve(merged.kept, means, shares, enough, start, limit)
     bound = answer.lower_bound
     if not merged.exact:  # no mechanism has less error where less of it counts
         least, shares = _least(weights, merged.groups), None
@@ -186,7 +187,7 @@ def _solve(
     weights: Array,
     prior: Array | None,
     tolerance: float,
-    near: NDArray[np.int64] | None,
+    near: Array | None,
     limit: float | None = None,
 ) -> _Solved:
     """Each component alone: nobody of another one can be taken for somebody of this.
@@ -222,7 +223,7 @@ def _solve_component(
     weights: Array,
     prior: Array | None,
     tolerance: float,
-    near: NDArray[np.int64] | None,
+    near: Array | None,
     limit: float | None,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""

@@ -5,19 +5,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.output_types import OutputTypes
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["first_columns", "random_columns"]
+__all__ = ["first_columns", "leanings", "random_columns"]
 
 _FIRST = 400  # types, over all windows
 _RANDOM = 20
 
 
-def first_columns(problem: DesignProblem, near: NDArray[np.int64] | None) -> Columns:
+def leanings(types: OutputTypes) -> NDArray[np.float64]:
+    """What a design's types say to one for similar budgets, shape ``(n, t)``.
+
+    The log-odds of a level's share of high items, and the log-ratio of its two sides added:
+    0 for subset selection, whatever its budget, and nearly alike for similar budgets.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        odds = np.log(types.high_counts) - np.log(types.item_counts - types.high_counts)
+        return odds + np.where(types.low > 0, np.log(types.high) - np.log(types.low), 0.0)
+
+
+def first_columns(problem: DesignProblem, near: NDArray[np.float64] | None) -> Columns:
     """Items of no level high, of all, of one, and of all but one, in every window or in some.
 
-    "Some" are as many as with that level alone. ``near`` are high counts, shape ``(n, t)``, that
-    are tried in every window in their place.
+    "Some" are as many as with that level alone. ``near`` are the :func:`leanings` of a design,
+    whose counts are tried in every window in their place.
     """
     low, high = problem.windows
     some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
@@ -30,7 +42,11 @@ def first_columns(problem: DesignProblem, near: NDArray[np.int64] | None) -> Col
         alone = np.diag(middle)
         rows = np.vstack([0 * middle, middle, alone, middle - alone])
         if near is not None:
-            rows = np.vstack([near, 0 * middle, np.diag(problem.item_counts)])
+            with np.errstate(over="ignore"):
+                share = 1 / (1 + np.exp(high[window] - low[window] - near))
+            counts = np.rint(share * problem.item_counts).astype(np.int64)
+            inside = np.clip(counts, 1, np.maximum(problem.item_counts - 1, 1))
+            rows = np.vstack([np.where(np.isfinite(near), inside, counts), 0 * middle, alone])
         tables.append(np.column_stack([np.full(len(rows), window), rows]))
     table = np.unique(np.vstack(tables), axis=0)
     return Columns(table[:, 0], table[:, 1:])
