@@ -10,7 +10,7 @@ from planner import Level, Question, Survey
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from tests.cli.running import run
+from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -36,7 +36,7 @@ def grr_file(tmp_path_factory):
 
 def test_the_python_client_passes(grr_file):
     command = [sys.executable, str(EXAMPLES / "answer_lines.py"), grr_file, "q"]
-    done = run("audit", grr_file, "--reports", "2000", "--", *command)
+    done = ended("audit", grr_file, "--reports", "2000", "--", *command)
     assert done.returncode == 0, done.stderr
     assert "No violation found" in done.stdout
     assert "findable from" in done.stdout
@@ -44,7 +44,7 @@ def test_the_python_client_passes(grr_file):
 
 def test_the_javascript_client_passes(grr_file, node):  # noqa: F811
     command = [node, str(EXAMPLES / "client.mjs"), grr_file, "q", "--lines"]
-    done = run("audit", grr_file, "--reports", "20000", "--json", "--", *command)
+    done = ended("audit", grr_file, "--reports", "20000", "--json", "--", *command)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["passed"]
@@ -53,7 +53,7 @@ def test_the_javascript_client_passes(grr_file, node):  # noqa: F811
 
 def test_a_tampered_client_is_caught(grr_file):
     options = ("--reports", "500", "--answer", "flu", "--answer", '"cold"', "--json")
-    done = run("audit", grr_file, *options, "--", sys.executable, "-c", LIAR)
+    done = ended("audit", grr_file, *options, "--", sys.executable, "-c", LIAR)
     assert done.returncode == 4
     document = json.loads(done.stdout)
     assert not document["passed"]
@@ -62,6 +62,6 @@ def test_a_tampered_client_is_caught(grr_file):
 
 
 def test_a_command_that_fails_is_no_verdict(grr_file):
-    done = run("audit", grr_file, "--reports", "200", "--", sys.executable, "-c", "pass")
+    done = ended("audit", grr_file, "--reports", "200", "--", sys.executable, "-c", "pass")
     assert done.returncode == 1
     assert "reports is 0" in done.stderr

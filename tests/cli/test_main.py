@@ -14,7 +14,7 @@ from planner.cli.commands import app
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from planner.version import VERSION
-from tests.cli.running import invoke, run, shown
+from tests.cli.running import ended, invoke, run, shown
 from tests.surveys import EXAMPLES, GOOD
 
 COMMANDS = sorted(typer.main.get_command(app).commands)
@@ -45,9 +45,9 @@ def test_help(command):
 
 
 def test_nothing_asked_is_a_request_for_help():
-    done = run()
+    done = ended()
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == run("--help").stdout
+    assert done.stdout == ended("--help").stdout
     for name in COMMANDS:
         assert f"\n  {name} " in done.stdout
 
@@ -199,7 +199,7 @@ def test_names_are_no_commands_to_the_terminal(survey, tmp_path):
     ],
 )
 def test_an_error_is_one_sentence_without_a_traceback(arguments, message):
-    done = run(*arguments)
+    done = ended(*arguments)
     assert done.returncode == 1
     assert done.stdout == ""
     assert message in done.stderr
@@ -218,7 +218,7 @@ def test_an_error_is_one_sentence_without_a_traceback(arguments, message):
     ],
 )
 def test_wrong_usage_is_one_sentence_too(arguments, sentence):
-    done = run(*arguments)
+    done = ended(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.startswith(f"ldp-planner: {sentence}")
@@ -240,7 +240,7 @@ def test_stopping_is_no_accident(monkeypatch, capsys):
 def test_success_from_a_process(tmp_path):
     done = run("plan", EXAMPLES / "health.toml", "--out", tmp_path / "params.json")
     assert (done.returncode, done.stderr) == (0, "")
-    done = run("verify", tmp_path / "params.json")
+    done = ended("verify", tmp_path / "params.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert "\x1b" not in done.stdout
 
@@ -284,7 +284,7 @@ items = ["i {escaped}", "j"]
         done = invoke(*words)
         assert done.exit_code in {0, 3}, done.exception
         pages.append(done.stdout)
-    pages.append(run("verify", path).stderr)  # what is refused is printed elsewhere
+    pages.append(ended("verify", path).stderr)  # what is refused is printed elsewhere
     assert ["\\x1b[2J" in page for page in pages] == [True, True, True, False, True, True]
     for page in pages:
         assert not set(page) & set("\x1b\x07\u202e")
@@ -365,7 +365,7 @@ def test_completion_of_commands():
     ],
 )
 def test_a_slip_of_the_pen_is_answered_with_what_was_meant(arguments, meant):
-    assert meant in run(*arguments).stderr
+    assert meant in ended(*arguments).stderr
 
 
 def test_an_empty_mechanism_is_not_taken_for_none():
