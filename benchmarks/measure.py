@@ -20,6 +20,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from planner.planning.whole_survey.tables import forget
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -38,11 +40,12 @@ class Figure:
 
 
 def seconds(function: Callable[[], object], repeat: int = 3, warm_up: bool = True) -> float:
-    """Shortest wall time of ``repeat`` calls, after one that does not count."""
+    """Shortest wall time of ``repeat`` calls, after one that does not count; each solves anew."""
     if warm_up:
         function()
     times = []
     for _ in range(repeat):
+        forget()
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)

@@ -1,7 +1,11 @@
-"""What one plan solves: every problem once, whoever asks for it."""
+"""What one plan solves: every problem once, whoever asks for it.
+
+An edit leaves most problems of a survey as they were: what was solved last is remembered.
+"""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +21,12 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-__all__ = ["Tables", "Unary"]
+__all__ = ["Tables", "Unary", "forget"]
 
 # More levels take too long to be waited for at every edit.
 _MOST_LEVELS = 5
 _MOST_LOST = 1e-4
+_REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels
 _Problem = tuple[PrivacyPolicy, str, Objective]
 
 
@@ -53,14 +58,15 @@ class Tables:
         """As :func:`planner.solvers.solving.solve`."""
         key = (policy, model, objective or Objective())
         if key not in self._tables:
-            self._tables[key] = solve(policy, model, objective=key[2])
+            remembering = _solved if policy.size <= _SMALL else _solved.__wrapped__
+            self._tables[key] = remembering(policy, model, key[2])
         return self._tables[key]
 
     def design(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SubsetDesign:
         """As :func:`planner.best_design`; those solved for the same levels help."""
         key = (policy, DESIGN, objective or Objective())
         if key not in self._designs:
-            self._designs[key] = best_design(policy, key[2], near=self._nearest(policy))
+            self._designs[key] = _designed(policy, key[2], self._nearest(policy))
         return self._designs[key]
 
     def _nearest(self, policy: PrivacyPolicy) -> SubsetDesign | None:
@@ -148,6 +154,25 @@ class Tables:
             allowed = "kept by a design on a grid of 2^-32"
             raise InputError("guess_limit", limit, allowed, remedy)
         return design
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _solved(policy: PrivacyPolicy, model: str, objective: Objective) -> UnaryTable:
+    return solve(policy, model, objective=objective)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _designed(
+    policy: PrivacyPolicy, objective: Objective, near: SubsetDesign | None
+) -> SubsetDesign:
+    """Remembered with the design that it started from: the same plan is the same to the digit."""
+    return best_design(policy, objective, near=near)
+
+
+def forget() -> None:
+    """Forget what earlier plans solved: before a measurement."""
+    _solved.cache_clear()
+    _designed.cache_clear()
 
 
 def _differing(policy: PrivacyPolicy, objective: Objective) -> int:

@@ -46,9 +46,7 @@ class Generated(NamedTuple):
     guess_price: float  # what it falls by if guesses may be right as often again
 
 
-def generate(
-    problem: DesignProblem, tolerance: float, near: Array | None = None
-) -> Generated:
+def generate(problem: DesignProblem, tolerance: float, near: Array | None = None) -> Generated:
     """Solve one component until its gap is below ``tolerance``.
 
     ``near`` are the leanings of a design for a similar policy: its types are tried first.
@@ -71,9 +69,7 @@ def generate(
 class _Search:
     """One search: the types so far, the best multipliers, and what they prove."""
 
-    def __init__(
-        self, problem: DesignProblem, tolerance: float, near: Array | None
-    ) -> None:
+    def __init__(self, problem: DesignProblem, tolerance: float, near: Array | None) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
         self.levels = grouped(problem, MOST_APART if problem.size <= MOST_APART else _FIRST_GROUPS)

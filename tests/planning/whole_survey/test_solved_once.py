@@ -46,9 +46,14 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
 
     monkeypatch.setattr(solving, "_solve_by", counted)
     monkeypatch.setattr(tables, "best_design", designed)
+    tables.forget()
     plan_survey(SURVEYS[name])
     assert max(solved.values(), default=0) <= 1, solved.most_common(3)
     if any(one.kind in ("categorical", "item-set") for one in SURVEYS[name].questions):
         assert len(solved) >= 3  # every model at least: the count is of what is really solved
     if any(question.kind == "categorical" for question in SURVEYS[name].questions):
         assert any(model == "subset-design" for _, model, _ in solved)
+    before = solved.copy()
+    again = plan_survey(SURVEYS[name])
+    assert solved == before  # an edit elsewhere costs none of these again
+    assert len(again.questions) == len(SURVEYS[name].questions)
