@@ -164,6 +164,7 @@ def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
     def fail(*_, **__):
         raise ConvergenceError("Clarabel failed", "Try again.")
 
+    tables.forget()
     with monkeypatch.context() as patch:
         patch.setattr(tables, "best_design", fail)
         one = planned()
@@ -189,6 +190,7 @@ def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
         return solve_by(program, method)
 
     monkeypatch.setattr(solving, "_solve_by", fail_for_opt2)
+    tables.forget()
     for name in ("best", "opt0", "grr"):
         one = planned(mechanism=name)
         assert one.choice.left_out == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
