@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf, isinf, isnan, nan
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = [
     "read_answers",
     "read_column",
     "read_counts",
+    "read_numbers",
     "read_set_column",
     "read_transactions",
 ]
@@ -202,6 +204,32 @@ def _column(path: str | Path, column: str) -> list[tuple[int, str]]:
         raise FileError(path, "there are no rows below the header", "Give at least one answer.")
     place = header.index(column)
     return [(number, row[place] if len(row) > place else "") for number, row in rows]
+
+
+def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
+    """One column of a CSV file with a header: a person a row, a number or nothing in each.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape ``(people,)``; NaN for an empty cell, which is no answer.
+
+    Raises
+    ------
+    FileError
+        Not readable, no such column, no rows, or a cell that is no finite number.
+    """
+    values = []
+    for number, cell in _column(path, column):
+        try:
+            value = float(cell) if cell else nan
+        except ValueError:
+            value = inf
+        if isinf(value) or (cell and isnan(value)):
+            remedy = "Leave the cell empty if there is no answer."
+            raise FileError(path, f"line {number}: {cell!r} is not a finite number", remedy)
+        values.append(value)
+    return np.array(values)
 
 
 def read_counts(path: str | Path) -> Answers:

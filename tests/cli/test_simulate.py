@@ -74,7 +74,7 @@ def test_several_questions_need_a_choice(files, tmp_path):
     several.write_text(SURVEY + "[[question]]" + another)
     words = ["simulate", several, *files[1:]]
     with pytest.raises(
-        InputError, match=r"--question; the survey's questions about items: basket, other"
+        InputError, match=r"--question; the survey's questions with a single round: basket, other"
     ):
         shown(*words)
     assert "other: 100 users" in shown(*words, "--question", "other")
@@ -86,3 +86,54 @@ def test_the_surveys_padding_length_comes_first(files, tmp_path):
     )
     (tmp_path / "survey.toml").write_text(text)
     assert json.loads(shown("simulate", *files, "--json"))["padding_length"] == 3
+
+
+ORDERED = """
+[survey]
+name = "s"
+users = 3
+[[question]]
+name = "hours"
+kind = "ordinal"
+[[question.level]]
+name = "all"
+epsilon = 2.0
+items = ["0", "1-4", "5+"]
+[[question]]
+name = "age"
+kind = "numeric"
+lower = 0
+upper = 90
+epsilon = 2.0
+"""
+
+
+@pytest.fixture
+def asked(tmp_path):
+    (tmp_path / "survey.toml").write_text(ORDERED)
+    rows = "0,30\n1-4,\n5+,41.5\n" * 100
+    (tmp_path / "answers.csv").write_text(f"hours,age\n{rows}")
+    words = ["simulate", tmp_path / "survey.toml", "--data", tmp_path / "answers.csv"]
+    return [*words, "--question"]
+
+
+def test_ordered_answers_are_simulated(asked):
+    page = shown(*asked, "hours", "--first-item")
+    assert "hours: 300 users" in page
+    assert "Subset design" in page
+    assert "all at once, hold the truth" in page
+    document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
+    assert [one["name"] for one in document["mechanisms"]] == ["channel", "subset-design", "grr"]
+    assert document["mechanisms"][0]["mse_error"] is None
+
+
+def test_numbers_are_simulated(asked):
+    page = shown(*asked, "age")
+    assert "age: 300 users, 100 without an answer" in page
+    assert "BiSample-MD" in page
+    document = json.loads(shown(*asked, "age", "--json"))
+    assert document["missing"] == 100
+    channel, bisample = document["mechanisms"]
+    assert channel["predicted_mse"] < bisample["predicted_mse"]
+    with pytest.raises(InputError, match="top is 3 but must be left out for 'numeric'"):
+        shown(*asked, "age", "--top", "3")

@@ -11,6 +11,7 @@ from planner.planning.datasets import (
     read_answers,
     read_column,
     read_counts,
+    read_numbers,
     read_set_column,
     read_transactions,
 )
@@ -147,6 +148,9 @@ def test_counts(tmp_path):
         (lambda path: read_column(path, "x"), "x,x\n1,2\n", "column 'x'"),
         (lambda path: read_column(path, "x"), "x\n", "no rows"),
         (lambda path: read_column(path, "x"), "y,x\n1,a\n1,\n", "line 3"),
+        (lambda path: read_numbers(path, "x"), "y,x\n1,2.5\n1,a\n", "line 3: 'a' is not a"),
+        (lambda path: read_numbers(path, "x"), "x\nnan\n", "empty if there is no answer"),
+        (lambda path: read_numbers(path, "x"), "x\n1e999\n", "line 2: '1e999' is not a finite"),
         (lambda path: read_column(path, "x"), 'x\n"a', "CSV"),
     ],
 )
@@ -166,3 +170,11 @@ def test_first_items_of_nothing(tmp_path):
     empty = type(answers)(answers.labels, np.array([0]), type(answers.sets).of([[], []], 1))
     with pytest.raises(InputError, match="empty"):
         empty.first_items()
+
+
+def test_numbers_have_gaps_where_nobody_answers(tmp_path):
+    path = tmp_path / "ages.csv"
+    path.write_text("id,age\n1,17.5\n2,\n3,-4e1\n")
+    numbers = read_numbers(path, "age")
+    assert numbers[[0, 2]].tolist() == [17.5, -40]
+    assert np.isnan(numbers[1])

@@ -399,6 +399,24 @@ def test_a_simulation_measures_what_was_predicted():
     assert "belong to the settings of the last run" in words(app)
 
 
+def test_ordered_answers_are_tried_on_a_file():
+    hours = Session(SurveyDraft.of(example_survey("hours")))
+    app = open_page("try", session=hours, **{"t-one": True})
+    assert "surveys say the same" in words(app)
+    assert len(app.get("plotly_chart")) == 1
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    text = b"item,count\n1-2,300\n0,500\n10+,200\n"
+    app.file_uploader[0].set_value(("c.csv", text, "text/csv")).run()
+    assert "truly 0. Draw more" in words(app)
+    by_label(app.text_input, "Runs per mechanism").set_value("40").run()
+    by_label(app.button, "Run the simulation").click().run()
+    assert not app.exception
+    (found,) = tables(app)
+    assert found["mechanism"] == ["Channel", "Subset design", "GRR, smallest budget"]
+    assert all(0.5 < float(text) < 2 for text in found["measured / predicted"])
+    assert "Judge the most frequent" not in [one.label for one in app.text_input]
+
+
 def test_one_survey_is_drawn_beside_the_truth_and_drawn_again():
     app = open_page("try", **{"t-one": True})
     pictures = [app.get("plotly_chart")[0].proto.spec]

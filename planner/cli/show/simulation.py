@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import isnan, sqrt
 from typing import Any, NamedTuple
@@ -13,9 +14,17 @@ from planner.cli.output import table
 from planner.planning.datasets import Answers
 from planner.planning.whole_survey.sentences import people
 from planner.survey import Question
+from planner.trial.measured import Measured
 from planner.trial.simulate import Assignment, Simulated, mechanism_label
 
-__all__ = ["Run", "show_simulation", "simulation_document"]
+__all__ = [
+    "MeasuredRun",
+    "Run",
+    "measured_document",
+    "show_measured",
+    "show_simulation",
+    "simulation_document",
+]
 
 
 class Run(NamedTuple):
@@ -29,13 +38,56 @@ class Run(NamedTuple):
     results: list[Simulated]
 
 
+class MeasuredRun(NamedTuple):
+    """The same of ordered answers or numbers; ``missing`` people have no answer."""
+
+    question: Question
+    users: int
+    missing: int
+    results: list[Measured]
+
+
+def measured_document(run: MeasuredRun) -> dict[str, Any]:
+    """It for programs."""
+    return {
+        "question": run.question.name,
+        "users": run.users,
+        "missing": run.missing,
+        "mechanisms": _rows(run.results),
+    }
+
+
+def show_measured(console: Console, run: MeasuredRun) -> None:
+    """Print measured errors beside predicted ones, and how often intervals held."""
+    numeric = run.question.numeric is not None
+    missing = f", {run.missing:,} without an answer" if numeric else ""
+    about = f": {run.users:,} users{missing}"
+    console.print(Text.assemble((run.question.name, "bold"), about))
+    unit = "error" if numeric else "people"
+    scale = 1 if numeric else run.users
+    view = table("Error, measured and predicted", ("mechanism",), (unit, "±", "predicted", "held"))
+    for one in run.results:
+        view.add_row(
+            mechanism_label(one.name),
+            *_root(scale, one),
+            people(sqrt(scale * one.predicted_mse)),
+            f"{one.covered:.1%}",
+        )
+    console.print(view)
+    what = "the root mean squared error of the mean, in the question's unit"
+    held = "95 % intervals"
+    if not numeric:
+        what = "the root of the summed squared errors of all that is wanted, in people"
+        held = "95 % intervals, all at once,"
+    console.print(
+        f"{unit.capitalize()}: {what}, ± its standard error over the runs. Held: share of the runs "
+        f"whose {held} hold the truth."
+    )
+
+
 def simulation_document(run: Run) -> dict[str, Any]:
     """The same for programs."""
     policy = run.assignment.policy
-    rows = [asdict(one) for one in run.results]
-    for row in rows:
-        if isnan(row["mse_error"]):  # which is not JSON
-            row["mse_error"] = None
     return {
         "question": run.question.name,
         "users": run.answers.users,
@@ -43,8 +95,23 @@ def simulation_document(run: Run) -> dict[str, Any]:
         "items_per_level": dict(zip(policy.names, policy.item_counts.tolist(), strict=True)),
         "padding_length": run.padding_length,
         "top": run.top,
-        "mechanisms": rows,
+        "mechanisms": _rows(run.results),
     }
+
+
+def _rows(results: Sequence[Simulated | Measured]) -> list[dict[str, Any]]:
+    rows = [asdict(one) for one in results]
+    for row in rows:
+        if isnan(row["mse_error"]):  # which is not JSON
+            row["mse_error"] = None
+    return rows
+
+
+def _root(scale: float, one: Simulated | Measured) -> tuple[str, str]:
+    """The measured error and its standard error: half the relative one of the mean square."""
+    error = sqrt(scale * one.mse)
+    spread = "" if isnan(one.mse_error) else error * one.mse_error / max(2 * one.mse, 1e-300)
+    return people(error), spread if isinstance(spread, str) else people(spread)
 
 
 def show_simulation(console: Console, run: Run) -> None:
@@ -60,14 +127,9 @@ def show_simulation(console: Console, run: Run) -> None:
     figures = ("people", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
     view = table("Total error, measured and predicted", ("mechanism",), figures)
     for one in run.results:
-        error = sqrt(users * one.mse)
         view.add_row(
             mechanism_label(one.name),
-            people(error),
-            # Of the root: half the relative standard error of the mean square.
-            ""
-            if isnan(one.mse_error)
-            else people(error * one.mse_error / max(2 * one.mse, 1e-300)),
+            *_root(users, one),
             people(sqrt(users * one.predicted_mse)),
             f"{one.relative_error:.1%}",
             f"{one.predicted_relative_error:.1%}",

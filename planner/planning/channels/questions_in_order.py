@@ -28,19 +28,29 @@ class OrderedPlan:
 
     Attributes
     ----------
-    channel:
-        As it is drawn.
+    candidates:
+        Name, channel and a note of each, the best channel first, as it is drawn; the others have
+        their estimated counts added up.
     lower_bound:
         Error per person that no mechanism which keeps the budgets is below; None where a
         budget is above 8 nats, of which only 8 are spent.
-    errors:
-        Name, error per person and a note of each: the total variance of the cumulative shares
-        for the least favourable answers. The channel's first.
     """
 
-    channel: Channel
+    candidates: tuple[tuple[str, Channel, str], ...]
     lower_bound: float | None
-    errors: tuple[tuple[str, float, str], ...]
+
+    @property
+    def channel(self) -> Channel:
+        """The best channel, as it is drawn."""
+        return self.candidates[0][1]
+
+    @property
+    def errors(self) -> tuple[tuple[str, float, str], ...]:
+        """Name, error per person and a note of each candidate.
+
+        The error is the total variance of the cumulative shares for the least favourable answers.
+        """
+        return tuple((name, channel.worst_error, note) for name, channel, note in self.candidates)
 
 
 def policy_of_answers(question: Question) -> PrivacyPolicy:
@@ -90,7 +100,7 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
     best = best_ordered_channel(spent, tolerance=_TOLERANCE)
     channel, proof = as_drawn(best), best.certificate
     counts = best_ordered_channel(spent, "counts", tolerance=_TOLERANCE_FOR_COUNTS)
-    errors = [("channel", channel.worst_error, "")]
+    candidates = [("channel", replace(channel, policy=asked), "")]
     for name, matrix, estimator in (
         ("subset-design", counts.matrix, counts.estimator),
         ("grr", *_response(asked)),
@@ -99,9 +109,9 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
         other = Channel(
             asked, best.wanted, best.wanted_names, matrix, added, scenarios=best.scenarios
         )
-        errors.append((name, other.worst_error, _ADDED))
+        candidates.append((name, other, _ADDED))
     bound = None if proof is None or spent is not asked else proof.lower_bound
-    return OrderedPlan(replace(channel, policy=asked), bound, tuple(errors))
+    return OrderedPlan(tuple(candidates), bound)
 
 
 def _provable(policy: PrivacyPolicy) -> PrivacyPolicy:

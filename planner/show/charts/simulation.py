@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.show.charts.style import GREY, RED, SKY, figure
+from planner.trial.measured import Measured
 from planner.trial.simulate import Simulated
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ __all__ = ["simulation_figure"]
 
 
 def simulation_figure(
-    results: Sequence[Simulated], users: int, labels: Mapping[str, str] | None = None
+    results: Sequence[Simulated | Measured], users: int, labels: Mapping[str, str] | None = None
 ) -> Figure:
     """Root of the total squared error per mechanism: bars measured, diamonds predicted.
 

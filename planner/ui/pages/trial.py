@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +10,17 @@ import streamlit as st
 
 from planner.planning.datasets import Answers
 from planner.show.charts.one_survey import one_survey_figure
+from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.simulation import simulation_figure
 from planner.survey import Question
 from planner.survey.kinds import ORDINAL
+from planner.trial.measured import (
+    Measured,
+    answers_in_question,
+    measure_ordered,
+    one_ordered_survey,
+    ordered_channels,
+)
 from planner.trial.one_survey import one_survey
 from planner.trial.simulate import (
     Simulated,
@@ -30,6 +39,7 @@ from planner.ui.state import session
 __all__ = ["Settings", "Trial", "page"]
 
 _MOST_RUNS = 1000
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +59,7 @@ class Trial:
     """A finished simulation."""
 
     settings: Settings
-    results: tuple[Simulated, ...]
+    results: tuple[Simulated | Measured, ...]
     users: int
     items: int
 
@@ -64,9 +74,6 @@ def page() -> None:
     _, question = categorical_question("trial")
     if question is None:
         return
-    if question.kind == ORDINAL:
-        st.info("Ordered answers are not simulated yet.")
-        return
     with show.complaint():
         question, answers, fingerprint = known_answers(question)
         if answers is not None:
@@ -78,16 +85,18 @@ def page() -> None:
 def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
     present = int(np.count_nonzero(answers.counts))
     usual_top = str(min(10, present))
-    repeats, top, seed, padding = st.columns(4, vertical_alignment="bottom")
+    repeats, seed, top, padding = st.columns(4, vertical_alignment="bottom")
     runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
-    most = kept_item(
-        top.text_input,
-        "Judge the most frequent",
-        "t-top",
-        "",
-        placeholder=usual_top,
-        help="Relative error and precision are those of this many items. Empty: 10, or all.",
-    )
+    most = ""
+    if question.kind != ORDINAL:
+        most = kept_item(
+            top.text_input,
+            "Judge the most frequent",
+            "t-top",
+            "",
+            placeholder=usual_top,
+            help="Relative error and precision are those of this many items. Empty: 10, or all.",
+        )
     start = kept_item(
         seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
     )
@@ -121,6 +130,10 @@ def _one_survey(settings: Settings, answers: Answers) -> None:
     box = show.drawer("What my result would look like: one simulated survey", "t-one")
     if not box.open:
         return
+    if settings.question.kind == ORDINAL:
+        with box:
+            _one_ordered(settings, answers)
+        return
     with box:
         place_rng, *_ = np.random.default_rng(settings.seed).spawn(2)
         placed = assign_levels(settings.question, answers.labels, place_rng)
@@ -134,11 +147,7 @@ def _one_survey(settings: Settings, answers: Answers) -> None:
             next((name for name in usual if name in mechanisms), next(iter(mechanisms))),
             options={name: mechanism_label(name) for name in mechanisms},
         )
-        typed = session().typed
-        typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
-        found = one_survey(
-            mechanisms[name], answers, np.random.default_rng((settings.seed, typed["t-draw"]))
-        )
+        found = one_survey(mechanisms[name], answers, _another(settings))
         show.chart(
             one_survey_figure(found),
             "one-survey",
@@ -149,6 +158,37 @@ def _one_survey(settings: Settings, answers: Answers) -> None:
             f"The {len(found.labels)} most frequent items. {inside} of {len(found.labels)} "
             "intervals hold the truth in this survey. Draw more: no two surveys say the same."
         )
+
+
+def _another(settings: Settings) -> np.random.Generator:
+    """Of one survey after the other, as often as a button is pushed."""
+    typed = session().typed
+    typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
+    return np.random.default_rng((settings.seed, typed["t-draw"]))
+
+
+def _one_ordered(settings: Settings, answers: Answers) -> None:
+    counts = answers_in_question(settings.question, answers)
+    channel = ordered_channels(settings.question)[settings.question.mechanism]
+    found = one_ordered_survey(channel, counts, _another(settings))
+    truth = np.cumsum(counts) / answers.users
+    show.chart(
+        ordered_figure(found, truth),
+        "one-survey",
+        "True and estimated shares of the people up to each answer, with their band.",
+    )
+    lower, upper = found.band
+    inside = np.all((lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING))
+    holds = "holds" if inside else "does not hold"
+    median = found.quantile()
+    st.caption(
+        show.plain(
+            f"The band {holds} the truth in this survey. Median {median.answer}, from "
+            f"{median.lower} to {median.upper}; truly "
+            f"{settings.question.ordered[int(np.argmax(truth >= 0.5))]}. Draw more: no two "
+            "surveys say the same."
+        )
+    )
 
 
 def _run(settings: Settings, answers: Answers) -> None:
@@ -170,9 +210,12 @@ def _ask(settings: Settings | None) -> None:
 
 def _simulated(settings: Settings, answers: Answers) -> Trial:
     place_rng, run_rng = np.random.default_rng(settings.seed).spawn(2)
-    placed = assign_levels(settings.question, answers.labels, place_rng)
-    mechanisms = build_mechanisms(placed, settings.padding or None)
-    total, done = settings.repeats * len(mechanisms), 0
+    question, mechanisms = settings.question, {}
+    channels = ordered_channels(question) if question.kind == ORDINAL else {}
+    if not channels:
+        placed = assign_levels(question, answers.labels, place_rng)
+        mechanisms = build_mechanisms(placed, settings.padding or None)
+    total, done = settings.repeats * (len(channels) + len(mechanisms)), 0
     bar = st.progress(0.0, "Simulating")
 
     def advance() -> None:
@@ -180,14 +223,18 @@ def _simulated(settings: Settings, answers: Answers) -> Trial:
         done += 1
         bar.progress(done / total, f"Simulating: {done} of {total} runs")
 
-    results = simulate(mechanisms, answers, settings.repeats, run_rng, settings.top, advance)
+    results: Sequence[Simulated | Measured]
+    if channels:
+        counts = answers_in_question(question, answers)
+        results = measure_ordered(channels, counts, settings.repeats, run_rng, advance)
+    else:
+        results = simulate(mechanisms, answers, settings.repeats, run_rng, settings.top, advance)
     return Trial(settings, tuple(results), answers.users, len(answers.labels))
 
 
 def _show(trial: Trial, *, current: bool) -> None:
     if not current:
         st.info("The figures below belong to the settings of the last run, not to those above.")
-    top = trial.settings.top
     st.subheader("Total error, measured and predicted")
     show.chart(
         simulation_figure(
@@ -199,7 +246,14 @@ def _show(trial: Trial, *, current: bool) -> None:
         "Measured and predicted total error per mechanism.",
     )
     ranked = sorted(trial.results, key=lambda one: one.predicted_mse)
-    users = trial.users
+    users, top = trial.users, trial.settings.top
+    counts = [one for one in ranked if isinstance(one, Simulated)]
+    bands = [one for one in ranked if isinstance(one, Measured)]
+    of_counts = {
+        f"relative error, top {top}": [f"{one.relative_error:.1%}" for one in counts],
+        "predicted": [f"{one.predicted_relative_error:.1%}" for one in counts],
+        f"precision, top {top}": [f"{one.precision:.0%}" for one in counts],
+    }
     show_table(
         {
             "mechanism": [mechanism_label(one.name) for one in ranked],
@@ -210,13 +264,16 @@ def _show(trial: Trial, *, current: bool) -> None:
             "measured / predicted": [
                 f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked
             ],
-            f"relative error, top {top}": [f"{one.relative_error:.1%}" for one in ranked],
-            "predicted": [f"{one.predicted_relative_error:.1%}" for one in ranked],
-            f"precision, top {top}": [f"{one.precision:.0%}" for one in ranked],
+            **(of_counts if counts else {"band held": [f"{one.covered:.1%}" for one in bands]}),
         }
     )
+    meaning = (
+        f"Precision: the share of the {top} largest estimates that are truly among the {top} most "
+        "frequent."
+    )
+    if bands:
+        meaning = "Band held: the share of the runs whose 95 % band holds all that is true."
     st.caption(
-        f"{trial.settings.repeats} runs, {users:,} people, {trial.items:,} items. Precision: the "
-        f"share of the {top} largest estimates that are truly among the {top} most frequent. "
+        f"{trial.settings.repeats} runs, {users:,} people, {trial.items:,} items. {meaning} "
         "Runs differ: the mean over the runs is shown, with its standard error as a bar."
     )

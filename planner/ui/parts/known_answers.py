@@ -16,6 +16,7 @@ import streamlit as st
 from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers
 from planner.survey import Question
+from planner.survey.kinds import ORDINAL
 from planner.trial.simulate import unlisted
 from planner.ui.parts import cells, uploads
 from planner.ui.parts.fields import kept_item
@@ -64,7 +65,9 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
         return question, None, ""
     name, data = file.name, file.getvalue()
     column = _column(name, data, question)
-    known = tuple(answer_names(question)) if column and _several(question) else None
+    ordered = question.kind == ORDINAL
+    several = bool(column) and not ordered and _several(question)
+    known = tuple(answer_names(question)) if several else None
     answers, fingerprint = _read(name, data, column or question.name, known)
     if answers.repeats:
         st.info(f"{answers.repeats:,} times an item stood in one set again; it counts once.")
@@ -72,7 +75,7 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
         st.toggle, "One item a person: keep only the first of each", "t-first", False
     ):
         answers, fingerprint = answers.first_items(), f"{fingerprint} first"
-    if kept_item(
+    if not ordered and kept_item(
         st.toggle,
         "Spread the items over the levels at random",
         "t-spread",
