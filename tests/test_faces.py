@@ -169,6 +169,10 @@ def check_outsiders(document, outsiders):
         assert document["delta"] == outsiders.delta
     assert document["left_out"] == list(outsiders.left_out)
     assert document["sentences"] == list(outsiders.sentences)
+    found, shown = outsiders.reidentification, document["reidentification"]
+    assert (shown is None) == (found is None)
+    for name in ("people", "most", "expected", "standard_error", "blind", "lift") if found else ():
+        assert shown[name] == pytest.approx(getattr(found, name))
     for one, view in zip(document["questions"], outsiders.questions, strict=True):
         assert one["sentences"] == list(view.sentences)
         assert one["shuffled"]["epsilon"] == pytest.approx(view.shuffled.epsilon, rel=1e-6)
@@ -334,6 +338,8 @@ def test_app_budgets_and_what_a_report_says(survey, plan, outsiders):
         assert (
             list(pairs["epsilon of totals"]) if "epsilon of totals" in pairs else None
         ) == totals
+        for sentence in outsiders.sentences if len(plan.questions) > 1 else ():
+            assert one_line(sentence) in page
         assert "holds if a shuffler" in page
 
 

@@ -19,6 +19,11 @@ from planner.outsiders.guessing.laws import (
     best_guess,
     guess_of_set,
 )
+from planner.outsiders.guessing.reidentification import (
+    Likelihoods,
+    Reidentification,
+    reidentification,
+)
 from planner.outsiders.guessing.simulation import (
     AskedQuestion,
     SimulatedSuccess,
@@ -60,10 +65,12 @@ __all__ = [
     "Guess",
     "HashGuessing",
     "HashedReports",
+    "Likelihoods",
     "MatrixGuessing",
     "MatrixReports",
     "Poisoning",
     "Promise",
+    "Reidentification",
     "ReportAudit",
     "SetReports",
     "ShuffledGuarantee",
@@ -85,6 +92,7 @@ __all__ = [
     "local_budget",
     "poisoning",
     "reach",
+    "reidentification",
     "shuffled",
     "simulate_guesses",
     "simulate_reidentification",

@@ -30,6 +30,7 @@ from planner.outsiders.guessing.laws import (
     best_guess,
     guess_of_set,
 )
+from planner.outsiders.guessing.reidentification import Likelihoods
 from planner.outsiders.poisoning import design_reach, estimator_reach, reach
 from planner.outsiders.shuffling.designs import DesignReports
 from planner.outsiders.shuffling.mechanisms import (
@@ -62,6 +63,9 @@ class Exposure:
         For guesses of the answer; None where it is not known, or of more than a million answers.
     set_size:
         Of item sets: how many answers a person has of whom one is guessed.
+    wider:
+        A law of which that of every answer is a mixture: of item sets, of items and dummies; of
+        hashing, of the hash values. None where it is ``law``, or not known.
     reach:
         By how many people one false report moves the estimated count of an item of each level, at
         most; shape ``(t,)``; None where no counts are estimated, or it is not known.
@@ -72,6 +76,7 @@ class Exposure:
     set_size: int | None = None
     reach: Array | None = None
     totals: ShuffledReports | None = None
+    wider: GuessingLaw | None = None
 
     def guess(self, prior: Array | None = None) -> Guess | None:
         """Success of the best guess from one report; all answers alike without a prior.
@@ -86,6 +91,21 @@ class Exposure:
         if prior is None and isinstance(law, UnaryGuessing) and size <= law.items:
             return guess_of_set(law, size)
         return None
+
+    def lift(self, policy: PrivacyPolicy) -> float:
+        """By what factor one report makes a right guess likelier, whatever was believed, at most.
+
+        ``sum over y of max_x Pr[y | x]``, which the laws of mixtures do not raise; where no law is
+        known, that of anything that keeps the policy.
+        """
+        law = self.law if self.wider is None else self.wider
+        if law is None or (self.wider is None and self.set_size is not None):
+            return float(np.exp(policy.bounds()).max(axis=0).min())
+        return best_guess(law).lift
+
+    def likelihoods(self) -> Likelihoods | None:
+        """Of answers that were alike before, for one answer a person; None where not known."""
+        return None if self.law is None or self.set_size is not None else self.law.likelihoods()
 
 
 def exposure_of(mechanism: Any, policy: PrivacyPolicy) -> Exposure:
@@ -125,14 +145,22 @@ def _table(table: UnaryTable, policy: PrivacyPolicy, set_size: int | None = None
 def _sets(mechanism: PaddedUnaryMechanism, policy: PrivacyPolicy) -> Exposure:
     single = _table(mechanism.unary.table, policy, mechanism.padding_length)
     reports, totals = (SetReports.of(mechanism, only) for only in (False, True))
-    return Exposure(reports, single.law, mechanism.padding_length, single.reach, totals)
+    law, length = single.law, mechanism.padding_length
+    wider = None
+    if isinstance(law, UnaryGuessing):
+        drawn = UnaryReports.of(mechanism.unary.table)
+        a, b = (np.repeat(one[mechanism.dummy_level], length) for one in (drawn.a, drawn.b))
+        wider = UnaryGuessing(np.append(law.a, a), np.append(law.b, b))
+    return Exposure(reports, law, length, single.reach, totals, wider)
 
 
 def _design_of_sets(mechanism: PaddedDesignMechanism, policy: PrivacyPolicy) -> Exposure:
     reports, length = SetReports.of(mechanism), mechanism.padding_length
     first = np.cumsum(policy.item_counts) - policy.item_counts  # items of the levels, in order
-    one = estimator_reach(mechanism.single.types, mechanism.single.estimator, length)
-    return Exposure(reports, set_size=length, reach=one[mechanism.single.level_of[first]])
+    types, level_of = mechanism.single.types, mechanism.single.level_of
+    one = estimator_reach(types, mechanism.single.estimator, length)
+    wider = DesignGuessing(types, level_of) if level_of.size <= _MOST_ITEMS else None
+    return Exposure(reports, set_size=length, reach=one[level_of[first]], wider=wider)
 
 
 def _design(design: SubsetDesign, policy: PrivacyPolicy) -> Exposure:
@@ -150,7 +178,9 @@ def _subset(
 
 def _hashed(mechanism: OptimizedLocalHashing, policy: PrivacyPolicy) -> Exposure:
     law = HashGuessing.of(mechanism)
-    return Exposure(HashedReports(mechanism), law, reach=_alike(mechanism, policy))
+    response = GeneralizedRandomizedResponse(mechanism.epsilon, mechanism.values)
+    each, wider = _alike(mechanism, policy), SubsetGuessing.of(response)
+    return Exposure(HashedReports(mechanism), law, reach=each, wider=wider)
 
 
 def _alike(mechanism: Any, policy: PrivacyPolicy) -> Array:

@@ -53,9 +53,15 @@ def outsiders_document(
         "delta": view.delta,
         "left_out": list(view.left_out),
         "guess": None if view.guess is None else asdict(view.guess),
+        "reidentification": _reidentification(view),
         "sentences": list(view.sentences),
         "questions": [_question(one, epsilon) for one in view.questions],
     }
+
+
+def _reidentification(view: SurveyOutsiderView) -> dict[str, Any] | None:
+    found = view.reidentification
+    return None if found is None else {**asdict(found), "blind": found.blind, "lift": found.lift}
 
 
 def _show_pairs(console: Console, view: OutsiderView) -> None:

@@ -12,6 +12,7 @@ from planner.designs.output_types import OutputTypes
 from planner.designs.subset_design import SubsetDesign
 from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.unary import levels_of_items
+from planner.outsiders.guessing.reidentification import Likelihoods
 
 __all__ = ["DesignGuessing"]
 
@@ -75,6 +76,13 @@ class DesignGuessing:
             columns = [_likeliest(column, *one) for column, one in zip(falling, sides, strict=True)]
             total += weight * _mean_of_largest(columns)
         return total
+
+    def likelihoods(self) -> Likelihoods:
+        """One kind a type."""
+        types = self.types
+        counts = np.hstack([types.low_counts, types.high_counts])
+        sides = np.where(counts > 0, np.hstack([types.low, types.high]), 0.0)
+        return Likelihoods.of(types.weights, sides, counts / self.items)
 
 
 def _likeliest(prior: Array, low: float, high: float, high_count: int) -> tuple[Array, Array]:

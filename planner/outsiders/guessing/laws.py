@@ -22,6 +22,7 @@ from planner.mechanisms.packed import unpack
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders.guessing.designs import DesignGuessing
+from planner.outsiders.guessing.reidentification import Likelihoods
 from planner.policy.policy import PrivacyPolicy
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
+_MOST_KINDS = 20_000  # of reports, to be listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,9 @@ class GuessingLaw(Protocol):
 
     def success(self, prior: Array) -> float:
         """``sum over y of max_x prior_x Pr[y | x]``, prior of shape ``(items,)``."""
+
+    def likelihoods(self) -> Likelihoods | None:
+        """Of all kinds of reports, if answers are alike; None where the kinds are too many."""
 
 
 def best_guess(law: GuessingLaw, prior: ArrayLike | None = None) -> Guess:
@@ -137,6 +142,11 @@ class MatrixGuessing:
         """As the formula says."""
         return float(np.max(prior[:, None] * self.law, axis=0).sum())
 
+    def likelihoods(self) -> Likelihoods:
+        """One kind a report."""
+        law = self.law[:, self.law.max(axis=0) > 0].T
+        return Likelihoods.of(np.ones(len(law)), law, np.full(law.shape, 1 / self.items))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnaryGuessing:
@@ -188,6 +198,23 @@ class UnaryGuessing:
         unset = np.cumprod(1 - self.b[order])
         before = np.concatenate([[1.0], unset])
         return float((self.b[order] * values[order]) @ before[:-1] + least * before[-1])
+
+    def likelihoods(self) -> Likelihoods | None:
+        """By how many items of each pair ``(a, b)`` a report supports."""
+        pairs, counts = np.unique(np.column_stack([self.a, self.b]), axis=0, return_counts=True)
+        if np.prod(counts + 1.0) > _MOST_KINDS:
+            return None
+        supported = np.indices(tuple(counts + 1)).reshape(counts.size, -1).T
+        a, b = pairs.T
+        weights = np.prod(_binomial(supported, counts, b), axis=1)
+        sides = np.hstack(
+            [
+                np.broadcast_to(a / b, supported.shape),
+                np.broadcast_to((1 - a) / (1 - b), supported.shape),
+            ]
+        )
+        shares = np.hstack([supported, counts - supported]) / self.items
+        return Likelihoods.of(weights, sides, shares)
 
 
 def guess_of_set(items: UnaryGuessing, size: int) -> Guess:
@@ -258,6 +285,13 @@ class SubsetGuessing:
         types = OutputTypes([self.items], [1.0], low, high, [[self.size]])
         return DesignGuessing(types, np.zeros(self.items, dtype=np.int64)).success(prior)
 
+    def likelihoods(self) -> Likelihoods:
+        """All reports are of one kind."""
+        held = np.array([[self.high[0], self.low[0]]])
+        return Likelihoods.of(
+            np.ones(1), held, np.array([[self.size, self.items - self.size]]) / self.items
+        )
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HashGuessing:
@@ -301,6 +335,25 @@ class HashGuessing:
         first = (1 - 1 / self.values) ** np.arange(self.items)
         empty = self.values * (1 - 1 / self.values) ** self.items
         return float(first @ np.maximum(self.p * values, least) + empty * least)
+
+    def likelihoods(self) -> Likelihoods:
+        """By how many items hash to the reported value, taken as independent and uniform."""
+        hashed = np.arange(self.items + 1)
+        chances = _binomial(hashed, self.items, 1 / self.values)
+        there = chances > 0
+        sides = np.broadcast_to([self.p, self.q], (int(there.sum()), 2))
+        shares = np.column_stack([hashed, self.items - hashed])[there] / self.items
+        return Likelihoods.of(self.values * chances[there], sides, shares)
+
+
+def _binomial(hits: NDArray[np.int64], draws: ArrayLike, chance: ArrayLike) -> Array:
+    """Probability of so many hits; scipy.stats would take half a second to load."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    misses = np.asarray(draws) - hits
+    ways = gammaln(np.asarray(draws) + 1.0) - gammaln(hits + 1.0) - gammaln(misses + 1.0)
+    logs = ways + xlogy(hits, chance) + xlog1py(misses, -np.asarray(chance))
+    return np.asarray(np.exp(logs))
 
 
 def _checked(prior: ArrayLike, items: int) -> Array:

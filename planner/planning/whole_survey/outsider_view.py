@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from planner.frames import Framed
 from planner.outsiders.exposure import Exposure, exposure_of
 from planner.outsiders.guessing.laws import Guess
+from planner.outsiders.guessing.reidentification import Likelihoods
 from planner.outsiders.shown import (
     delta_text,
     kept_at_most,
@@ -79,6 +80,11 @@ class OutsiderView(Framed):
         The same if answers are as the question's objective expects; None where it does not.
     guessed:
         What is guessed, in words.
+    lift:
+        By what factor one report makes a right guess of the whole answer (of sets, of the set)
+        likelier at most, whatever was believed before; at least 1.
+    likelihoods:
+        Of answers after a report, all alike before; None of item sets or where not known.
     levels:
         Names of the levels that ``reach`` and ``standard_errors`` are of.
     reach:
@@ -94,6 +100,8 @@ class OutsiderView(Framed):
     guess: Guess | None
     assumed: Guess | None
     guessed: str
+    lift: float
+    likelihoods: Likelihoods | None
     levels: tuple[str, ...]
     reach: Array | None
     standard_errors: Array | None
@@ -264,6 +272,8 @@ def outsider_view(
         guess=exposed.guess(),
         assumed=None if shares is None else exposed.guess(shares),
         guessed=_guessed(question, exposed),
+        lift=exposed.lift(policy),
+        likelihoods=exposed.likelihoods(),
         levels=policy.names,
         reach=None if standard_errors is None else exposed.reach,
         standard_errors=standard_errors,

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from planner.frames import Framed
 from planner.outsiders.guessing.laws import Guess
+from planner.outsiders.guessing.reidentification import Reidentification, reidentification
 from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.whole_survey.outsider_view import UNHIDDEN, OutsiderView
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["SurveyOutsiderView"]
+
+_SEED = 1  # of simulated reports: every face shows the same figures
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -37,6 +42,22 @@ class SurveyOutsiderView(Framed):
     questions: tuple[OutsiderView, ...]
     asked_all: bool
     left_out: tuple[str, ...] = ()
+
+    @property
+    def reidentification(self) -> Reidentification | None:
+        """Success of finding, among all people, the one whom a person's reports came from.
+
+        None for one question each, or where a question is left out: nothing bounds what it tells.
+        """
+        if not self.asked_all or self.left_out:
+            return None
+        known = [one.likelihoods for one in self.questions if one.likelihoods is not None]
+        return reidentification(
+            [one.lift for one in self.questions],
+            known if len(known) == len(self.questions) else None,
+            max(one.shuffled.people for one in self.questions),
+            np.random.default_rng(_SEED),
+        )
 
     @property
     def epsilon(self) -> float | None:
@@ -69,7 +90,7 @@ class SurveyOutsiderView(Framed):
         """What holds for all questions together; nothing where there is only one in all."""
         if len(self.questions) + len(self.left_out) < 2:
             return ()
-        said = (self._nothing(), self._central(), self._guess())
+        said = (self._nothing(), self._central(), self._guess(), self._finding())
         return tuple(sentence for sentence in said if sentence)
 
     @property
@@ -134,6 +155,26 @@ class SurveyOutsiderView(Framed):
             f"right for {of_hundred(self.guess.success)} of 100 people after all reports, seen "
             f"with their sender, and for {of_hundred_before(self.guess.blind)} without any."
         )
+
+    def _finding(self) -> str:
+        found = self.reidentification
+        if found is None:
+            return ""
+        text = (
+            "Finding whose reports to all questions these are, among "
+            f"{found.people:,} people whose answers are known, is right for at most "
+            f"{of_hundred(found.most)} of 100 people, and for {of_hundred_before(found.blind)} "
+            "without any report."
+        )
+        if found.expected is None or of_hundred(found.expected) == of_hundred(found.most):
+            return text
+        text += (
+            " If answers do not depend on each other, all of them alike: for "
+            f"{of_hundred(found.expected)}"
+        )
+        if found.standard_error:
+            text += f" (simulated; standard error {of_hundred(found.standard_error)})"
+        return f"{text}."
 
     def _names(self) -> str:
         return ", ".join(map(repr, self.left_out))

@@ -10,6 +10,7 @@ from planner.outsiders.shown import delta_text
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.explain import beliefs_after
 from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
+from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.realised import realised_budgets
@@ -21,7 +22,8 @@ from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import categorical_question
 from planner.ui.parts.results import (
     outsider_view,
-    planned_question,
+    planned_with,
+    together_view,
     wanted_sentence,
 )
 from planner.ui.parts.tables import show_table
@@ -44,7 +46,8 @@ def page() -> None:
     if draft is None or question is None:
         return
     with show.complaint():
-        plan = planned_question(draft, question)
+        survey = planned_with(draft, question)
+        plan = survey.question(question.name)
         st.markdown(show.plain(asked_sentence(plan)))
         if plan.explanations:
             _odds(plan)
@@ -53,6 +56,7 @@ def page() -> None:
             _promises(plan)
         _pairs(plan)
         _outsiders(plan)
+        _together(survey)
 
 
 def _promises(plan: QuestionPlan) -> None:
@@ -194,6 +198,15 @@ def _outsiders(plan: QuestionPlan) -> None:
         "sees reports with their senders has the epsilon of one report, and nothing else."
     )
     _wanted(view)
+
+
+def _together(survey: SurveyPlan) -> None:
+    """Of all questions, those of other kinds too; nothing where there is one."""
+    if len(survey.questions) < 2 or (view := together_view(survey)) is None:
+        return
+    st.subheader("What an outsider learns from all questions")
+    for sentence in view.sentences:
+        st.markdown(show.plain(sentence))
 
 
 def _wanted(view: OutsiderView) -> None:

@@ -22,6 +22,7 @@ from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.outsider_view import OutsiderView
+from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
@@ -40,11 +41,13 @@ __all__ = [
     "needed",
     "outsider_view",
     "planned_question",
+    "planned_with",
     "sampling_deltas",
     "sampling_guarantees",
     "sampling_plan",
     "survey_plan",
     "target_answer",
+    "together_view",
     "wanted_sentence",
 ]
 
@@ -78,6 +81,12 @@ def outsider_view(plan: QuestionPlan) -> OutsiderView | None:
 
 
 @lru_cache(maxsize=_ENTRIES)
+def together_view(plan: SurveyPlan) -> SurveyOutsiderView | None:
+    """What an outsider learns from all questions of a planned survey."""
+    return compute(SurveyPlan.outsiders, plan)
+
+
+@lru_cache(maxsize=_ENTRIES)
 def wanted_sentence(view: OutsiderView, epsilon: float) -> str:
     """Which local budget reaches a central epsilon among the people of a view.
 
@@ -97,8 +106,12 @@ def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:
     PlannerError
         It cannot be planned, or another question of its survey.
     """
-    survey = _survey_of(draft, question)
-    return survey_plan(survey, session().ledger).question(question.name)
+    return planned_with(draft, question).question(question.name)
+
+
+def planned_with(draft: QuestionDraft, question: Question) -> SurveyPlan:
+    """All questions that are asked with this one; arguments and errors as there."""
+    return survey_plan(_survey_of(draft, question), session().ledger)
 
 
 def _survey_of(draft: QuestionDraft, question: Question) -> Survey:

@@ -1,6 +1,6 @@
 """Best guesses: by the formula, by listing all reports, and by simulation."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -30,6 +30,7 @@ from planner.outsiders import (
     best_guess,
     exact_reidentification,
     guess_of_set,
+    reidentification,
     simulate_guesses,
     simulate_reidentification,
 )
@@ -107,8 +108,6 @@ def test_one_of_a_set_by_listing_all_sets(size):
 
 
 def test_hashing_by_listing_all_functions():
-    from itertools import product
-
     mechanism = OptimizedLocalHashing(np.log(2), 4)
     law = HashGuessing.of(mechanism)
     response = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
@@ -198,6 +197,82 @@ def test_reidentification_simulated_and_exact():
     assert more.share > seen.share + 0.1
     everybody = simulate_reidentification(questions, 100, np.random.default_rng(3), among=8)
     assert everybody.share == 1
+
+
+def kinds_of(questions):
+    laws = [one.law for one in questions]
+    return [best_guess(law).lift for law in laws], [law.likelihoods() for law in laws]
+
+
+def test_reidentification_of_all_populations():
+    """Average and largest success over all answers that two or three people may have."""
+    questions = reidentified()
+    laws = [one.mechanism.output_law() for one in questions]
+    for people in (2, 3):
+        found = reidentification(*kinds_of(questions), people, np.random.default_rng(1))
+        each = [
+            exact_reidentification(laws, np.array(answers).T)
+            for answers in product(product(range(3), repeat=2), repeat=people)
+        ]
+        assert found.expected == pytest.approx(np.mean(each), rel=1e-9)
+        assert found.standard_error == 0
+        assert max(each) <= found.most
+    every = np.array(list(product(range(3), repeat=2))).T  # somebody has each pair of answers
+    found = reidentification(*kinds_of(questions), 9, np.random.default_rng(1))
+    assert found.most == pytest.approx(exact_reidentification(laws, every), rel=1e-9)
+    assert found.lift == pytest.approx(found.most * 9)
+    many = reidentification(*kinds_of(questions), 10**6, np.random.default_rng(1))
+    assert many.expected == pytest.approx(many.most, rel=1e-9)
+    alone = reidentification(*kinds_of(questions), 1, np.random.default_rng(1))
+    assert alone.expected == alone.most == pytest.approx(1)
+
+
+def test_scores_are_rounded_up_where_there_are_many(monkeypatch):
+    questions = reidentified() * 3  # 64 scores, for which there is room on 40 places
+    exact = reidentification(*kinds_of(questions), 50, np.random.default_rng(1))
+    monkeypatch.setattr("planner.outsiders.guessing.reidentification._MOST_VALUES", 40)
+    rounded = reidentification(*kinds_of(questions), 50, np.random.default_rng(1))
+    assert rounded.standard_error == 0
+    assert exact.expected < rounded.expected < 1.3 * exact.expected
+    assert rounded.most == exact.most
+
+
+def test_few_kinds_of_reports_are_drawn_from_many():
+    """1,024 kinds of reports, of which 500 are drawn: a false alarm in a million, 5 % are seen."""
+    law = UnaryGuessing.of(UnaryMechanism(solve(PrivacyPolicy([1.0, 2.0], [3, 7]))))
+    lifts, kinds = [best_guess(law).lift] * 2, [law.likelihoods()] * 2
+    exact = reidentification(lifts, kinds, 100, np.random.default_rng(1))
+    drawn = reidentification(lifts, kinds, 100, np.random.default_rng(1), cells=8_000)
+    assert exact.standard_error == 0 < drawn.standard_error
+    assert abs(drawn.expected - exact.expected) < 5 * drawn.standard_error < 0.05 * exact.expected
+    unknown = reidentification(lifts, None, 100, np.random.default_rng(1))
+    assert (unknown.most, unknown.expected) == (exact.most, None)
+    with pytest.raises(InputError, match="lifts"):
+        reidentification([], [], 10, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        UnaryGuessing.of(UnaryMechanism(solve(PrivacyPolicy([1.0, 2.0], [3, 7])))),
+        DesignGuessing.of(best_design(PrivacyPolicy([1.0, 2.0], [3, 7]))),
+        SubsetGuessing.of(SubsetSelection(1.0, 10)),
+        HashGuessing.of(OptimizedLocalHashing(2.0, 10)),
+        MatrixGuessing(GeneralizedRandomizedResponse(1.0, 4).output_law()),
+    ],
+)
+def test_likelihoods_are_those_of_the_law(law):
+    kinds = law.likelihoods()
+    assert kinds.chances.sum() == pytest.approx(1)
+    assert np.sum(kinds.values * kinds.shares, axis=1) == pytest.approx(1)
+    assert np.sum(kinds.shares, axis=1) == pytest.approx(1)
+    top = np.max(np.where(kinds.shares > 0, kinds.values, 0), axis=1)
+    assert kinds.chances @ top == pytest.approx(best_guess(law).lift, rel=1e-9)
+
+
+def test_tables_of_too_many_kinds_of_reports():
+    b = np.linspace(0.1, 0.3, 15)  # each bit of its own: 2^15 kinds
+    assert UnaryGuessing(b + 0.3, b).likelihoods() is None
 
 
 def test_one_question_of_all_different_people_is_a_guess():

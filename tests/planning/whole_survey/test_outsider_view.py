@@ -118,9 +118,15 @@ def test_means_and_many_levels():
     assert together.guess.success == pytest.approx(first.guess.success * second.guess.success)
     assert all("holds if a shuffler" in one.summary for one in together.questions)
     assert list(together.to_frame()["question"]) == ["m", "q"]
+    found = together.reidentification
+    assert found.people == 20_000
+    assert found.lift == pytest.approx(first.lift * second.lift)
+    assert first.lift == pytest.approx(first.guess.lift)
+    assert found.expected <= found.most
+    assert "these are, among 20,000 people" in together.sentences[-1]
     apart = replace(together, asked_all=False)
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
-    assert apart.guess is None
+    assert apart.guess is apart.reidentification is None
     assert len(apart.sentences) == 1
 
 
@@ -128,7 +134,11 @@ def test_sets_and_expected_answers():
     sets = Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 5, 3, 1]))
     (view,) = planned(sets).outsiders().questions
     assert isnan(view.shuffled.lost)
-    assert view.assumed is None
+    assert view.assumed is view.likelihoods is None
+    for mechanism in ("oue", "subset-design"):
+        (question,) = planned(replace(sets, mechanism=mechanism)).questions
+        every = question.mechanism.output_law().max(axis=0).sum()  # over all sets
+        assert every <= question.outsiders().lift < 3 * every
     weighed = tuple(
         replace(level, prior=prior) for level, prior in zip(LEVELS, (0.1, 0.9), strict=True)
     )
@@ -139,6 +149,13 @@ def test_sets_and_expected_answers():
     assert view.assumed.success == pytest.approx(true)
     assert view.assumed.blind == pytest.approx(0.45)
     assert "With the expected answers" in view.summary
+
+
+def test_hashing_lifts_no_answer_more_than_its_hash_values():
+    (question,) = planned(Question("q", LEVELS, mechanism="olh")).questions
+    values, p = question.mechanism.values, float(question.mechanism.a[0])
+    view = question.outsiders()
+    assert view.guess.lift < view.lift == pytest.approx(values * p)
 
 
 def test_nothing_is_said_where_nothing_hides():
@@ -153,7 +170,8 @@ def test_nothing_is_said_where_nothing_hides():
 def test_a_mechanism_that_nobody_knows_keeps_what_every_one_does():
     policy = PrivacyPolicy([1.0, 2.0], [2, 3])
     exposed = exposure_of(object(), policy)
-    assert (exposed.guess(), exposed.reach) == (None, None)
+    assert (exposed.guess(), exposed.reach, exposed.likelihoods()) == (None, None, None)
+    assert exposed.lift(policy) == pytest.approx(np.e)
     view = outsider_view(Question("q", LEVELS), object(), 1000, None)
     assert len(view.sentences) == 3
 
