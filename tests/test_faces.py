@@ -286,7 +286,7 @@ def test_exported_files_hold_what_is_shown(plan):
             sides = np.array(document["groups"])[group]  # by level, type and side
             assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
             error = document["predicted"]["worst_case_mse"]
-            assert error == pytest.approx(question.design.worst_case_mse, rel=1e-6)
+            assert error == pytest.approx(question.certified.worst_case_mse, rel=1e-6)
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array([level[letter] for level in document["levels"]]) / 2**32

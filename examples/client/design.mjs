@@ -44,28 +44,29 @@ export function design(question) {
   };
 }
 
-function read({ levels, rule, types, groups, estimator: { values }, padding_length, longer_sets }) {
+function read({ levels, rule, types, groups, estimator: { values }, padding_length, dummy_group, longer_sets }) {
   const length = padding_length ?? 0; // of item sets, with one dummy item of the least budget
   checkLonger(length, longer_sets ?? []);
   const domain = readLevels({ levels, rule }, length ? 1 : 2);
   const own = levels.map((level) => level.group);
   const [size, kinds] = [groups.length, types.length];
-  if (new Set(own).size !== size || own.some((group) => group >= size)) refuse("groups do not fit the levels");
+  // Group, items and budget of each level, and of the dummy.
+  const members = levels.map(({ group, item_count, epsilon }) => ({ group, count: item_count, epsilon }));
+  if (length) members.push({ group: dummy_group, count: 1, epsilon: Math.min(...members.map((one) => one.epsilon)) });
+  const named = members.map((one) => one.group);
+  if (new Set(named).size !== size || named.some((group) => group >= size)) refuse("groups do not fit the levels");
   if (size > MAX_GROUPS || kinds > MAX_TYPES) refuse("there are too many types or groups");
   const shaped = (rows, [count, ...rest]) =>
     rows.length === count && (!rest.length || rows.every((row) => shaped(row, rest)));
   const right = shaped(types, [kinds, size]) && shaped(groups, [size, kinds, 2]) && shaped(values, [kinds, size, 2]);
   if (!right) refuse("types, groups and estimator do not fit");
   const items = Array(size).fill(0);
-  const counts = levels.map((level) => level.item_count);
-  const least = levels.reduce((best, x, i) => (x.epsilon < levels[best].epsilon ? i : best), 0);
-  if (length) counts[least] += 1;
-  counts.forEach((count, i) => (items[own[i]] += count));
+  members.forEach(({ group, count }) => (items[group] += count));
   if (types.some((row) => row.some((high, g) => high > items[g]))) refuse("more items are high than there are");
-  const bits = counts.reduce((sum, x) => sum + x, 0);
+  const bits = items.reduce((sum, x) => sum + x, 0);
   const cells = kinds * (1 + bits);
   if (cells > MAX_CELLS) refuse("there are too many items");
-  return { ...domain, length, least, counts, bits, cells, own, types, groups, items };
+  return { ...domain, length, members, dummy: dummy_group, bits, cells, own, types, groups, items };
 }
 
 const sides = (items, high) => [items - high, high];
@@ -112,7 +113,7 @@ function worstRatio({ ends }, a, b) {
 }
 
 /** Smallest budget of two different items of two groups. */
-function demandedByGroups({ levels, rule, own, items, counts }) {
+function demandedByGroups({ levels, rule, own, items, members }) {
   const found = new Map();
   const add = (a, b, budget) => {
     const key = Math.min(a, b) * items.length + Math.max(a, b);
@@ -120,11 +121,11 @@ function demandedByGroups({ levels, rule, own, items, counts }) {
   };
   if (Array.isArray(rule)) {
     for (const [i, j] of pairsOf(range(levels.length))) {
-      if (i !== j || counts[i] > 1) add(own[i], own[j], rule[i][j] ?? Infinity);
+      if (i !== j || levels[i].item_count > 1) add(own[i], own[j], rule[i][j] ?? Infinity);
     }
   } else {
     const least = items.map((_, g) => ({
-      epsilon: levels.reduce((x, level, i) => (own[i] === g ? Math.min(x, level.epsilon) : x), Infinity),
+      epsilon: members.reduce((x, one) => (one.group === g ? Math.min(x, one.epsilon) : x), Infinity),
     }));
     for (const [a, b] of pairsOf(range(items.length))) add(a, b, demandedBudget({ levels: least, rule }, a, b));
   }
@@ -142,7 +143,7 @@ function listed(law) {
     if (!realised.has(key)) realised.set(key, worstRatio(law, Math.min(a, b), Math.max(a, b)));
     return realised.get(key);
   };
-  const alone = (i, j) => i === j && law.counts[i] === 1;
+  const alone = (i, j) => i === j && levels[i].item_count === 1;
   let chosen = pairsOf(range(Math.min(levels.length, MAX_LISTED_LEVELS)));
   if (levels.length > MAX_LISTED_LEVELS) {
     let some = range(levels.length);
@@ -218,9 +219,8 @@ function placeOf({ levels, own, items }, item) {
 }
 
 /** The dummy stands last in its group. */
-function dummyOf({ own, least, items }) {
-  const group = own[least];
-  return [group, startsOf(items)[group] + items[group] - 1];
+function dummyOf({ dummy, items }) {
+  return [dummy, startsOf(items)[dummy] + items[dummy] - 1];
 }
 
 function draw({ types, groups, items, bits: total }, [group, place], source) {

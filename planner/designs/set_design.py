@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import SubsetDesign
+from planner.designs.subset_design import DesignCertificate, SubsetDesign
 from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
@@ -22,64 +23,90 @@ class SetDesign:
     """A subset design of the items and one dummy, and what it does to the items.
 
     Padding and sampling draw one item of a set or, in its stead, a dummy. One dummy is enough,
-    as one more item of the least budget: docs/theory/designs.md, proposition 5. Its count is not
-    estimated, and errors are of the items alone.
+    in a level of its own of the least budget: docs/theory/designs.md, proposition 5. Its count is
+    not wanted, and errors are of the items alone: the design is the best of all mechanisms for
+    what is drawn, and its certificate is about them.
 
     Attributes
     ----------
     policy:
         The levels and budgets of the items, under a rule that covers sets.
     design:
-        For the policy :func:`with_dummy`.
+        For the policy :func:`with_dummy` and the objective :func:`dummy_objective`.
+    objective:
+        What was minimised, of the items that are drawn; shares of people may sum to less than 1,
+        and the dummy is drawn of the others.
 
     Raises
     ------
     InputError
-        The design is for another policy.
+        The design is for another policy or objective.
 
     Examples
     --------
-    >>> from planner import best_design
+    >>> from planner import best_design, solve
     >>> policy = PrivacyPolicy([1.0, 2.0], [2, 8])
-    >>> sets = SetDesign(policy, best_design(with_dummy(policy)))
+    >>> design = best_design(with_dummy(policy), dummy_objective(Objective(), policy))
+    >>> sets = SetDesign(policy, design)
     >>> items, dummy = sets.draw_errors
-    >>> bool(dummy < items.max() < sets.design.worst_case_mse)
+    >>> bool(max(*items, dummy) < solve(policy).worst_case_mse)
     True
     """
 
+    model: ClassVar[str] = SubsetDesign.model
+    method: ClassVar[str] = SubsetDesign.method
+    shadow_prices: ClassVar[None] = None
+
     policy: PrivacyPolicy
     design: SubsetDesign
+    objective: Objective = field(default_factory=Objective)
 
     def __post_init__(self) -> None:
-        if self.design.policy != with_dummy(self.policy):
+        wanted = with_dummy(self.policy), dummy_objective(self.objective, self.policy)
+        if (self.design.policy, self.design.objective) != wanted:
             reason = "the design is not for these levels and a dummy"
-            remedy = "Solve a design for with_dummy(policy)."
+            remedy = "Solve one for with_dummy(policy) and dummy_objective(objective, policy)."
             raise InputError.because("design", reason, remedy)
 
     @property
     def a(self) -> Array:
         """As of the design: of the item that was drawn, shape ``(t,)``."""
-        return self.design.a
+        return self.design.a[:-1]
 
     @property
     def b(self) -> Array:
         """As of the design, at most, shape ``(t,)``."""
-        return self.design.b
+        return self.design.b[:-1]
 
     @property
     def least_b(self) -> Array:
         """As of the design, at least, shape ``(t,)``."""
-        return self.design.least_b
+        return self.design.least_b[:-1]
 
     @property
     def noise(self) -> Array:
         """Variance of a rare item's count per user, at most, before it is scaled, ``(t,)``."""
-        return self.design.noise
+        return self.design.noise[:-1]
 
     @property
     def signal(self) -> Array:
         """Extra variance per user of whom the item is drawn, at most, shape ``(t,)``."""
-        return self.design.signal
+        return self.design.signal[:-1]
+
+    @property
+    def pair_losses(self) -> Array:
+        """As of the design, between items, shape ``(t, t)``."""
+        return self.design.pair_losses[:-1, :-1]
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """As of the design."""
+        return self.design.saturation_epsilon
+
+    @property
+    def certificate(self) -> DesignCertificate | None:
+        """What no mechanism that reports one drawn item has less than: the objective's bound."""
+        return self.design.certificate
 
     @property
     def worst_case_mse(self) -> float:
@@ -87,9 +114,15 @@ class SetDesign:
         return self.value(Objective())
 
     @property
+    def objective_value(self) -> float:
+        """The minimised objective, per user."""
+        return self.design.objective_value
+
+    @property
     def draw_errors(self) -> tuple[Array, float]:
         """Total squared error of the items, if one of each level is drawn, and if the dummy is."""
-        return self._draw_errors(np.ones(self.policy.size))
+        errors = self.design.errors(np.append(np.ones(self.policy.size), 0.0))
+        return errors[:-1], float(errors[-1])
 
     def value(self, objective: Objective) -> float:
         """The error of the items per user, in the sense of an objective for what is drawn.
@@ -99,23 +132,11 @@ class SetDesign:
         InputError
             It is the error of the worst single item, which designs are not made for.
         """
-        items, dummy = self._draw_errors(objective.item_weights(self.policy))
-        if objective.prior is None:
-            return max(float(items.max()), dummy)
-        shares = np.array(objective.prior)
-        shares /= max(1.0, shares.sum())
-        return float(shares @ items + (1 - shares.sum()) * dummy)
-
-    def _draw_errors(self, weights: Array) -> tuple[Array, float]:
-        groups, (other, own) = self.design.groups, self.design.variances
-        total = np.bincount(groups, weights * self.policy.item_counts, other.shape[0])
-        by_group = other @ total
-        extra = weights * (own - np.diag(other))[groups]
-        return by_group[groups] + extra, float(by_group[groups[dummy_level(self.policy)]])
+        return self.design.value(dummy_objective(objective, self.policy))
 
 
 def dummy_level(policy: PrivacyPolicy) -> int:
-    """The level that a dummy is one more item of: the first one of the smallest budget.
+    """The level that dummies of tables are of: the first one of the smallest budget.
 
     Examples
     --------
@@ -126,7 +147,7 @@ def dummy_level(policy: PrivacyPolicy) -> int:
 
 
 def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
-    """The policy of the items and one dummy.
+    """The policy of the items and, as its last level, one dummy of the smallest budget.
 
     Raises
     ------
@@ -135,28 +156,42 @@ def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
 
     Examples
     --------
-    >>> with_dummy(PrivacyPolicy([2.0, 1.0], [3, 4])).item_counts.tolist()
-    [3, 5]
+    >>> both = with_dummy(PrivacyPolicy([2.0, 1.0], [3, 4]))
+    >>> both.epsilons.tolist(), both.item_counts.tolist()
+    ([2.0, 1.0, 1.0], [3, 4, 1])
     """
     require_set_budgets(policy)
-    counts = policy.item_counts.copy()
-    counts[dummy_level(policy)] += 1
-    # No two sets are told apart by one item that both have: only different items count.
-    return policy.with_changes(item_counts=counts, self_pairs=False)
+    name = "dummy"
+    while name in policy.names:
+        name += "\u2032"
+    return PrivacyPolicy(
+        np.append(policy.epsilons, policy.epsilons.min()),
+        np.append(policy.item_counts, 1),
+        policy.rule,
+        names=[*policy.names, name],
+        # No two sets are told apart by one item that both have: only different items count.
+        self_pairs=False,
+    )
 
 
 def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
-    """The objective for what is drawn of sets, with the dummy in the rest of the people.
+    """The objective for what is drawn of sets: the dummy, in the rest of the people, is not wanted.
+
+    Raises
+    ------
+    InputError
+        It is the error of the worst single item, which designs are not made for.
 
     Examples
     --------
     >>> policy = PrivacyPolicy([1.0, 2.0], [2, 8])
-    >>> dummy_objective(Objective("expected", prior=[0.25, 0.25]), policy).prior
-    (0.75, 0.25)
+    >>> drawn = dummy_objective(Objective("expected", prior=[0.25, 0.25]), policy)
+    >>> drawn.prior, drawn.weights
+    ((0.25, 0.25, 0.5), (1.0, 1.0, 0.0))
     """
+    weights = [*objective.item_weights(policy).tolist(), 0.0]
     if objective.prior is None:
-        return objective
+        return Objective(objective.kind, weights)
     shares = np.array(objective.prior)
     shares /= max(1.0, shares.sum())
-    shares[dummy_level(policy)] += 1 - shares.sum()
-    return Objective(objective.kind, objective.weights, shares.tolist())
+    return Objective(objective.kind, weights, [*shares.tolist(), max(0.0, 1 - shares.sum())])

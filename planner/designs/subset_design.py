@@ -131,7 +131,19 @@ class SubsetDesign(Framed):
     @property
     def level_errors(self) -> Array:
         """Total squared error that a person of each level adds, all items, shape ``(t,)``."""
-        return self._level_errors(np.ones(self.policy.size))
+        return self.errors(np.ones(self.policy.size))
+
+    def errors(self, weights: Array) -> Array:
+        """Squared error that a person of each level adds, all items, shape ``(t,)``.
+
+        Parameters
+        ----------
+        weights:
+            Importance of one item's error, by level, shape ``(t,)``.
+        """
+        other, own = self.variances
+        total = np.bincount(self.groups, weights * self.policy.item_counts)
+        return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
 
     @property
     def worst_case_mse(self) -> float:
@@ -151,7 +163,7 @@ class SubsetDesign(Framed):
         InputError
             It is the error of the worst single item, which designs are not made for.
         """
-        errors = self._level_errors(objective.item_weights(self.policy))
+        errors = self.errors(objective.item_weights(self.policy))
         if objective.prior is not None:
             return float(np.asarray(objective.prior) @ errors)
         return float(errors.max())
@@ -213,11 +225,6 @@ class SubsetDesign(Framed):
     def _present(self) -> NDArray[np.bool_]:
         """Where there is an item of a group (column) beside an answer of a group (row)."""
         return (self.types.item_counts > 1) | ~np.eye(self.types.item_counts.size, dtype=np.bool_)
-
-    def _level_errors(self, weights: Array) -> Array:
-        other, own = self.variances
-        total = np.bincount(self.groups, weights * self.policy.item_counts)
-        return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
 
     @property
     def summary(self) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.set_design import SetDesign, dummy_level
-from planner.designs.subset_design import SubsetDesign
+from planner.designs.set_design import SetDesign
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.mechanisms import inputs
@@ -52,7 +51,7 @@ class PaddedDesignMechanism(PaddedMechanism):
         What is known of sets that are longer; see
         :class:`~planner.mechanisms.padding.PaddedUnaryMechanism`.
     solved:
-        The design that ``single`` was rounded from, with its groups of levels and its proof.
+        What ``single`` was rounded from, with its groups of levels and its proof.
 
     Raises
     ------
@@ -63,9 +62,11 @@ class PaddedDesignMechanism(PaddedMechanism):
     Examples
     --------
     >>> from planner import PrivacyPolicy, best_design
-    >>> from planner.designs.set_design import with_dummy
+    >>> from planner.designs.set_design import dummy_objective, with_dummy
+    >>> from planner.policy.objective import Objective
     >>> policy = PrivacyPolicy([1.0, 2.0], [2, 2])
-    >>> sets = SetDesign(policy, best_design(with_dummy(policy)))
+    >>> design = best_design(with_dummy(policy), dummy_objective(Objective(), policy))
+    >>> sets = SetDesign(policy, design)
     >>> mechanism = PaddedDesignMechanism.of(sets, padding_length=2)
     >>> mechanism.items, mechanism.bias([[0, 1], [0], [0, 2, 3], []]).round(4).tolist()
     (4, [-0.3333, 0.0, -0.3333, -0.3333])
@@ -74,7 +75,7 @@ class PaddedDesignMechanism(PaddedMechanism):
     single: SubsetDesignMechanism
     padding_length: int
     longer: LongerSets | None = None
-    solved: SubsetDesign | None = None
+    solved: SetDesign | None = None
 
     def __post_init__(self) -> None:
         inputs.item_count(self.items, least=1)
@@ -112,9 +113,9 @@ class PaddedDesignMechanism(PaddedMechanism):
         VerificationError, InputError
             As :func:`planner.mechanisms.design_grid.round_types`.
         """
-        levels = np.append(levels_of_items(level_of, sets.policy), dummy_level(sets.policy))
+        levels = np.append(levels_of_items(level_of, sets.policy), sets.policy.size)
         single = SubsetDesignMechanism.of(sets.design, levels)
-        return cls(single, padding_length, longer, sets.design)
+        return cls(single, padding_length, longer, sets)
 
     @property
     def items(self) -> int:
@@ -129,7 +130,7 @@ class PaddedDesignMechanism(PaddedMechanism):
     @property
     def group_names(self) -> tuple[str, ...]:
         """What the levels of :attr:`single` are called."""
-        return self.single.policy.names if self.solved is None else self.solved.group_names
+        return self.single.policy.names if self.solved is None else self.solved.design.group_names
 
     def perturb(self, sets: Sets, rng: np.random.Generator) -> NDArray[np.uint64]:
         """Reports of the design, uint64, shape ``(n, 1 + words)``.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from planner.designs.set_design import SetDesign
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.policy.objective import Objective
@@ -15,8 +16,8 @@ __all__ = ["DESIGN", "Certified", "CertifiedSolver", "solve_named", "solve_next"
 DESIGN = SubsetDesign.model
 """The name of subset designs beside the models of tables."""
 
-Certified = UnaryTable | SubsetDesign
-"""A table or a design, with its proof."""
+Certified = UnaryTable | SubsetDesign | SetDesign
+"""A table or a design, of sets with a dummy, with its proof."""
 
 
 class CertifiedSolver(Protocol):

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.set_design import SetDesign, with_dummy
 from planner.errors import InputError
 from planner.estimates.counts import precision_at
 from planner.mechanisms import inputs
@@ -200,10 +199,9 @@ def build_mechanisms(
     padded = {
         f"{name}-ps": PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()
     }
-    design, missing = Tables().best(with_dummy(policy), Objective())
+    solved, missing = Tables().best_of_sets(policy, Objective())
     sets: dict[str, Mechanism] = {}
-    if design is not None and not missing:
-        solved = SetDesign(policy, design)
+    if solved is not None and not missing:
         sets[f"{DESIGN}-ps"] = PaddedDesignMechanism.of(solved, padding_length, level_of=level_of)
     return {**sets, **padded, **padded_rivals(policy, padding_length)}
 

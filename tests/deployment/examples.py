@@ -7,7 +7,6 @@ from planner import Level, Question, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.designs.set_design import SetDesign, with_dummy
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
@@ -19,6 +18,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
+from planner.planning.whole_survey.tables import Tables
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain
 
@@ -96,7 +96,7 @@ def every_mechanism():
         "subset": SubsetSelection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
         "sets by design": PaddedDesignMechanism.of(
-            SetDesign(questions[12].policy, best_design(with_dummy(questions[12].policy))),
+            Tables().of_sets(questions[12].policy),
             2,
             LongerSets(2, (5,), (0.2,)),
         ),

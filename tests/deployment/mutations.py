@@ -121,9 +121,10 @@ def worst_of_design(question, budgets):
     levels, worst = question["levels"], -math.inf
     own = [level["group"] for level in levels]
     counts = [level["item_count"] for level in levels]
-    if "padding_length" in question:  # a dummy of the least budget
-        epsilons = [level["epsilon"] for level in levels]
-        counts[epsilons.index(min(epsilons))] += 1
+    if "dummy_group" in question:  # of the least budget towards all, and alone
+        own, counts = [*own, question["dummy_group"]], [*counts, 1]
+        least = min(level["epsilon"] for level in levels)
+        budgets = [*([*row, least] for row in budgets), [least] * len(own)]
     totals = [
         sum(m for m, group in zip(counts, own, strict=True) if group == g)
         for g in range(len(question["groups"]))

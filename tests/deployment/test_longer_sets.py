@@ -30,7 +30,8 @@ def sets():
 
 
 def exported(length=None, **more):
-    question = Question("q", LEVELS, kind="item-set", padding_length=length, **more)
+    more = {"kind": "item-set", "mechanism": "opt0", "padding_length": length, **more}
+    question = Question("q", LEVELS, **more)
     return survey_parameters(plan_survey(Survey("s", USERS, (question,))))
 
 

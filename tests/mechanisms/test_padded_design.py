@@ -10,6 +10,7 @@ from planner.estimates.truncation import LongerSets
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import set_budgets
 from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.planning.whole_survey.tables import Tables
 from planner.policy.policy import PrivacyPolicy
 from planner.trial.audit.exact import audit_sets
 from tests.mechanisms.test_padding import ALL_SETS, ITEMS, PaddedSuite
@@ -17,8 +18,7 @@ from tests.mechanisms.test_unary import wrong_reports
 
 
 def design_of(epsilons, counts):
-    policy = PrivacyPolicy(epsilons, counts)
-    return SetDesign(policy, best_design(with_dummy(policy)))
+    return Tables().of_sets(PrivacyPolicy(epsilons, counts))
 
 
 EQUAL = design_of([0.5], [4])

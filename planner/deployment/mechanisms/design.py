@@ -19,6 +19,7 @@ from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
 from planner.deployment.mechanisms.design_draws import draw_design
 from planner.deployment.mechanisms.items import described_levels, described_rule
 from planner.designs.level_groups import pooled
+from planner.designs.set_design import SetDesign
 from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
@@ -46,7 +47,8 @@ class DeployedDesign(Deployed[L]):
             reason = f"the design of question {question.name!r} is for another policy"
             remedy = "Solve a design for the policy of the question."
             raise InputError.because("design", reason, remedy)
-        return described_design(source, SubsetDesignMechanism.of(source), question)
+        drawn = SubsetDesignMechanism.of(source)
+        return described_design(source, drawn, question, drawn.worst_case_mse)
 
     def counter(self) -> Counter:
         return _TypedTally(self.law)
@@ -86,9 +88,10 @@ class DeployedDesign(Deployed[L]):
     @cached_property
     def _mechanism(self) -> SubsetDesignMechanism:
         """The mechanism with exactly these integers and this estimator."""
-        law, levels = self.law, self.law.levels
-        each = PrivacyPolicy(levels.epsilons, law.item_counts, levels.rule)
-        policy, level_of = pooled(each, np.array(law.level_groups)), np.array(law.item_groups)
+        law = self.law
+        groups, counts, epsilons = zip(*law.members, strict=True)
+        policy = pooled(PrivacyPolicy(epsilons, counts, law.levels.rule), np.array(groups))
+        level_of = np.repeat(groups, counts)
         parts = np.array(law.types), np.array(law.groups), np.array(law.values)
         return SubsetDesignMechanism(policy, *parts, level_of)
 
@@ -138,14 +141,17 @@ class _CellNames(Sequence[str]):
     @cached_property
     def _items(self) -> list[str]:
         """In the order of the bits."""
-        law = self._law
-        names = law.levels.item_names()
-        names += ["dummy"] * (len(law.item_groups) - len(names))
-        return [names[k] for k in np.argsort(law.item_groups, kind="stable").tolist()]
+        groups, counts, _ = zip(*self._law.members, strict=True)
+        of_items = np.repeat(groups, counts)
+        names = [*self._law.levels.item_names(), "dummy"]
+        return [names[k] for k in np.argsort(of_items, kind="stable").tolist()]
 
 
 def described_design(
-    design: SubsetDesign, mechanism: SubsetDesignMechanism, question: Question
+    design: SubsetDesign | SetDesign,
+    mechanism: SubsetDesignMechanism,
+    question: Question,
+    error: float,
 ) -> dict[str, Any]:
     """The keys of a design's law, as JSON.
 
@@ -157,12 +163,15 @@ def described_design(
         As it is drawn.
     question:
         With the design's levels.
+    error:
+        Worst-case total squared error per user as it is drawn, of what is estimated.
     """
-    error, proven = mechanism.worst_case_mse, design.certificate
+    proven = design.certificate
     bound = proven.lower_bound if proven and design.objective == Objective() else None
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     levels = described_levels(question)
-    for level, group in zip(levels, design.groups.tolist(), strict=True):
+    solved = design.design if isinstance(design, SetDesign) else design
+    for level, group in zip(levels, solved.groups.tolist(), strict=False):  # a dummy's comes last
         level["group"] = group
     return {
         "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),

@@ -12,9 +12,10 @@ from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Deployed, Rows
 from planner.deployment.mechanisms.design import DeployedDesign, described_design
 from planner.deployment.mechanisms.item_sets import cut_remark, described_padding, stated_longer
-from planner.designs.set_design import with_dummy
+from planner.designs.set_design import SetDesign
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.survey import Question
 
@@ -29,12 +30,15 @@ class DeployedDesignSets(DeployedDesign[DesignSetLaw]):
 
     @classmethod
     def describe(cls, source: PaddedDesignMechanism, question: Question) -> dict[str, Any]:
-        if source.solved is None or source.solved.policy != with_dummy(question.policy):
+        if source.solved is None or source.solved.policy != question.policy:
             reason = f"the design of question {question.name!r} is for another policy"
             remedy = "Solve a design for the policy of the question and a dummy."
             raise InputError.because("design", reason, remedy)
-        described = described_design(source.solved, source.single, question)
-        return described | described_padding(source.padding_length, source.longer)
+        solved = source.solved
+        drawn = SetDesign(solved.policy, as_drawn(solved.design), solved.objective)
+        described = described_design(solved, source.single, question, drawn.worst_case_mse)
+        group = {"dummy_group": int(solved.design.groups[-1])}
+        return described | group | described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         longer = stated_longer(self.law.padding_length, self.law.longer_sets)

@@ -15,6 +15,7 @@ from planner.planning.padding import Drawn, PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 from planner.survey.kinds import BEST, CHANNEL
 
@@ -106,6 +107,8 @@ def padding_plan(
 ) -> PaddingPlan | None:
     """Every padding length's error, for the question's mechanism; None if nothing is known of sets.
 
+    Of ``"best"`` those of the best design, or of the best table if its smallest is smaller.
+
     Raises
     ------
     InputError
@@ -115,13 +118,20 @@ def padding_plan(
     if sets is None:
         return None
     _refuse_objective(question)
-    policy = scaled(question.policy, share)
-    # Of sets the best that can be deployed is the best table.
-    name = "opt0" if question.mechanism == BEST else question.mechanism
-    drawn: Drawn = (
-        tables.of_sets(policy) if name == DESIGN else tables.named(policy, name, Objective())
-    )
-    return plan_padding(drawn, max(1, round(users)), sets)
+    people = max(1, round(users))
+    drawn = _may_be_drawn(scaled(question.policy, share), question.mechanism, tables)
+    return min((plan_padding(one, people, sets) for one in drawn), key=lambda plan: plan.mse.min())
+
+
+def _may_be_drawn(policy: PrivacyPolicy, name: str, tables: Tables) -> list[Drawn]:
+    """What a mechanism reports drawn items with; of the best, what may turn out to be it."""
+    if name == DESIGN:
+        return [tables.of_sets(policy)]
+    if name != BEST:
+        return [tables.named(policy, name, Objective())]
+    design, reason = tables.best_of_sets(policy, Objective())
+    table = tables.solve(policy)  # no other one is better
+    return [table] if design is None or reason else [design, table]
 
 
 def settled_objective(question: Question) -> Objective:

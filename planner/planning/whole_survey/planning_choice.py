@@ -85,7 +85,8 @@ class _Planning:
         error = self.objective.without_limit
         self.unary, self.left_out = tables.every(self.policy, error, asked)
         self.solved: dict[str, Certified] = dict(self.unary)
-        self.of_sets = self._design_of_sets(asked)
+        self.sets = part.question.kind == "item-set"
+        self.solver = tables.certified_of_sets if self.sets else tables.certified
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked
@@ -98,27 +99,19 @@ class _Planning:
         self.mechanism, self.terms = self._mechanism()
         self.error = self.error_of(self.values[self.name])
 
-    def _design_of_sets(self, asked: str) -> SetDesign | None:
-        """The best design of the items and a dummy, for a question of sets that asks for it."""
-        if self.part.question.kind != "item-set" or asked != DESIGN:
-            return None
-        return self.tables.of_sets(self.policy, self.objective)
-
-    def _best_of_all(self) -> SubsetDesign | None:
+    def _best_of_all(self) -> SubsetDesign | SetDesign | None:
         """The best design, for its bound; among what is solved if it can be deployed."""
-        if self.part.question.kind != "categorical":
-            if self.of_sets is None:
-                self.left_out[DESIGN] = "of sets it is planned where it is asked for by its name"
-            return None
         named = self.part.asked.mechanism == DESIGN
         if self.part.asked.guess_limit is not None:
             found = self.tables.limited(self.policy, self.objective, named=named)
             self.solved = {DESIGN: found, **self.solved}
             return found
         if named:  # as asked for, however long it takes
-            self.solved[DESIGN] = found = self.tables.design(self.policy, self.objective)
-            return found
-        best, reason = self.tables.best(self.policy, self.objective)
+            solve = self.tables.of_sets if self.sets else self.tables.design
+            self.solved[DESIGN] = solve(self.policy, self.objective)
+            return self.solved[DESIGN]
+        best_of = self.tables.best_of_sets if self.sets else self.tables.best
+        best, reason = best_of(self.policy, self.objective)
         if best is not None and not reason:
             self.solved = {DESIGN: best, **self.solved}
         elif reason:
@@ -130,7 +123,7 @@ class _Planning:
         if self.part.question.kind == "categorical":
             errors = errors_for_choices(self.policy, self.solved, self.objective)
             return self._within_limit(errors)
-        return {name: one.value(self.objective) for name, one in self._drawn.items()}
+        return {name: one.value(self.objective) for name, one in self.solved.items()}
 
     def _within_limit(self, errors: dict[str, float]) -> dict[str, float]:
         """Without the mechanisms that do not keep the limit on guesses, or may not."""
@@ -161,8 +154,8 @@ class _Planning:
         """The same for sets."""
         sets, items = set_model_of(self.spent), int(self.policy.item_counts.sum())
         longer = None if sets is None else sets.longer(length, items)
-        if self.name == DESIGN and self.of_sets is not None:
-            return PaddedDesignMechanism.of(self.of_sets, length, longer), self.of_sets
+        if isinstance(self.certified, SetDesign):
+            return PaddedDesignMechanism.of(self.certified, length, longer), self.certified
         table = self.unary[self.name]
         return PaddedUnaryMechanism(UnaryMechanism(table), length, longer), table
 
@@ -205,8 +198,8 @@ class _Planning:
 
     def _design(self) -> SubsetDesign | None:
         """The design that is deployed; of sets that of the items and a dummy."""
-        if self.name == DESIGN and self.of_sets is not None:
-            return self.of_sets.design
+        if isinstance(self.certified, SetDesign):
+            return self.certified.design
         return self.certified if isinstance(self.certified, SubsetDesign) else None
 
     def _padding(self) -> PaddingPlan | None:
@@ -219,13 +212,15 @@ class _Planning:
     @property
     def _drawn(self) -> dict[str, UnaryTable | SetDesign]:
         """By name what reports an item that is drawn of a set."""
-        design = {} if self.of_sets is None else {DESIGN: self.of_sets}
-        return {**design, **self.unary}
+        return {n: one for n, one in self.solved.items() if not isinstance(one, SubsetDesign)}
 
     def _lower_bound(self) -> float | None:
-        """What no table of the deployed form has less than; of a design, no mechanism at all."""
+        """What no table of the deployed form has less than; of a design, no mechanism at all.
+
+        Of sets at their padding length; of a design of sets, no mechanism for what is drawn.
+        """
         total = self.part.total(self.error)
-        if self.name == DESIGN:
+        if self.name == DESIGN and not self.sets:
             least = self._least_error()
             return None if least is None else min(least, total)
         if self.certified is None or self.certified.certificate is None:
@@ -235,7 +230,7 @@ class _Planning:
 
     def _least_error(self) -> float | None:
         """For one answer a person; a set's error depends on its padding too."""
-        if self.best is None or self.best.certificate is None:
+        if self.sets or self.best is None or self.best.certificate is None:
             return None
         bound = self.best.certificate.lower_bound
         # The perturbation alone: what a sample misses is known from above only.
@@ -244,7 +239,7 @@ class _Planning:
     def _levels(self) -> Levels:
         terms, people, length = self.terms, self.part.people, self.spent.padding_length
         errors = np.sqrt(people * terms.noise) * (length or 1)
-        certified = self._design() or self.certified
+        certified = self.certified
         limit = None if certified is None else certified.saturation_epsilon
         detectable = None
         if length is None:
@@ -287,7 +282,7 @@ class _Planning:
         if self.certified is None:
             return ()
         found = []
-        for one in relaxations(self.certified, _RELAX_BY, self.tables.certified):
+        for one in relaxations(self.certified, _RELAX_BY, self.solver):
             price = None if one.price is None else self._people(np.array([one.price]))
             in_people = None if price is None else float(price[0])
             saving = self._saving(self.certified, one.saving)
@@ -302,7 +297,7 @@ class _Planning:
             return None
         if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
             return None
-        found = misplaced(certified, _MISPLACED, self.tables.certified)
+        found = misplaced(certified, _MISPLACED, self.solver)
         worst, kept = certified.worst_case_mse, 1 - found.wasted_error
         now, then = (
             self.part.error(self.block, self.block.error_with(x)) for x in (worst, worst * kept)

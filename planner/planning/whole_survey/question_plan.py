@@ -14,6 +14,7 @@ from planner.designs.table import UnaryTable
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.planning.allocation.blocks import Block
 from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
@@ -66,7 +67,8 @@ class QuestionPlan(Framed):
         The same as a share of those who answer; of a mean, of half the range.
     lower_bound:
         No table of the deployed form has a smaller total error; of a subset design, no mechanism
-        of any kind. None where nothing is proven.
+        of any kind, of sets none that reports one item at their padding length. None where
+        nothing is proven.
     least_error:
         What no mechanism of any kind that keeps the budgets can beat with unbiased estimates,
         as ``total_error``; None where that is not known.
@@ -90,7 +92,7 @@ class QuestionPlan(Framed):
         Levels in plain sentences, the first 40.
     table, design:
         The table of probabilities, or the subset design, that is deployed, with its proof; None
-        for other mechanisms.
+        for other mechanisms. A design of sets is that of the items and a dummy.
     guessing:
         What becomes of its limit on guesses; None where there is none.
     block:
@@ -198,6 +200,8 @@ class QuestionPlan(Framed):
     @property
     def certified(self) -> Certified | None:
         """The table or the design that is deployed, with its proof; None for the others."""
+        if isinstance(self.mechanism, PaddedDesignMechanism):
+            return self.mechanism.solved
         return self.design or self.table
 
     @property

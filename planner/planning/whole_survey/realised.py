@@ -35,7 +35,7 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     """
     policy = question.deployed.policy
     if question.design is not None:
-        return _of_design(question.design)
+        return _of_design(question.design)[: policy.size, : policy.size]  # without a dummy
     if question.channel is not None:
         return _of_channel(question.channel, question.deployed)
     if question.table is None:

@@ -5,8 +5,9 @@ An edit leaves most problems of a survey as they were: what was solved last is r
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _MOST_LEVELS = 5
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels
 _Problem = tuple[PrivacyPolicy, str, Objective]
+D = TypeVar("D", SubsetDesign, SetDesign)
 
 
 class Unary(NamedTuple):
@@ -82,7 +84,7 @@ class Tables:
     def of_sets(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SetDesign:
         """The best design of the items and a dummy, for what is drawn of sets."""
         drawn = dummy_objective(objective or Objective(), policy)
-        return SetDesign(policy, self.design(with_dummy(policy), drawn))
+        return SetDesign(policy, self.design(with_dummy(policy), drawn), objective or Objective())
 
     def certified(
         self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
@@ -90,6 +92,14 @@ class Tables:
         """As :func:`planner.planning.certified.solve_named`."""
         if name == DESIGN:
             return self.design(policy, objective)
+        return self.solve(policy, name, objective)
+
+    def certified_of_sets(
+        self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
+    ) -> Certified:
+        """The same for what is drawn of sets."""
+        if name == DESIGN:
+            return self.of_sets(policy, objective)
         return self.solve(policy, name, objective)
 
     def named(self, policy: PrivacyPolicy, name: str, objective: Objective) -> UnaryTable:
@@ -116,16 +126,13 @@ class Tables:
 
     def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
         """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
-        if (levels := _differing(policy, objective)) > _MOST_LEVELS:
-            most = f"designs are planned for at most {_MOST_LEVELS}"
-            return None, f"{levels:,} levels differ, and {most}"
-        design = None
-        try:
-            design = self.design(policy, objective)
-            _check_deployable(design)
-        except (InputError, SolverError, VerificationError) as error:
-            return design, error.reason
-        return design, ""
+        return _if_deployable(self.design, policy, objective)
+
+    def best_of_sets(
+        self, policy: PrivacyPolicy, objective: Objective
+    ) -> tuple[SetDesign | None, str]:
+        """The same for what is drawn of sets."""
+        return _if_deployable(self.of_sets, policy, objective)
 
     def limited(self, policy: PrivacyPolicy, objective: Objective, *, named: bool) -> SubsetDesign:
         """The best design that keeps the objective's limit on guesses, as it is drawn, too.
@@ -173,6 +180,21 @@ def forget() -> None:
     """Forget what earlier plans solved: before a measurement."""
     _solved.cache_clear()
     _designed.cache_clear()
+
+
+def _if_deployable(
+    solver: Callable[[PrivacyPolicy, Objective], D], policy: PrivacyPolicy, objective: Objective
+) -> tuple[D | None, str]:
+    if (levels := _differing(policy, objective)) > _MOST_LEVELS:
+        most = f"designs are planned for at most {_MOST_LEVELS}"
+        return None, f"{levels:,} levels differ, and {most}"
+    design = None
+    try:
+        design = solver(policy, objective)
+        _check_deployable(design.design if isinstance(design, SetDesign) else design)
+    except (InputError, SolverError, VerificationError) as error:
+        return design, error.reason
+    return design, ""
 
 
 def _differing(policy: PrivacyPolicy, objective: Objective) -> int:

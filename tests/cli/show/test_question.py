@@ -30,9 +30,9 @@ def test_sets_show_their_padding_length_and_where_it_comes_from():
     length = best.padding.length
     page = words(best)
     assert f"Padding length {length}, the best for these sets; best {length}, and any" in page
-    assert f"the one drawn from the person's answers, padded or cut to {length}" in page
+    assert f"One of a person's answers, padded or cut to {length}, is drawn" in page
     assert "Total error, expected for these sets" in page
-    assert f"people at padding length {length}; the plan's is within" in page
+    assert f"drawn of a set, padded or cut to {length}, with any unbiased" in page
     assert "Smallest share of the people" not in page  # truncation is not in that formula
     settled = words(planned(kind="item-set", sets=sets, padding_length=3))
     assert f"Padding length 3, as set in the survey; best {length}" in settled

@@ -168,4 +168,4 @@ def test_item_sets_are_never_reported_without_padding():
         survey_parameters(plan_survey(Survey("s", 10, (question,))))
     padded = Question("q", LEVELS, kind="item-set", padding_length=3)
     (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
-    assert (found.mechanism, found.law.padding_length) == ("idue-ps", 3)
+    assert (found.mechanism, found.law.padding_length) == ("subset-design-ps", 3)

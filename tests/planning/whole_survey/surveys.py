@@ -29,10 +29,10 @@ def with_numeric(survey, **changes):
     return with_question(survey, "income", numeric=replace(income.numeric, **changes))
 
 
-def articles(sets=SETS, **more):
+def articles(sets=SETS, mechanism="opt0", **more):
     """A question about the articles in a basket, most of which protect little."""
     levels = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
-    return Question("articles", levels, kind="item-set", sets=sets, **more)
+    return Question("articles", levels, kind="item-set", sets=sets, mechanism=mechanism, **more)
 
 
 def shop(*others, users=50_000, design="split", **more):

@@ -133,11 +133,11 @@ def test_the_budget_curve_is_the_designs(question):
 @pytest.mark.parametrize(
     ("about", "reason"),
     [
-        (
-            {"kind": "item-set", "sets": AssumedSets([0, 5, 3, 1])},
-            "where it is asked for by its name",
-        ),
         ({"criterion": "minimax"}, "objective is 'minimax' but must be \"worst-case\""),
+        (
+            {"criterion": "minimax", "kind": "item-set", "padding_length": 2},
+            "objective is 'minimax' but must be \"worst-case\"",
+        ),
     ],
 )
 def test_where_there_is_no_design_the_best_of_the_others_is_planned(about, reason):
@@ -156,6 +156,8 @@ def test_many_levels_are_planned_with_the_best_of_the_others_at_once():
     assert why == (
         "Subset design is left out: 8 levels differ, and designs are planned for at most 5."
     )
+    sets = planned(*many, kind="item-set", sets=AssumedSets([0, 5, 3, 1]))
+    assert (sets.deployed.mechanism, sets.choice.left_out) == ("opt0", (why,))
     alike = tuple(replace(level, epsilon=1.0 + i % 2) for i, level in enumerate(many))
     assert planned(*alike).deployed.mechanism == "subset-design"  # two kinds of level
 

@@ -42,9 +42,9 @@ def test_one_each_exports_question_by_question():
 
 
 def test_item_sets_are_exported_with_padding():
-    plan = plan_survey(shop())
+    plan = plan_survey(shop(mechanism="best"))
     (question,) = survey_parameters(plan).questions
-    assert question.mechanism == "idue-ps"
+    assert question.mechanism == "subset-design-ps"
     assert question.law.padding_length == plan.questions[0].padding_length
 
 

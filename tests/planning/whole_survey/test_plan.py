@@ -131,8 +131,8 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
 
 def test_sets_of_a_fixed_length_need_no_sizes():
     levels = (Level("a", 1.0, item_count=3),)
-    fixed = Survey("s", 100, (Question("q", levels, kind="item-set", padding_length=2),))
-    made = plan_survey(fixed)
+    about = {"kind": "item-set", "padding_length": 2, "mechanism": "opt0"}
+    made = plan_survey(Survey("s", 100, (Question("q", levels, **about),)))
     assert made.questions[0].padding_length == 2
     worst = solve(PrivacyPolicy([1.0], [3])).worst_case_mse
     assert made.questions[0].error == pytest.approx(4 * worst + 2)

@@ -87,7 +87,9 @@ class DesignLaw(ItemLaw):
         own = tuple(level["group"] for level in question["levels"])
         types, groups = question["types"], question["groups"]
         values = question["estimator"]["values"]
-        if sorted(set(own)) != list(range(len(groups))):
+        parts = (_tuples(types), _tuples(groups), _tuples(values))
+        law = cls(levels, own, *parts, *cls._more(question))
+        if sorted({group for group, _, _ in law.members}) != list(range(len(groups))):
             raise InputError(
                 "groups", len(groups), "as many as the levels name, from 0", EXPORT_REMEDY
             )
@@ -102,8 +104,6 @@ class DesignLaw(ItemLaw):
             if not _has_shape(rows, shape):
                 reason = f"{name} is not of the shape {' x '.join(map(str, shape))}"
                 raise InputError.because(name, reason, EXPORT_REMEDY)
-        parts = (_tuples(types), _tuples(groups), _tuples(values))
-        law = cls(levels, own, *parts, *cls._more(question))
         for o, row in enumerate(law.types):
             for g, (high, items) in enumerate(zip(row, law.items, strict=True)):
                 if high > items:
@@ -118,21 +118,16 @@ class DesignLaw(ItemLaw):
         return ()
 
     @property
-    def item_counts(self) -> tuple[int, ...]:
-        """Items of each level that the types count."""
-        return self.levels.item_counts
-
-    @property
-    def item_groups(self) -> list[int]:
-        """The group of each item; after those of the levels, that of a dummy if there is one."""
-        levels = zip(self.level_groups, self.levels.item_counts, strict=True)
-        return [group for group, count in levels for _ in range(count)]
+    def members(self) -> list[tuple[int, int, float]]:
+        """Group, number of items and budget of each level; then of a dummy, if there is one."""
+        levels = self.levels
+        return list(zip(self.level_groups, levels.item_counts, levels.epsilons, strict=True))
 
     @cached_property
     def items(self) -> tuple[int, ...]:
         """Items of each group."""
         counts = [0] * len(self.groups)
-        for group, count in zip(self.level_groups, self.item_counts, strict=True):
+        for group, count, _ in self.members:
             counts[group] += count
         return tuple(counts)
 
@@ -167,7 +162,7 @@ class DesignLaw(ItemLaw):
         listed = {}
         for i, j in self._listed():
             a, b = sorted((self.level_groups[i], self.level_groups[j]))
-            alone = i == j and self.item_counts[i] == 1
+            alone = i == j and self.levels.item_counts[i] == 1
             ratio = Fraction(1) if alone else self._realised[a, b]
             if ratio is not None:
                 demanded = demanded_budget(self.levels.epsilons, self.levels.rule, i, j)
@@ -230,13 +225,13 @@ class DesignLaw(ItemLaw):
         levels, found = self.levels, {}
         if isinstance(levels.rule, str):
             least = [inf] * len(self.groups)
-            for group, epsilon in zip(self.level_groups, levels.epsilons, strict=True):
+            for group, _, epsilon in self.members:
                 least[group] = min(least[group], epsilon)
             for a, b in combinations_with_replacement(range(len(least)), 2):
                 found[a, b] = demanded_budget(least, levels.rule, a, b)
         else:
             for i, j in combinations_with_replacement(range(len(levels.names)), 2):
-                if i != j or self.item_counts[i] > 1:
+                if i != j or levels.item_counts[i] > 1:
                     a, b = sorted((self.level_groups[i], self.level_groups[j]))
                     found[a, b] = min(found.get((a, b), inf), levels.rule[i][j])
         return {
@@ -257,7 +252,7 @@ class DesignLaw(ItemLaw):
                 picked.setdefault(self.level_groups[i], []).append(i)
             some = sorted(chain.from_iterable(one[:2] for one in picked.values()))
         for i, j in combinations_with_replacement(some, 2):
-            if i != j or self.item_counts[i] > 1:
+            if i != j or self.levels.item_counts[i] > 1:
                 a, b = sorted((self.level_groups[i], self.level_groups[j]))
                 entry = (demanded_budget(epsilons, rule, i, j), i, j)
                 best[a, b] = min(best.get((a, b), entry), entry)

@@ -8,39 +8,41 @@ from typing import Any, ClassVar
 
 from planner.deployment.client.drawing.answers import item_set
 from planner.deployment.client.drawing.entropy import Source, choose
-from planner.deployment.client.mechanisms.design import DesignEncoder, DesignLaw
+from planner.deployment.client.mechanisms.design import MAX_GROUPS, DesignEncoder, DesignLaw
 from planner.deployment.client.mechanisms.item_sets import PADDING, PaddedLaw
 from planner.deployment.client.mechanisms.law import Encoder
-from planner.deployment.client.schema import Schema
+from planner.deployment.client.schema import Schema, whole
 
 __all__ = ["DesignSetEncoder", "DesignSetLaw"]
 
 
 @dataclass(frozen=True)
 class DesignSetLaw(PaddedLaw, DesignLaw):
-    """A subset design in which one dummy item stands last in the group of the least budget.
+    """A subset design in which one dummy item, of the least budget, stands last in its group.
 
-    The dummy is one more item of the first level of the least budget. Types, integers and the
-    estimator count it; the levels do not list it.
+    Types, integers and the estimator count the dummy; the levels do not list it.
     """
 
     mechanism: ClassVar[str] = "subset-design-ps"
     least_items: ClassVar[int] = 1
-    keys: ClassVar[Mapping[str, Schema]] = {**DesignLaw.keys, **PADDING}
+    keys: ClassVar[Mapping[str, Schema]] = {
+        **DesignLaw.keys,
+        **PADDING,
+        "dummy_group": whole(0, MAX_GROUPS - 1)
+        | {"description": "The group of levels whose likelihoods the dummy item shares."},
+    }
 
+    dummy_group: int
     padding_length: int
     longer_sets: tuple[tuple[int, float], ...] | None = None
 
     @property
-    def item_counts(self) -> tuple[int, ...]:
-        """Items of each level, with the dummy."""
-        counts = list(self.levels.item_counts)
-        counts[self.levels.dummy_level] += 1
-        return tuple(counts)
+    def members(self) -> list[tuple[int, int, float]]:
+        return [*super().members, (self.dummy_group, 1, min(self.levels.epsilons))]
 
-    @property
-    def item_groups(self) -> list[int]:
-        return [*super().item_groups, self.level_groups[self.levels.dummy_level]]
+    @classmethod
+    def _more(cls, question: Mapping[str, Any]) -> tuple[Any, ...]:
+        return (question["dummy_group"], *super()._more(question))
 
     def verify(self) -> None:
         self._require_set_budgets()
@@ -62,7 +64,7 @@ class DesignSetEncoder(DesignEncoder):
     def __init__(self, law: DesignSetLaw) -> None:
         super().__init__(law)
         self._length = law.padding_length
-        self._dummy_group = law.level_groups[law.levels.dummy_level]
+        self._dummy_group = law.dummy_group
 
     def code(self, answer: Any) -> Any:
         """The items' numbers."""

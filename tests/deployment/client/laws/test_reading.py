@@ -66,8 +66,8 @@ QUESTIONS = {
         DesignLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES),
     ),
     "subset-design-ps": (
-        WITH_TYPES | {"padding_length": 2},
-        DesignSetLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES, 2),
+        WITH_TYPES | {"padding_length": 2, "dummy_group": 0},
+        DesignSetLaw(OWN, (0,), ((1,), (0,)), (((14, 15), (D - 29, 0)),), VALUES, 0, 2),
     ),
     "idue": (WITH_BITS, UnaryLaw(OWN, (5,), (3,))),
     "idue-ps": (WITH_BITS | {"padding_length": 2}, SetLaw(OWN, (5,), (3,), 2)),
