@@ -11,13 +11,16 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import best_design, solve, solve_near
 
-__all__ = ["DESIGN", "Certified", "CertifiedSolver", "solve_named", "solve_next"]
+__all__ = ["DESIGN", "Certified", "CertifiedSolver", "OfOneAnswer", "solve_named", "solve_next"]
 
 DESIGN = SubsetDesign.model
 """The name of subset designs beside the models of tables."""
 
-Certified = UnaryTable | SubsetDesign | SetDesign
-"""A table or a design, of sets with a dummy, with its proof."""
+OfOneAnswer = UnaryTable | SubsetDesign
+"""A table or a design, with its proof."""
+
+Certified = OfOneAnswer | SetDesign
+"""The same, or a design of sets."""
 
 
 class CertifiedSolver(Protocol):
@@ -31,7 +34,7 @@ class CertifiedSolver(Protocol):
 
 def solve_named(
     policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
-) -> Certified:
+) -> OfOneAnswer:
     """The best table of a model, or the best of all mechanisms.
 
     Parameters
@@ -60,7 +63,7 @@ def solve_named(
     return solve(policy, name, objective=wanted)
 
 
-def solve_next(policy: PrivacyPolicy, last: Certified) -> Certified:
+def solve_next(policy: PrivacyPolicy, last: OfOneAnswer) -> OfOneAnswer:
     """The same for a policy that differs little from that of ``last``: it is tried first.
 
     Raises

@@ -15,7 +15,7 @@ from planner.arguments import positive_numbers, whole_number
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.certified import Certified, solve_named, solve_next
+from planner.planning.certified import OfOneAnswer, solve_named, solve_next
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
@@ -130,9 +130,9 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 
 def _solved(
     policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
-) -> list[Certified]:
+) -> list[OfOneAnswer]:
     """Neighbouring points are solved from each other."""
-    solved: list[Certified] = []
+    solved: list[OfOneAnswer] = []
     for scale in scales.tolist():
         at = scaled(policy, scale)
         first = not solved

@@ -108,8 +108,8 @@ class _Planning:
             return found
         if named:  # as asked for, however long it takes
             solve = self.tables.of_sets if self.sets else self.tables.design
-            self.solved[DESIGN] = solve(self.policy, self.objective)
-            return self.solved[DESIGN]
+            self.solved[DESIGN] = asked = solve(self.policy, self.objective)
+            return asked
         best_of = self.tables.best_of_sets if self.sets else self.tables.best
         best, reason = best_of(self.policy, self.objective)
         if best is not None and not reason:
