@@ -1,7 +1,12 @@
 """Ways through the app that a hand or a phone takes."""
 
+import os
 import re
 import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
 
 LIGHT = """
 (selector) => {
@@ -85,3 +90,44 @@ def test_thousands_of_rows_are_pointed_to_the_upload(visit, tmp_path):
     visit.settle()
     assert visit.cell(1, 2) == "level 2"
     assert time.perf_counter() - began < 60  # on a busy machine; a few seconds on an idle one
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system has no /proc")
+def test_the_work_of_a_closed_tab_stops(visit, address):
+    server, page = server_process(address), visit.page
+    visit.go("Try it on data")
+    runs = page.get_by_role("textbox", name="Runs per mechanism")
+    runs.fill("1000")
+    runs.press("Enter")
+    visit.settle()
+    began, before = time.perf_counter(), seconds_of(server)
+    page.get_by_role("button", name="Run the simulation").click()
+    progress = page.get_by_text(re.compile(r"Simulating: \d\d+ of"))
+    done, total = map(int, re.findall(r"\d+", progress.inner_text()))
+    left = (time.perf_counter() - began) * (total - done) / done
+    assert seconds_of(server) > before
+    page.close()
+    end = time.perf_counter() + left / 2
+    while seconds_of(server, within=1) > 0.2:
+        assert time.perf_counter() < end, "the simulation goes on"
+
+
+def server_process(address):
+    """The number of the process that was told to listen at this address."""
+    port = address.rpartition(":")[2].encode()
+    numbers = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
+    for number in numbers:
+        with suppress(OSError):  # it ended meanwhile
+            if port in Path("/proc", number, "cmdline").read_bytes().split(b"\0"):
+                return number
+    raise AssertionError("the server is not running")
+
+
+def seconds_of(process, within=0):
+    """Processor time since its start, or spent within so many seconds from now."""
+    fields = Path("/proc", process, "stat").read_text().rpartition(")")[2].split()
+    spent = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    if not within:
+        return spent
+    time.sleep(within)
+    return seconds_of(process) - spent
