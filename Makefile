@@ -59,6 +59,8 @@ mutate: $(VENV)/test.stamp
 
 docs: $(VENV)/test.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file .ci/mkdocs.yml
+	@echo "Open build/site/index.html. To search, serve it:"
+	@echo "  python3 -m http.server --directory build/site --bind 127.0.0.1"
 
 format: $(VENV)/test.stamp
 	$(BIN)/ruff check --fix .
