@@ -17,6 +17,7 @@ __all__ = [
     "estimate_mean",
     "estimate_ordered",
     "estimate_wanted",
+    "shares_up_to",
     "wanted_estimates",
 ]
 
@@ -131,7 +132,7 @@ def estimate_ordered(
     Parameters
     ----------
     channel:
-        One that wants the cumulative shares.
+        One that wants the shares up to each answer, or their counts.
     counts:
         Number of people who sent each report, shape ``(outputs,)``.
     confidence:
@@ -142,9 +143,37 @@ def estimate_ordered(
     InputError
         A channel for other numbers, or bad counts or confidence.
     """
+    values, covariance, users = estimate_wanted(shares_up_to(channel), counts)
+    return OrderedEstimates(channel.symbols, values, covariance, users, confidence)
+
+
+def shares_up_to(channel: Channel) -> Channel:
+    """The channel with estimates of the share of people up to each answer but the last.
+
+    Parameters
+    ----------
+    channel:
+        One that wants these shares, which is returned as it is, or counts, which are added up.
+
+    Raises
+    ------
+    InputError
+        A channel for other numbers.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, best_ordered_channel
+    >>> policy = PrivacyPolicy([1.0] * 3, [1] * 3, names=["low", "middle", "high"])
+    >>> shares_up_to(best_ordered_channel(policy, "counts")).wanted_names
+    ('up to low', 'up to middle')
+    """
     size = channel.policy.size
-    if not np.array_equal(channel.wanted, np.tril(np.ones((size, size)))[:-1]):
+    steps = np.tril(np.ones((size, size)))[:-1]
+    if np.array_equal(channel.wanted, steps):
+        return channel
+    if not np.array_equal(channel.wanted, np.eye(size)):
         reason = f"the channel is for {', '.join(channel.wanted_names)}, not for ordered answers"
         raise InputError.because("channel", reason, "Take one from best_ordered_channel.")
-    values, covariance, users = estimate_wanted(channel, counts)
-    return OrderedEstimates(channel.symbols, values, covariance, users, confidence)
+    names = tuple(f"up to {name}" for name in channel.symbols[:-1])
+    added = steps @ channel.estimator
+    return Channel(channel.policy, steps, names, channel.matrix, added)

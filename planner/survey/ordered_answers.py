@@ -1,4 +1,4 @@
-"""What a question about ordered answers states besides its levels: the order, and scores."""
+"""What a question about ordered answers states besides its levels: the order, what matters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from math import isfinite
 from planner.errors import InputError
 from planner.survey.kinds import Level
 
-__all__ = ["MAX_ORDERED_ANSWERS", "answers_in_order", "check_ordered"]
+__all__ = [
+    "COUNTS",
+    "MAX_ORDERED_ANSWERS",
+    "SHARES_UP_TO",
+    "WANTED",
+    "answers_in_order",
+    "check_ordered",
+]
+
+SHARES_UP_TO, COUNTS = "shares up to", "counts"
+WANTED = (SHARES_UP_TO, COUNTS)
+"""Of which the errors are made small; both are estimated, whichever it is."""
 
 MAX_ORDERED_ANSWERS = 13
 """Up to so many answers the best channel is found with proof, within seconds."""
@@ -29,16 +40,20 @@ def answers_in_order(levels: Sequence[Level], order: Sequence[str]) -> tuple[str
 
 
 def check_ordered(
-    levels: Sequence[Level], order: Sequence[str], scores: Sequence[float], criterion: str
+    levels: Sequence[Level],
+    order: Sequence[str],
+    scores: Sequence[float],
+    criterion: str,
+    wanted: str = SHARES_UP_TO,
 ) -> None:
-    """Check that the answers have names and one order, and the scores one number for each.
+    """Check that the answers have names and one order, the scores a number for each, and the rest.
 
     Raises
     ------
     InputError
         Answers without names, fewer than 2 or more than 13; an order that is not of exactly
         these answers; scores that are not one finite number an answer, two of them different;
-        or levels with what counts alone have: a prior or an importance.
+        nothing known that is wanted, or none of it important; or levels with a prior.
 
     Examples
     --------
@@ -47,21 +62,20 @@ def check_ordered(
     ...
     planner.errors.InputError: order is ('no', 'maybe') but must be each of 'no', 'yes' once. ...
     """
+    if wanted not in WANTED:
+        remedy = "Leave it out for the shares of people up to each answer."
+        raise InputError.unknown("wanted", wanted, WANTED, remedy)
     if criterion != "total":
-        remedy = "Of ordered answers the total error of the cumulative shares is made small."
+        remedy = "Of ordered answers the total error of what is wanted is made small."
         raise InputError("criterion", criterion, "left out for 'ordinal'", remedy)
     for level in levels:
         if not level.items:
             remedy = "Name the answers: the lowest first."
             raise InputError(f"items of level {level.name!r}", (), "listed for 'ordinal'", remedy)
-        for name, value, usual in (
-            ("prior", level.prior, None),
-            ("importance", level.importance, 1.0),
-        ):
-            if value != usual:
-                remedy = "Ordered answers are planned for whatever answers people have."
-                what = f"{name} of level {level.name!r}"
-                raise InputError(what, value, "left out for 'ordinal'", remedy)
+        if level.prior is not None:
+            remedy = "Ordered answers are planned for whatever answers people have."
+            what = f"prior of level {level.name!r}"
+            raise InputError(what, level.prior, "left out for 'ordinal'", remedy)
     answers = answers_in_order(levels, ())
     if not 2 <= len(answers) <= MAX_ORDERED_ANSWERS:
         remedy = "Merge neighbouring brackets, or ask with the kind categorical."
@@ -71,6 +85,11 @@ def check_ordered(
         allowed = f"each of {', '.join(map(repr, answers))} once"
         remedy = "List the answers of all levels, the lowest first."
         raise InputError("order", tuple(order), allowed, remedy)
+    in_order = order or answers
+    judged = in_order[:-1] if wanted == SHARES_UP_TO else in_order
+    if not any(level.importance for level in levels if not set(level.items).isdisjoint(judged)):
+        remedy = "The share up to the highest answer is known; give a lower one some importance."
+        raise InputError("importance", 0.0, f"above 0 for one of {len(judged)} answers", remedy)
     if scores and not (
         len(scores) == len(answers) and all(map(isfinite, scores)) and len(set(scores)) > 1
     ):

@@ -25,7 +25,7 @@ from planner.survey.kinds import (
     Numeric,
     Sampling,
 )
-from planner.survey.ordered_answers import answers_in_order, check_ordered
+from planner.survey.ordered_answers import SHARES_UP_TO, answers_in_order, check_ordered
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
 
@@ -90,6 +90,11 @@ class Question:
     scores:
         For ``"ordinal"``, and only for it: what each answer counts for in a mean, in the order of
         the answers; empty if no mean is wanted.
+    wanted:
+        For ``"ordinal"``, and only for it: of which the total error is made small.
+        ``"shares up to"``: of the shares of people up to each answer but the last; ``"counts"``:
+        of the number of people with each. The importance of an answer's level is that of its
+        share or its count.
 
     Raises
     ------
@@ -118,6 +123,7 @@ class Question:
     guess_limit: float | None = None
     order: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
+    wanted: str = SHARES_UP_TO
 
     def __post_init__(self) -> None:
         _require_text("question name", self.name)
@@ -201,10 +207,14 @@ class Question:
         object.__setattr__(self, "order", tuple(self.order))
         object.__setattr__(self, "scores", tuple(map(float, self.scores)))
         if self.kind == ORDINAL:
-            check_ordered(self.levels, self.order, self.scores, self.criterion)
+            check_ordered(self.levels, self.order, self.scores, self.criterion, self.wanted)
             return
-        for name, value in (("order", self.order), ("scores", self.scores)):
-            if value:
+        for name, value, usual in (
+            ("order", self.order, ()),
+            ("scores", self.scores, ()),
+            ("wanted", self.wanted, SHARES_UP_TO),
+        ):
+            if value != usual:
                 remedy = "Only the answers of kind 'ordinal' have an order."
                 raise InputError(name, value, f"left out for {self.kind!r}", remedy)
 

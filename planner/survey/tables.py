@@ -11,6 +11,7 @@ from planner.errors import InputError
 from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import KINDS, KINDS_IN_WORDS, Level, Sampling
+from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
@@ -145,6 +146,7 @@ class QuestionTable(Table):
     limit: list[LimitTable] = Field(default=[])
     order: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     scores: list[float] = Field(default=[])
+    wanted: str = SHARES_UP_TO
     level: list[LevelTable] = Field(min_length=1)
 
     def to_question(self, folder: Path) -> Question:
@@ -166,4 +168,5 @@ class QuestionTable(Table):
             guess_limit=_one_limit(self.limit),
             order=tuple(self.order),
             scores=tuple(self.scores),
+            wanted=self.wanted,
         )

@@ -11,6 +11,7 @@ from planner.errors import InputError
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import USUAL_MECHANISM, Level, Numeric, Sampling
 from planner.survey.numeric_tables import MODEL_TABLES
+from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.survey.preferences import EmpiricalPreferences, Preferences
 from planner.survey.questions import Question, Survey
 from planner.survey.set_model import AssumedSets, PilotFile
@@ -72,6 +73,7 @@ def _question(question: Question) -> dict[str, Any]:
             padding_length=question.padding_length,
             order=list(question.order) or None,
             scores=list(question.scores) or None,
+            wanted=_unless(question.wanted, SHARES_UP_TO),
         ),
         **about,
         **_given(

@@ -15,7 +15,8 @@ QUESTION = Question("q", (ENDS, MIDDLE), kind="ordinal", order=ORDER, scores=(0,
 
 
 def test_what_is_written_is_read():
-    survey = Survey("s", 10, (QUESTION, Question("r", (MIDDLE,), kind="ordinal")))
+    counted = Question("r", (replace(MIDDLE, importance=2.0),), kind="ordinal", wanted="counts")
+    survey = Survey("s", 10, (QUESTION, counted))
     assert survey_from_text(survey_to_text(survey)) == survey
     assert QUESTION.ordered == ORDER
     assert survey.questions[1].ordered == ("1-4", "5-9")
@@ -57,7 +58,15 @@ NAN = float("nan")
         ({"levels": (Level("a", 1.0, ("x",)),), "order": (), "scores": ()}, "number of answers"),
         ({"levels": (ENDS, Level("a", 1.0, (), 2))}, "items of level 'a' is .* must be listed"),
         ({"levels": (replace(ENDS, prior=0.5), MIDDLE)}, "prior of level 'ends'"),
-        ({"levels": (ENDS, replace(MIDDLE, importance=2.0))}, "importance of level 'middle'"),
+        ({"wanted": "count"}, "wanted is 'count' .* counts"),
+        (
+            {"levels": (replace(ENDS, importance=0.0), replace(MIDDLE, importance=0.0))},
+            "importance is 0.0 but must be above 0 for one of 3 answers",
+        ),
+        (
+            {"kind": "categorical", "mechanism": "", "order": (), "scores": (), "wanted": "counts"},
+            "wanted is 'counts' but must be left out for 'categorical'",
+        ),
         ({"kind": "categorical", "mechanism": ""}, "order is .* left out for 'categorical'"),
         ({"kind": "categorical", "mechanism": "", "order": ()}, "scores is .* left out for"),
         ({"guess_limit": 0.4}, "kind is 'ordinal' but must be 'categorical'"),

@@ -154,6 +154,8 @@ def test_answers_in_order_and_back_without_losing_what_was_typed(budgets):
     error = math.sqrt(100_000 * best.worst_error)
     assert metric(budgets, "Total error of the cumulative shares") == f"{error:,.0f} people"
     assert "no mechanism of any kind that keeps these budgets" in words(budgets)
+    by_label(budgets.selectbox, "Make as small as possible").set_value("counts").run()
+    assert metric(budgets, "Total error of the counts")
     start_from_accuracy(budgets)
     assert by_label(budgets.selectbox, "I have 100,000 people and need").options == [
         "a total error of at most"

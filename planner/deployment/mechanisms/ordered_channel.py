@@ -13,7 +13,7 @@ from planner.deployment.mechanisms.channel import DeployedChannel
 from planner.deployment.mechanisms.items import described_levels, described_rule
 from planner.designs.channel import Channel
 from planner.errors import InputError
-from planner.estimates.channel import wanted_estimates
+from planner.estimates.channel import shares_up_to, wanted_estimates
 from planner.estimates.ordered import OrderedEstimates
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
@@ -31,12 +31,11 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
     @classmethod
     def describe(cls, source: Channel, question: Question) -> dict[str, Any]:
         answers = question.ordered
-        size = len(answers)
-        if source.symbols != answers or len(source.wanted) != size - 1:
-            allowed = f"one for the shares up to each of {', '.join(answers)}"
+        if source.symbols != answers:
+            allowed = f"one for the answers {', '.join(answers)}"
             remedy = "Take the mechanism that plan_survey chose for the question."
-            raise InputError("channel", ", ".join(source.wanted_names), allowed, remedy)
-        drawn = as_drawn(source)
+            raise InputError("channel", ", ".join(source.symbols), allowed, remedy)
+        drawn = shares_up_to(as_drawn(source))
         items = [item for level in question.levels for item in level.items]
         integers = integers_of(drawn)[[answers.index(item) for item in items]]
         return {

@@ -13,6 +13,7 @@ from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.local import spectral_bound, worst_population
 from planner.solvers.channel.solving import solve_channel
+from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
 
 __all__ = ["best_ordered_channel", "ordered_bound"]
 
@@ -21,7 +22,7 @@ Array = NDArray[np.float64]
 
 def best_ordered_channel(
     policy: PrivacyPolicy,
-    wanted: str | ArrayLike = "cumulative",
+    wanted: str | ArrayLike = SHARES_UP_TO,
     *,
     weights: ArrayLike | None = None,
     tolerance: float = 1e-6,
@@ -37,7 +38,7 @@ def best_ordered_channel(
     policy:
         One level of one item per answer, in order; its names are the answers.
     wanted:
-        ``"cumulative"``: the share up to each answer but the last; ``"counts"``: the share of
+        ``"shares up to"``: the share up to each answer but the last; ``"counts"``: the share of
         each answer; or scores, shape ``(answers,)``: the mean score.
     weights:
         Importance of each wanted number, shape ``(p,)``, not negative; equal when omitted.
@@ -105,13 +106,13 @@ def ordered_bound(answers: int, epsilon: float) -> float:
 def _wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequence[str]]:
     size = policy.size
     if isinstance(wanted, str):
-        if wanted == "cumulative":
+        if wanted == SHARES_UP_TO:
             names = [f"up to {name}" for name in policy.names[:-1]]
             return np.tril(np.ones((size, size)))[:-1], names
-        if wanted == "counts":
+        if wanted == COUNTS:
             return np.eye(size), policy.names
         remedy = "Choose one of them, or give a score for each answer."
-        raise InputError("wanted", wanted, '"cumulative", "counts" or a list of scores', remedy)
+        raise InputError("wanted", wanted, f"{SHARES_UP_TO!r}, {COUNTS!r} or scores", remedy)
     scores = number_column("wanted", wanted)
     if scores.size != size or np.ptp(scores) == 0:
         allowed = f"{size} scores, one an answer, not all the same"

@@ -13,6 +13,7 @@ from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.planning.channels.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
+from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
 
 __all__ = ["OrderedPlan", "plan_ordered_channel", "policy_of_answers"]
 
@@ -29,8 +30,8 @@ class OrderedPlan:
     Attributes
     ----------
     candidates:
-        Name, channel and a note of each, the best channel first, as it is drawn; the others have
-        their estimated counts added up.
+        Name, channel and a note of each, the best channel first, as it is drawn; all have the same
+        wanted numbers.
     lower_bound:
         Error per person that no mechanism which keeps the budgets is below; None where a
         budget is above 8 nats, of which only 8 are spent.
@@ -48,7 +49,7 @@ class OrderedPlan:
     def errors(self) -> tuple[tuple[str, float, str], ...]:
         """Name, error per person and a note of each candidate.
 
-        The error is the total variance of the cumulative shares for the least favourable answers.
+        The error is the total variance of what is wanted for the least favourable answers.
         """
         return tuple((name, channel.worst_error, note) for name, channel, note in self.candidates)
 
@@ -77,10 +78,11 @@ def policy_of_answers(question: Question) -> PrivacyPolicy:
 
 
 def plan_ordered_channel(question: Question) -> OrderedPlan:
-    """Plan the channel of least worst-case error of the cumulative shares.
+    """Plan the channel of least worst-case error of what the question wants.
 
-    Beside it stand the best of all mechanisms for counts and generalised randomised response,
-    each with its estimated counts added up.
+    Beside it stand generalised randomised response and, where shares up to each answer are
+    wanted, the best of all mechanisms for counts. Both have the estimates of their counts, the
+    best for counts, added up.
 
     Raises
     ------
@@ -97,21 +99,30 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
     """
     asked = policy_of_answers(question)
     spent = _provable(asked)
-    best = best_ordered_channel(spent, tolerance=_TOLERANCE)
+    best = best_ordered_channel(
+        spent, question.wanted, weights=_weights(question), tolerance=_TOLERANCE
+    )
     channel, proof = as_drawn(best), best.certificate
-    counts = best_ordered_channel(spent, "counts", tolerance=_TOLERANCE_FOR_COUNTS)
     candidates = [("channel", replace(channel, policy=asked), "")]
-    for name, matrix, estimator in (
-        ("subset-design", counts.matrix, counts.estimator),
-        ("grr", *_response(asked)),
-    ):
-        added = np.cumsum(estimator, axis=0)[:-1]
+    others = [("grr", *_response(asked))]
+    if question.wanted == SHARES_UP_TO:
+        counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
+        others.insert(0, ("subset-design", counts.matrix, counts.estimator))
+    for name, matrix, estimator in others:
+        added = best.wanted @ estimator
         other = Channel(
             asked, best.wanted, best.wanted_names, matrix, added, scenarios=best.scenarios
         )
-        candidates.append((name, other, _ADDED))
+        candidates.append((name, other, _ADDED if question.wanted == SHARES_UP_TO else ""))
     bound = None if proof is None or spent is not asked else proof.lower_bound
     return OrderedPlan(tuple(candidates), bound)
+
+
+def _weights(question: Question) -> list[float]:
+    """The importance of each answer's level, of all whose share or count is wanted."""
+    importance = {item: level.importance for level in question.levels for item in level.items}
+    answers = question.ordered if question.wanted == COUNTS else question.ordered[:-1]
+    return [importance[answer] for answer in answers]
 
 
 def _provable(policy: PrivacyPolicy) -> PrivacyPolicy:

@@ -1,4 +1,4 @@
-"""The plan of a question about ordered answers: the best channel for the shares up to each."""
+"""The plan of a question about ordered answers: the best channel for what is wanted of them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _targets(part: Part, error: float) -> tuple[TargetAnswer, ...]:
     answers = []
     for target in part.asked.targets:
         if target.kind != "error" or target.level is not None:
-            remedy = "For ordered answers give the total error of the cumulative shares alone."
+            remedy = "For ordered answers give the total error of what is wanted alone."
             what = f"target of question {part.asked.name!r}"
             raise InputError(what, target.text, "an error without a level", remedy)
         people = people_needed(target, np.array([error]), np.zeros(1), part.everybody)

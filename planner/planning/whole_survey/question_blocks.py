@@ -15,6 +15,7 @@ from planner.planning.whole_survey.tables import Tables
 from planner.solvers import MODELS
 from planner.survey import Numeric, Question
 from planner.survey.kinds import BEST, ORDINAL
+from planner.survey.ordered_answers import COUNTS
 
 __all__ = ["block_of", "choice_block", "mean_block", "ordinal_block", "target_error"]
 
@@ -62,10 +63,13 @@ def ordinal_block(question: Question, users: int, tables: Tables) -> ChoiceBlock
     """The same for ordered answers: its share is decided by the errors of their counts.
 
     Of one person ``sum_j C_j (1 - C_j)`` over the shares up to each answer is at most a quarter
-    of their number.
+    of their number, times the largest importance.
     """
-    sampled = (len(question.ordered) - 1) / 4
-    return replace(choice_block(question, users, tables), sampling_variance=sampled)
+    block = choice_block(question, users, tables)
+    if question.wanted == COUNTS:
+        return block
+    largest = max(level.importance for level in question.levels)
+    return replace(block, sampling_variance=largest * (len(question.ordered) - 1) / 4)
 
 
 def _planned_with(question: Question, tables: Tables) -> str:

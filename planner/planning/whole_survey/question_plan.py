@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from planner.designs.channel import Channel
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
+from planner.estimates.channel import shares_up_to
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
@@ -30,6 +31,7 @@ from planner.planning.whole_survey.spending import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question
 from planner.survey.kinds import ORDINAL
+from planner.survey.ordered_answers import COUNTS
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -164,10 +166,11 @@ class QuestionPlan(Framed):
             return "error of the mean"
         if self.question.kind == "sampled-choice":
             return "largest error of a count at 95 %"
-        if self.question.kind == ORDINAL:
-            return "total error of the cumulative shares"
         objective = self.question.objective
         weighted = "" if objective.weights is None else "weighted "
+        if self.question.kind == ORDINAL:
+            counts = self.question.wanted == COUNTS
+            return f"{weighted}total error of the {'counts' if counts else 'cumulative shares'}"
         if objective.kind == "minimax":
             return f"{weighted}error of the worst single item"
         return f"{weighted}total error"
@@ -237,10 +240,10 @@ class QuestionPlan(Framed):
         """
         if self.channel is None or self.question.kind != ORDINAL:
             return None
-        alike = np.full(len(self.channel.symbols), 1 / len(self.channel.symbols))
-        spread = self.channel.covariance(alike, drawn=True) / self.users
-        shares = self.channel.wanted @ alike
-        return OrderedEstimates(self.channel.symbols, shares, spread, self.users)
+        channel, size = shares_up_to(self.channel), len(self.channel.symbols)
+        alike = np.full(size, 1 / size)
+        spread = channel.covariance(alike, drawn=True) / self.users
+        return OrderedEstimates(channel.symbols, channel.wanted @ alike, spread, self.users)
 
     @property
     def sampling(self) -> SamplingPlan | None:

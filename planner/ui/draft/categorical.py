@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from planner.errors import InputError
 from planner.survey import Level, Question
 from planner.survey.kinds import ORDINAL
+from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, columns_of, read
 from planner.ui.parts import cells
 
@@ -63,6 +64,8 @@ class CategoricalDraft(QuestionDraft):
     order, scores:
         The answers from the lowest to the highest, if the rows do not have them so, and what
         each counts for in a mean, if one is wanted.
+    wanted:
+        Of which the errors are made small, where the answers have an order.
     guesses:
         Share of guesses of an answer that may be right at most; empty for no limit.
     """
@@ -77,6 +80,7 @@ class CategoricalDraft(QuestionDraft):
     in_order: bool = False
     order: str = ""
     scores: str = ""
+    wanted: str = SHARES_UP_TO
 
     @property
     def kind(self) -> str:
@@ -116,6 +120,7 @@ class CategoricalDraft(QuestionDraft):
             draft.in_order, draft.mechanism = True, ""
             draft.order = cells.items_text(question.order)
             draft.scores = ", ".join(map(cells.number_text, question.scores))
+            draft.wanted = question.wanted
         return draft
 
     def build(self) -> tuple[Question | None, list[str]]:
@@ -152,7 +157,8 @@ class CategoricalDraft(QuestionDraft):
         """What one kind of question alone has."""
         if self.kind == ORDINAL:
             scores = columns_of(self.scores, "scores") if self.scores.strip() else ()
-            return {"order": cells.item_list(self.order), "scores": scores}
+            order = cells.item_list(self.order)
+            return {"order": order, "scores": scores, "wanted": self.wanted}
         sets, length = self.sets.build() if self.several else (None, None)
         return {
             "padding_length": length,
@@ -214,7 +220,7 @@ class CategoricalDraft(QuestionDraft):
             found.append("the level has no name yet.")
         typed = {column: row.get(column, "").strip() for column in COLUMNS}
         if self.kind == ORDINAL:  # whose answers have names, and are planned for whatever they are
-            typed |= dict.fromkeys(("count", "importance", "share"), "")
+            typed |= dict.fromkeys(("count", "share"), "")
         if not typed["epsilon"]:
             found.append("the budget (epsilon) is still empty.")
         epsilon = read(lambda: cells.budget(typed["epsilon"]), found) if typed["epsilon"] else None

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from planner.errors import InputError
+from planner.survey.ordered_answers import WANTED
 from planner.ui.draft.categorical import CategoricalDraft, PairChoice
 from planner.ui.draft.numeric import MODELS, NumericDraft
 from planner.ui.draft.parts import QuestionDraft
@@ -42,6 +43,7 @@ _CHOICES = {
     "objective": ("worst-case", "expected", "minimax"),
     "relies_on": ("aggregates-only", "round-two"),
     "model": tuple(MODELS),
+    "wanted": WANTED,
 }
 _WHOLE = {"design": ("split", "one-each"), "objective": ("sum", "minimax")}
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.kinds import ORDINAL
-from planner.survey.ordered_answers import MAX_ORDERED_ANSWERS
+from planner.survey.ordered_answers import COUNTS, MAX_ORDERED_ANSWERS, SHARES_UP_TO
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.accuracy import show_accuracy
@@ -31,6 +31,10 @@ _OBJECTIVES = {
     "worst-case": "the total error for the least favourable answers",
     "expected": "the total error I expect from the shares in the table",
     "minimax": "the error of the worst single item",
+}
+_WANTED = {
+    SHARES_UP_TO: "the total error of the shares up to each answer",
+    COUNTS: "the total error of the counts of each answer",
 }
 _POPULARITY = {
     "zipf": "few popular, many rare",
@@ -120,15 +124,15 @@ def _survey_fields(draft: CategoricalDraft) -> None:
         help="Nobody who sees a report may tell two answers apart by more than the budget "
         "of the pair.",
     )
-    if draft.kind != ORDINAL:
-        kept(
-            objective.selectbox,
-            "Make as small as possible",
-            f"objective-{place}",
-            draft,
-            "objective",
-            options=_OBJECTIVES,
-        )
+    ordered = draft.kind == ORDINAL
+    kept(
+        objective.selectbox,
+        "Make as small as possible",
+        f"{'wanted' if ordered else 'objective'}-{place}",
+        draft,
+        "wanted" if ordered else "objective",
+        options=_WANTED if ordered else _OBJECTIVES,
+    )
 
 
 def _kind_fields(draft: CategoricalDraft) -> None:
@@ -231,7 +235,7 @@ def _limit_field(draft: CategoricalDraft) -> None:
 def _level_table(draft: CategoricalDraft) -> None:
     hidden: tuple[str, ...] = () if draft.objective == "expected" else ("share",)
     if draft.kind == ORDINAL:
-        hidden = ("count", "importance", "share")
+        hidden = ("count", "share")
     edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), draft.take_rows, hidden)
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "

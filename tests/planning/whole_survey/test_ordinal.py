@@ -6,7 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, Target, best_ordered_channel, plan_survey
+from planner import (
+    Level,
+    Objective,
+    PrivacyPolicy,
+    Question,
+    Survey,
+    Target,
+    best_design,
+    best_ordered_channel,
+    plan_survey,
+)
 from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.errors import InputError
 from planner.planning.channels.questions_in_order import policy_of_answers
@@ -76,6 +86,55 @@ def test_what_is_said(planned):
     (missed,) = planned.targets
     assert not missed.met
     assert missed.users == pytest.approx(planned.error / 0.02**2, abs=1)
+
+
+@pytest.fixture(scope="module")
+def weighed():
+    """Counts are wanted, those of the ends three times as much."""
+    levels = (replace(LEVELS[0], importance=3.0), LEVELS[1])
+    asked = replace(QUESTION, levels=levels, wanted="counts")
+    return plan_survey(Survey("s", USERS, (asked,)))
+
+
+def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
+    (planned,) = weighed.questions
+    policy = PrivacyPolicy([1.0, 2.0], [2, 2])
+    weights = Objective(weights=[3.0, 1.0])
+    best = best_design(policy, weights).value(weights)
+    assert planned.total_error == pytest.approx(np.sqrt(USERS * best), rel=1e-4)
+    plain = plan_survey(Survey("s", USERS, (replace(QUESTION, wanted="counts"),))).questions[0]
+    assert plain.total_error == pytest.approx(
+        np.sqrt(USERS * best_design(policy).worst_case_mse), rel=1e-4
+    )
+    assert planned.objective_name == "weighted total error of the counts"
+    assert [one.name for one in planned.choice.candidates] == ["channel", "grr"]
+    assert planned.efficiency > 0.9999
+
+
+def test_counts_add_up_to_shares_wherever_they_are_estimated(weighed):
+    (planned,) = weighed.questions
+    spread = planned.channel.covariance([0.25] * 4, drawn=True) / USERS
+    steps = np.tril(np.ones((4, 4)))[:-1]
+    assert planned.expected.values == pytest.approx([0.25, 0.5, 0.75])
+    assert planned.expected.covariance == pytest.approx(steps @ spread @ steps.T)
+    law = survey_parameters(weighed).questions[0].law
+    law.verify()
+    assert np.array(law.values) == pytest.approx(steps @ planned.channel.estimator, abs=1e-6)
+
+
+def test_an_important_share_is_more_exact():
+    """Importance of 20 for the share up to the first answer, which has a level of its own."""
+    levels = (Level("none", 1.0, ("0",), importance=20.0), Level("some", 1.0, ORDER[1:]))
+    asked = Question("hours", levels, kind="ordinal")
+    (planned,) = plan_survey(Survey("s", USERS, (asked,))).questions
+    policy = policy_of_answers(asked)
+    best = best_ordered_channel(policy, weights=[20, 1, 1], tolerance=1e-7)
+    assert planned.total_error == pytest.approx(np.sqrt(USERS * best.worst_error), rel=1e-4)
+    even = best_ordered_channel(policy)
+    alike = np.full(4, 0.25)
+    first, usual = (one.covariance(alike)[0, 0] for one in (planned.channel, even))
+    assert first < 0.8 * usual
+    assert planned.objective_name == "weighted total error of the cumulative shares"
 
 
 def test_levels_count_for_the_ledger():

@@ -151,7 +151,7 @@ def test_parts_that_do_not_fit_are_refused(key, value, reason):
 def test_a_channel_for_another_question_is_refused():
     for other in (best_channel(1.0, points=3, tolerance=1e-2), CHANNELS["min"]):
         question = Question("r", LEVELS, kind="ordinal")  # in another order
-        with pytest.raises(InputError, match="one for the shares up to each of 0, 10"):
+        with pytest.raises(InputError, match="one for the answers 0, 10"):
             question_document(question, other)
 
 
