@@ -10,6 +10,7 @@ import os
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -24,6 +25,7 @@ from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import isolated_engine
 from planner.deployment.collecting.counting.local import Engine, local_engine
 from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.mechanisms.unary import draw_unary
 from planner.deployment.parameter_file.parameters import Parameters
@@ -44,18 +46,19 @@ def figures() -> list[Figure]:
         return [
             client_report(),
             randomising(parameters),
+            randomising_sets(),
             *collecting(parameters, folder),
             memory(folder),
             designs(parameters),
         ]
 
 
-def planned(items: int, mechanism: str = "opt0") -> Parameters:
+def planned(items: int, mechanism: str = "opt0", **more: Any) -> Parameters:
     """Three levels e (1, 1.2, 2), 5/5/90 % of the items."""
     few = items // 20
     counts = zip((1.0, 1.2, 2.0), (few, few, items - 2 * few), strict=True)
     levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
-    question = Question("q", levels, mechanism=mechanism)
+    question = Question("q", levels, mechanism=mechanism, **more)
     return survey_parameters(plan_survey(Survey("s", REPORTS, (question,))))
 
 
@@ -104,6 +107,24 @@ def randomising(parameters: Parameters) -> Figure:
         None,
         "",
         f"one core's entropy alone: {true.size / entropy:,.0f} a second",
+    )
+
+
+def randomising_sets() -> Figure:
+    """Sets of up to ten items by a subset design, in bulk and one by one."""
+    law = planned(ITEMS, "subset-design", kind="item-set", padding_length=5).questions[0].law
+    rng, half = np.random.default_rng(1), deployed(law)
+    sizes = rng.integers(11, size=20_000)
+    sets = [tuple(sorted(rng.choice(ITEMS, size, replace=False).tolist())) for size in sizes]
+    bulk = seconds(lambda: half.draw(sets, system), repeat=3)
+    single = 20 * seconds(lambda: Deployed.draw(half, sets[:1_000], system), repeat=1)
+    return Figure(
+        f"perturb: sets of {ITEMS:,} items by a subset design, from the system's entropy",
+        f"{len(sets) / bulk:,.0f} a second",
+        "",
+        None,
+        "",
+        f"one by one {len(sets) / single:,.0f} a second",
     )
 
 

@@ -1,9 +1,10 @@
 """Reports of a subset design for many people at once, byte for byte those of the client.
 
 The client draws one word for a type and a side, and then choices, as many as the type needs
-(:class:`planner.deployment.client.mechanisms.design.DesignEncoder`). Where a person's words begin
-therefore depends on everybody before: one walk over the words finds that, and what they say is
-worked out for all people of a type together.
+(:class:`planner.deployment.client.mechanisms.design.DesignEncoder`); of a set it draws one item
+before (:class:`planner.deployment.client.mechanisms.design_sets.DesignSetEncoder`). Where a
+person's words begin therefore depends on everybody before: one walk over the words finds that, and
+what they say is worked out for all people of a type together.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from planner.deployment.client.drawing.entropy import Source, random_bytes
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
+from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 
 __all__ = ["draw_design"]
 
@@ -39,19 +41,18 @@ def draw_design(law: DesignLaw, codes: Sequence[Any], source: Source) -> NDArray
     law:
         A subset design.
     codes:
-        Item number of each person, shape ``(n,)``.
+        Item number of each person, shape ``(n,)``; for item sets, their items' numbers.
     source:
         The operating system's entropy; tests may play back bytes.
     """
-    groups = np.repeat(law.level_groups, law.levels.item_counts)
+    groups = np.repeat(*np.array([(group, count) for group, count, _ in law.members]).T)
     place = np.empty(groups.size, dtype=np.int64)
     place[np.argsort(groups, kind="stable")] = np.arange(groups.size)
-    items = np.array(codes, dtype=np.int64)
     layouts = [_TypeLayout(law.items, row) for row in law.types]
-    reports = np.zeros((items.size, law.size), dtype=np.uint8)
+    reports = np.zeros((len(codes), law.size), dtype=np.uint8)
     step = max(1, _CACHED_ITEMS // groups.size)
-    for block in _Walk(law, layouts, source).blocks(groups[items].tolist()):
-        out, held = reports[block.people], place[items[block.people]]
+    for block in _Walk(law, groups, layouts, source).blocks(codes):
+        out, held = reports[block.people], place[block.items]
         out[:, :2] = block.kinds.astype("<u2").view(np.uint8).reshape(-1, 2)
         order = np.argsort(block.kinds, kind="stable")
         ends = np.cumsum(np.bincount(block.kinds, minlength=len(layouts))).tolist()
@@ -152,9 +153,13 @@ class _TypeLayout:
 
 
 class _Block(NamedTuple):
-    """People one after the other whose types are known, and where their choices' words end."""
+    """People one after the other whose types are known, and where their choices' words end.
+
+    ``items`` are those that are reported: of item sets what was drawn, a dummy being the last.
+    """
 
     people: slice
+    items: Numbers
     kinds: Numbers
     sides: NDArray[np.bool_]
     ends: Numbers
@@ -170,22 +175,26 @@ class _Block(NamedTuple):
 class _Walk:
     """Finds, person by person, the type and the words of the choices in one stream of words."""
 
-    def __init__(self, law: DesignLaw, layouts: Sequence[_TypeLayout], source: Source) -> None:
+    def __init__(
+        self, law: DesignLaw, groups: Numbers, layouts: Sequence[_TypeLayout], source: Source
+    ) -> None:
         self._source, self._sizes = source, [layout.sizes for layout in layouts]
+        self._groups = groups.tolist()
+        self._length = law.padding_length if isinstance(law, DesignSetLaw) else 0
         self._thresholds = [list(accumulate(chain.from_iterable(row))) for row in law.groups]
-        self._most = 1 + max(sizes.size for sizes in self._sizes)
+        self._most = 2 + max(sizes.size for sizes in self._sizes)
         self._people = max(1, _BLOCK_ITEMS // law.levels.total)
         # A choice among ``size`` rejects less than ``size`` words, the largest ones.
         self._suspect = DENOMINATOR - max(law.items)
         self._words = np.zeros(0, dtype=np.uint32)
 
-    def blocks(self, own: list[int]) -> Iterator[_Block]:
-        """Blocks of people, by the group of each; words are drawn in order, few in vain."""
+    def blocks(self, codes: Sequence[Any]) -> Iterator[_Block]:
+        """Blocks of people, by the answer of each; words are drawn in order, few in vain."""
         done = 0
-        while done < len(own):
-            wanted = min(_BLOCK_WORDS, min(self._people, len(own) - done) * self._most)
+        while done < len(codes):
+            wanted = min(_BLOCK_WORDS, min(self._people, len(codes) - done) * self._most)
             self._draw(max(wanted, self._most) - self._words.size)
-            block, used = self._block(own[done : done + self._people], done)
+            block, used = self._block(codes[done : done + self._people], done)
             if not block.kinds.size:  # words were rejected: these are too few
                 self._draw(self._most)
                 continue
@@ -198,30 +207,42 @@ class _Walk:
             fresh = np.frombuffer(random_bytes(self._source, 4 * count), dtype="<u4")
             self._words = np.append(self._words, fresh.astype(np.uint32))
 
-    def _block(self, own: list[int], first: int) -> tuple[_Block, int]:
+    def _block(self, codes: Sequence[Any], first: int) -> tuple[_Block, int]:
         """As many people as the words suffice for, and how many words they take."""
         stream = self._words
         suspects = [*np.flatnonzero(stream >= self._suspect).tolist(), stream.size]
         suspect, position = 0, 0
-        drawn, ends = [], []
-        for group in own:
-            if position == stream.size:
+        items, drawn, ends = [], [], []
+        for code in codes:
+            item, start = self._sampled(code, position) if self._length else (code, position)
+            if start >= stream.size:
                 break
-            one = bisect_right(self._thresholds[group], int(stream[position]))
-            end = position + 1 + self._sizes[one >> 1].size
-            while suspects[suspect] <= position and suspect < len(suspects) - 1:
+            one = bisect_right(self._thresholds[self._groups[item]], int(stream[start]))
+            end = start + 1 + self._sizes[one >> 1].size
+            while suspects[suspect] <= start and suspect < len(suspects) - 1:
                 suspect += 1
             if suspects[suspect] < end <= stream.size:
-                end = self._past_rejected(position + 1, self._sizes[one >> 1])
+                end = self._past_rejected(start + 1, self._sizes[one >> 1])
             if end > stream.size:
                 break
+            items.append(item)
             drawn.append(one)
             ends.append(end)
             position = end
-        both = np.array(drawn, dtype=np.int64)
-        people = slice(first, first + both.size)
-        kinds, sides = both >> 1, (both & 1).astype(np.bool_)
-        return _Block(people, kinds, sides, np.array(ends, dtype=np.int64), stream), position
+        columns = np.array([items, drawn, ends], dtype=np.int64)
+        people = slice(first, first + len(items))
+        kinds, sides = columns[1] >> 1, (columns[1] & 1).astype(np.bool_)
+        return _Block(people, columns[0], kinds, sides, columns[2], stream), position
+
+    def _sampled(self, code: Sequence[int], first: int) -> tuple[int, int]:
+        """One item of a set or the dummy, which is the last, and where the next word stands."""
+        stream, size = self._words, max(len(code), self._length)
+        accepted = DENOMINATOR - DENOMINATOR % size
+        for position in range(first, stream.size):
+            if stream[position] < accepted:
+                slot = int(stream[position]) % size
+                return (code[slot] if slot < len(code) else len(self._groups) - 1), position + 1
+        return 0, stream.size
 
     def _past_rejected(self, first: int, sizes: NDArray[np.uint32]) -> int:
         """Where a person's choices end, once the accepted words have moved there together."""

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from planner.deployment.client.drawing.entropy import Source
 from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
-from planner.deployment.mechanisms.deployed import Deployed, Rows
 from planner.deployment.mechanisms.design import DeployedDesign, described_design
 from planner.deployment.mechanisms.item_sets import cut_remark, described_padding, stated_longer
 from planner.designs.set_design import SetDesign
@@ -47,6 +45,3 @@ class DeployedDesignSets(DeployedDesign[DesignSetLaw]):
         rows = item_rows(self.law.levels, estimates, estimates.clipped(), confidence)
         remark = cut_remark(padded.longer, self.law.padding_length, estimates.users)
         return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
-
-    def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
-        return Deployed.draw(self, codes, source)

@@ -5,13 +5,17 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, best_design
+from planner import Level, PrivacyPolicy, Question, Survey, best_design
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.mechanisms import design_draws
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.mechanisms.design_draws import draw_design
+from planner.deployment.mechanisms.registry import deployed as deployed_half
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import VerificationError
+from planner.mechanisms.padded_design import PaddedDesignMechanism
+from planner.planning.whole_survey.tables import Tables
 from tests.deployment.client.laws.test_design import deployed, random_parameters, small
 
 LARGEST = b"\xff\xff\xff\xff"
@@ -76,3 +80,37 @@ def test_a_source_that_runs_dry_draws_nothing():
     law = small().questions[0].law
     with pytest.raises(VerificationError, match="source of entropy failed"):
         draw_design(law, [0, 1, 2], lambda count: bytes(count - 1))
+
+
+def set_law(epsilons, counts, length):
+    """The law of a question of sets, as it is read from its file."""
+    question = Question(
+        "q",
+        tuple(
+            Level(f"l{i}", epsilon, item_count=count)
+            for i, (epsilon, count) in enumerate(zip(epsilons, counts, strict=True))
+        ),
+        kind="item-set",
+        padding_length=length,
+    )
+    design = PaddedDesignMechanism.of(Tables().of_sets(question.policy), length)
+    return parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": design}).questions[0].law
+
+
+@pytest.mark.parametrize("length", [1, 3])
+def test_bulk_reports_of_sets_are_the_clients(length, monkeypatch):
+    """Empty, short and cut sets, words that slots reject, and blocks that end anywhere."""
+    rng = np.random.default_rng(5)
+    monkeypatch.setattr(design_draws, "_BLOCK_WORDS", 100)
+    for epsilons, counts in (([1.0], [1]), ([1.0, 2.0, 1.0], [2, 30, 1])):
+        law = set_law(epsilons, counts, length)
+        items = law.levels.total
+        codes = [
+            tuple(sorted(rng.choice(items, size, replace=False).tolist()))
+            for size in rng.integers(min(items, 5) + 1, size=100)
+        ]
+        for rejected in (0.0, 0.2):
+            words = with_rejected(rng, 100 * 4 * (items + 20), rejected)
+            bulk, single = both(law, codes, words)
+            np.testing.assert_array_equal(bulk, single)
+    assert deployed_half(law).draw([()], BytesIO(words).read)[0].shape == (1, law.size)
