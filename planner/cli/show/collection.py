@@ -35,6 +35,10 @@ def show_files(console: Console, collection: Collection) -> None:
     for path, reason in collection.quarantined[:_MOST_FILES]:
         console.print(f"LEFT OUT {_name(path)}: {reason}", soft_wrap=True)
     more(console, len(collection.quarantined), _MOST_FILES, "files left out (see --json)")
+    if collection.quarantined:
+        console.print(
+            "Have what was left out written or sent again, and run the same command again."
+        )
     for one in collection.suspicious[:_MOST_FILES]:
         for sign in one.signs:
             console.print(f"SUSPICIOUS {_name(one.path)}: {sign}", soft_wrap=True)
@@ -42,7 +46,8 @@ def show_files(console: Console, collection: Collection) -> None:
     if collection.suspicious:
         console.print(
             f"Suspicious files are counted. Honest reports, whatever the answers, look so with "
-            f"probability {ALPHA:g} at most per file and question."
+            f"probability {ALPHA:g} at most per file and question. To count without one, move it "
+            "away and run again."
         )
 
 

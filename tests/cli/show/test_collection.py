@@ -17,10 +17,12 @@ def test_what_was_counted_before_left_out_and_suspicious():
     page = printed(show_files, Collection({}, files, ((Path("3.parquet"), "is empty"),), 1))
     assert page.startswith("2,000 reports in 2 files counted\n")
     assert "1 of the files had been counted before." in page
-    assert "LEFT OUT 3.parquet: is empty\n" in page
+    assert "LEFT OUT 3.parquet: is empty\nHave what was left out written or sent again" in page
     assert "SUSPICIOUS 2.parquet: 'HIV' has 900 of 1,000\n" in page
     assert "Suspicious files are counted." in page
-    assert "probability 1e-06 at most" in " ".join(page.split())
+    words = " ".join(page.split())
+    assert "probability 1e-06 at most" in words
+    assert "To count without one, move it away and run again." in words
 
 
 def test_nothing_to_remark():
