@@ -17,12 +17,12 @@ __all__ = ["pair_figure", "people_figure", "posterior_figure"]
 
 
 def people_figure(with_answer: float, without_answer: float, level: str) -> Figure:
-    """A hundred people who have an answer beside a hundred who do not: who reports a 1.
+    """A hundred people who have an answer beside a hundred who do not: whose report supports it.
 
     Parameters
     ----------
     with_answer, without_answer:
-        Probability of reporting a 1, 0 to 1; drawn as the nearest whole number of people.
+        Probability of such a report, 0 to 1; drawn as the nearest whole number of people.
     """
     from plotly.graph_objects import Scatter
 
@@ -41,7 +41,7 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
                     y=9 - chosen // 10,
                     mode="markers",
                     marker={"color": colour, "symbol": symbol, "size": 11},
-                    name="reports a 1" if said else "reports a 0",
+                    name="report supports it" if said else "report does not",
                     showlegend=part == 0,
                     hoverinfo="skip",
                 )
@@ -66,29 +66,29 @@ def people_figure(with_answer: float, without_answer: float, level: str) -> Figu
 
 def posterior_figure(
     priors: NDArray[np.float64],
-    after_one: Sequence[NDArray[np.float64]],
-    after_zero: Sequence[NDArray[np.float64]],
+    supported: Sequence[NDArray[np.float64]],
+    unsupported: Sequence[NDArray[np.float64]],
     names: Sequence[str],
     prior: float,
 ) -> Figure:
-    """Belief after a report against belief before it: solid after a 1, dashed after a 0.
+    """Belief after a report against belief before it: solid where the report supports the answer.
 
     Parameters
     ----------
     priors:
         Beliefs before, shape ``(k,)``.
-    after_one, after_zero:
+    supported, unsupported:
         Per level the beliefs after, shape ``(k,)`` each.
     names:
         One per level; at most six are drawn.
     prior:
         The belief that is marked.
     """
-    beliefs = zip(names, after_one, after_zero, CYCLE, strict=False)
+    beliefs = zip(names, supported, unsupported, CYCLE, strict=False)
     lines = [
-        (f"{name}, after a {said}", belief, colour, dash)
+        (f"{name}, {said}", belief, colour, dash)
         for name, one, zero, colour in beliefs
-        for said, belief, dash in (("1", one, "solid"), ("0", zero, "dash"))
+        for said, belief, dash in (("supported", one, "solid"), ("not", zero, "dash"))
     ]
     percent = {"tickformat": ".0%", "range": [0, 1]}
     made = figure(

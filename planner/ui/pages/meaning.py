@@ -124,10 +124,10 @@ def _beliefs(plan: QuestionPlan) -> None:
         {
             "level": [one.level for one in rows],
             "before": [f"{share:.0%}" for _ in rows],
-            "after a 1": [
+            "if supported": [
                 _share(_after(column, x.with_answer, x.least_without_answer)) for x in rows
             ],
-            "after a 0": [
+            "if not": [
                 _share(_after(column, 1 - x.with_answer, 1 - x.least_without_answer)) for x in rows
             ],
             "whole report: at least": [f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low],
@@ -135,9 +135,9 @@ def _beliefs(plan: QuestionPlan) -> None:
         }
     )
     st.caption(
-        "After a 1 or a 0: from whether the report supports the answer alone. The last two columns "
-        "bound the belief after any whole report, whatever the observer knew about the other "
-        "answers."
+        "A report supports an answer by a 1 for it, or by putting it on its high side. The last "
+        "two columns bound the belief after any whole report, whatever the observer knew about "
+        "the other answers."
     )
 
 

@@ -10,7 +10,7 @@ def test_a_hundred_people_on_either_side():
     for trace in figure.data:
         right = bool(trace.x[0] > 10)
         assert (trace.x > 10).all() == right
-        if trace.name == "reports a 1":
+        if trace.name == "report supports it":
             ones[right] += len(trace.x)
     assert ones == {False: 59, True: 33}
     assert sum(len(trace.x) for trace in figure.data) == 200
@@ -20,20 +20,23 @@ def test_a_hundred_people_on_either_side():
     with_it, without = [note.text for note in figure.layout.annotations]
     assert with_it == "100 who have an answer of 'severe':<br>about 59"
     assert without == "100 who do not:<br>about 33"
-    assert [t.name for t in figure.data if t.showlegend] == ["reports a 1", "reports a 0"]
+    assert [t.name for t in figure.data if t.showlegend] == [
+        "report supports it",
+        "report does not",
+    ]
 
 
-def test_beliefs_after_a_one_and_after_a_zero():
+def test_beliefs_after_either_report():
     priors = np.array([0.1, 0.5, 0.9])
     after_one, after_zero = [priors**0.5, priors**0.7], [priors**2, priors**1.5]
     figure = posterior_figure(priors, after_one, after_zero, ["severe", "common"], 0.3)
     drawn = {line.name: (line.y.tolist(), line.line.dash) for line in figure.data}
     assert drawn == {
         "nothing learned": (priors.tolist(), "dot"),
-        "severe, after a 1": (after_one[0].tolist(), "solid"),
-        "severe, after a 0": (after_zero[0].tolist(), "dash"),
-        "common, after a 1": (after_one[1].tolist(), "solid"),
-        "common, after a 0": (after_zero[1].tolist(), "dash"),
+        "severe, supported": (after_one[0].tolist(), "solid"),
+        "severe, not": (after_zero[0].tolist(), "dash"),
+        "common, supported": (after_one[1].tolist(), "solid"),
+        "common, not": (after_zero[1].tolist(), "dash"),
     }
     assert all(line.x.tolist() == priors.tolist() for line in figure.data)
     assert figure.layout.shapes[0].x0 == 0.3
