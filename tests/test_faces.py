@@ -178,6 +178,9 @@ def check_outsiders(document, outsiders):
         assert one["shuffled"]["epsilon"] == pytest.approx(view.shuffled.epsilon, rel=1e-6)
         pairs = [(x["local"], x["epsilon"]) for x in one["shuffled"]["pairs"]]
         assert np.array(pairs) == pytest.approx(np.array([row[2:] for row in view.shuffled.pairs]))
+        assert one["lift"] == pytest.approx(view.lift)
+        caught = one["audit"] and one["audit"]["caught"]
+        assert caught == (view.caught and pytest.approx(view.caught))
         totals = one["totals"] and one["totals"]["epsilons"]
         assert totals == (view.totals_epsilons and pytest.approx(view.totals_epsilons))
         guess = None if view.guess is None else (view.guess.success, view.guess.blind)

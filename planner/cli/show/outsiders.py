@@ -12,6 +12,7 @@ from rich.text import Text
 from planner.cli.output import table
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.whole_survey.outsider_view import (
+    AUDITED,
     NOTHING_TO_SAY,
     OutsiderView,
 )
@@ -103,7 +104,9 @@ def _question(view: OutsiderView, epsilon: float | None) -> dict[str, Any]:
         if epsilon is None
         else {"epsilon": epsilon, "local_budget": view.local_budget(epsilon)},
         "guess": None if view.guess is None else {"of": view.guessed, **asdict(view.guess)},
+        "lift": view.lift,
         "expected_guess": None if view.assumed is None else asdict(view.assumed),
+        "audit": None if view.caught is None else {"reports": AUDITED, "caught": view.caught},
         "false_reports": None
         if view.reach is None or swaying is None
         else [

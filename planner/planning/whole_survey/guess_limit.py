@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from planner.outsiders.shown import of_hundred
+from planner.policy.budget_text import rounded_up
 
 __all__ = ["GuessLimit"]
 
@@ -23,16 +24,21 @@ class GuessLimit:
     price:
         By how many people the total error falls, at first, where the limit is raised by a
         hundredth of itself; 0 where the limit costs nothing.
+    lift:
+        By what factor a report raises the right guesses, whatever was believed before, at most:
+        that of all answers alike is the largest (Braun, Chatzikokolakis and Palamidessi, 2009).
 
     Examples
     --------
-    >>> print(GuessLimit(0.2, 0.19876, 0.0).sentence.partition("; ")[2])
-    it is for 19.88. It costs nothing.
+    >>> print(GuessLimit(0.2, 0.19876, 0.0, 1.9876).sentence.partition("; ")[2])
+    it is for 19.88. Whatever was believed before, a report raises the right guesses at most
+    1.99-fold. It costs nothing.
     """
 
     limit: float
     reached: float
     price: float
+    lift: float
 
     @property
     def sentence(self) -> str:
@@ -45,5 +51,7 @@ class GuessLimit:
             cost = f"{more} lowers the error by about {less} people."
         return (
             f"Limit: guessing an answer, all of them alike before, may be right for at most "
-            f"{allowed} of 100 people; it is for {of_hundred(self.reached)}. {cost}"
+            f"{allowed} of 100 people; it is for {of_hundred(self.reached)}. Whatever was believed "
+            f"before, a report raises the right guesses at most {rounded_up(self.lift, 2)}-fold. "
+            f"{cost}"
         )

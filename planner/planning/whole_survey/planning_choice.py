@@ -264,7 +264,8 @@ class _Planning:
         price = 0.0 if design.certificate is None else design.certificate.guess_price
         saved = self._people(np.array([0.01 * limit * price]))
         drawn = as_drawn(design).types.guess
-        return GuessLimit(limit, drawn, 0.0 if saved is None else float(saved[0]))
+        lift = drawn * int(self.policy.item_counts.sum())
+        return GuessLimit(limit, drawn, 0.0 if saved is None else float(saved[0]), lift)
 
     def _people(self, objective: Array | None) -> Array | None:
         """A small change of the objective per user as one of the total error, in people."""

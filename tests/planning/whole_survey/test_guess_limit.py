@@ -65,6 +65,12 @@ def test_the_limit_is_kept_and_costs_error(free, limited):
     assert 0.999999 * LIMIT < law.success(np.full(8, 1 / 8)) <= LIMIT
     assert limited.guessing.reached == pytest.approx(law.success(np.full(8, 1 / 8)), rel=1e-9)
     assert limited.outsiders().guess.success <= LIMIT
+    assert limited.guessing.lift == pytest.approx(limited.outsiders().lift)
+    for likeliest in (0.2, 0.5, 0.9):  # what limits one belief, limits all of them
+        prior = np.append(likeliest, np.full(7, (1 - likeliest) / 7))
+        for belief in (prior, prior[::-1]):
+            assert law.success(belief) <= limited.guessing.lift * likeliest
+    assert "raises the right guesses at most 1.60-fold" in limit_sentence(limited)
     assert limited.total_error > 1.01 * free.total_error
     assert limited.lower_bound <= limited.total_error <= limited.lower_bound * (1 + 1e-5)
 
@@ -181,6 +187,6 @@ def test_many_levels_and_designs_that_are_drawn_otherwise(monkeypatch):
 
 
 def test_the_sentence_shows_the_limit_as_it_was_written():
-    sentence = GuessLimit(0.018, 0.0179, 1234.5).sentence
+    sentence = GuessLimit(0.018, 0.0179, 1234.5, 1.789).sentence
     assert "at most 1.8 of 100 people; it is for 1.79." in sentence
     assert "about 1,234 people" in sentence

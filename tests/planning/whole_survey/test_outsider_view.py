@@ -1,6 +1,7 @@
 """What an outsider learns from a plan, against the laws of its mechanisms."""
 
 from dataclasses import replace
+from itertools import permutations
 from math import exp, isnan
 
 import numpy as np
@@ -16,7 +17,9 @@ from planner.outsiders import (
     exposure_of,
     shuffled,
 )
-from planner.planning.whole_survey.outsider_view import negligible, outsider_view
+from planner.outsiders.auditing.views import VIEWS
+from planner.outsiders.statistics import caught_from
+from planner.planning.whole_survey.outsider_view import AUDITED, negligible, outsider_view
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import best_design
@@ -45,6 +48,14 @@ def test_the_view_is_that_of_the_whole_law(mechanism):
     assert view.guess.blind == pytest.approx(1 / 3)
     local = float(np.max(np.log(law[:, None] / law[None])))
     assert view.shuffled.local_epsilon == pytest.approx(local)
+    excesses = [
+        caught_from(x, y, AUDITED // 2, 1e-6 / (2 * len(VIEWS) + 1))
+        for x, y in permutations(law, 2)
+        if np.log(x / y).max() > local - 1e-9
+    ]
+    assert view.caught == pytest.approx(max(excesses), rel=0.02)  # other reports, other sums
+    assert local < min(excesses)
+    assert "catches about 90 of 100 clients" in view.sentences[-1]
     whole = shuffled(MatrixReports(law), 20_000, 1e-7, every_example=False)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
     assert 0.8 * whole.epsilon < view.shuffled.lost < view.shuffled.epsilon
@@ -134,7 +145,7 @@ def test_sets_and_expected_answers():
     sets = Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 5, 3, 1]))
     (view,) = planned(sets).outsiders().questions
     assert isnan(view.shuffled.lost)
-    assert view.assumed is view.likelihoods is None
+    assert view.assumed is view.likelihoods is view.caught is None
     for mechanism in ("oue", "subset-design"):
         (question,) = planned(replace(sets, mechanism=mechanism)).questions
         every = question.mechanism.output_law().max(axis=0).sum()  # over all sets
