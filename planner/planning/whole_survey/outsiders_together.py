@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -37,27 +37,27 @@ class SurveyOutsiderView(Framed):
     left_out:
         Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
         whose guarantee is of another nature, or with a pair of answers that no budget protects.
+    reidentification:
+        Success of finding, among all people, the one whom a person's reports came from. None for
+        one question each, or where a question is left out: nothing bounds what it tells.
     """
 
     questions: tuple[OutsiderView, ...]
     asked_all: bool
     left_out: tuple[str, ...] = ()
+    reidentification: Reidentification | None = field(init=False, default=None)
 
-    @property
-    def reidentification(self) -> Reidentification | None:
-        """Success of finding, among all people, the one whom a person's reports came from.
-
-        None for one question each, or where a question is left out: nothing bounds what it tells.
-        """
+    def __post_init__(self) -> None:
         if not self.asked_all or self.left_out:
-            return None
+            return
         known = [one.likelihoods for one in self.questions if one.likelihoods is not None]
-        return reidentification(
+        found = reidentification(
             [one.lift for one in self.questions],
             known if len(known) == len(self.questions) else None,
             max(one.shuffled.people for one in self.questions),
             np.random.default_rng(_SEED),
         )
+        object.__setattr__(self, "reidentification", found)
 
     @property
     def epsilon(self) -> float | None:
