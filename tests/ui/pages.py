@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from planner.ui.pages import (
@@ -32,6 +34,10 @@ PAGES = {
     "words": glossary,
 }
 TIMEOUT = 120  # generous: the machine may be busy
+
+# Before its first run every tested app looks for components in each installed package, which takes
+# four times as long as the page: once is enough.
+manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
 def open_page(name: str = "budgets", earlier: Any = None, **state: Any) -> AppTest:
