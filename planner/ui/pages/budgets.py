@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.kinds import ORDINAL
@@ -59,7 +60,6 @@ def page() -> None:
         return
     _survey_fields(draft)
     _kind_fields(draft)
-    _limit_field(draft)
     accuracy = st.container()
     _level_table(draft)
     sentences = st.container()
@@ -136,8 +136,10 @@ def _survey_fields(draft: CategoricalDraft) -> None:
 
 
 def _kind_fields(draft: CategoricalDraft) -> None:
-    """One answer, one of answers in order, or several answers."""
-    place, columns = place_of(draft), iter(st.columns(2))
+    """One answer, one of answers in order, or several answers; how well it may be guessed."""
+    place = place_of(draft)
+    *toggles, limit = st.columns([5, 3, 3], vertical_alignment="bottom")
+    columns = iter(toggles)
     if draft.kind != ORDINAL:
         kept(
             next(columns).toggle,
@@ -159,6 +161,8 @@ def _kind_fields(draft: CategoricalDraft) -> None:
             "are made exact, with the best of all mechanisms: from them come quartiles and a mean. "
             f"2 to {MAX_ORDERED_ANSWERS} answers.",
         )
+    if draft.kind != ORDINAL and not (draft.several and not draft.guesses):
+        _limit_field(draft, limit)
     if draft.several:
         _set_fields(draft)
     elif draft.in_order:
@@ -218,15 +222,14 @@ def _set_fields(draft: CategoricalDraft) -> None:
     )
 
 
-def _limit_field(draft: CategoricalDraft) -> None:
-    if draft.kind == ORDINAL or (draft.several and not draft.guesses):
-        return
+def _limit_field(draft: CategoricalDraft, column: DeltaGenerator) -> None:
     kept(
-        st.text_input,
+        column.text_input,
         "Largest share of right guesses",
         f"guesses-{place_of(draft)}",
         draft,
         "guesses",
+        placeholder="any share",
         help="Such as 0.2 or 20 %: so often the best guess of a person's answer from their report "
         "may be right, all answers alike before. Empty: no limit but the budgets.",
     )
