@@ -340,8 +340,10 @@ def _caught(exposed: Exposure, guarantee: ShuffledGuarantee) -> float | None:
     if exposed.law is None or exposed.set_size is not None:
         return None
     i, j = np.unravel_index(int(np.nanargmax(guarantee.local)), guarantee.local.shape)
-    pair = exposed.reports.blanket(int(i), int(j))
-    laws, error = (pair.masses * pair.first, pair.masses * pair.second), 1e-6 / (2 * len(VIEWS) + 1)
+    hidden = exposed.reports.blanket(int(i), int(j))
+    pair = next(iter(exposed.reports.examples(int(i), int(j))), hidden)  # hashes may collide
+    laws = pair.masses * pair.first, pair.masses * pair.second
+    error = 1e-6 / (2 * (len(VIEWS) + 1) + 1)  # one view more, as hashing has
     one, other = (caught_from(*both, AUDITED // 2, error) for both in (laws, laws[::-1]))
     least = min(one, other)
     return least if np.isfinite(least) else None
