@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from types import FrameType
@@ -17,6 +18,9 @@ def main() -> NoReturn:
     from the keyboard, 143 if ended by another program.
     """
     signal.signal(signal.SIGTERM, _end)
+    # Before NumPy is loaded: our systems of equations are small, and threads for them cost more
+    # than they save, many times as much where other programs run.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         from planner.cli.commands import run  # long enough to be stopped meanwhile
 

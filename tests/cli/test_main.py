@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import re
 import subprocess
 import sys
@@ -340,6 +341,18 @@ def test_a_command_loads_only_what_it_needs():
     call = [sys.executable, "-c", code]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout == "set()\n"
+
+
+def test_small_systems_are_solved_by_one_thread(monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.setattr(sys, "argv", ["ldp-planner", "--version"])
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")  # whoever wants more is let have it
+    with pytest.raises(SystemExit):
+        main()
+    assert os.environ["OPENBLAS_NUM_THREADS"] == "2"
 
 
 def test_the_version_and_short_help():
