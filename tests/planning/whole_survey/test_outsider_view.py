@@ -1,5 +1,6 @@
 """What an outsider learns from a plan, against the laws of its mechanisms."""
 
+import re
 from dataclasses import replace
 from itertools import permutations
 from math import exp, isnan
@@ -20,6 +21,7 @@ from planner.outsiders import (
 from planner.outsiders.auditing.views import VIEWS
 from planner.outsiders.statistics import caught_from, findable_excess
 from planner.planning.whole_survey.outsider_view import AUDITED, negligible, outsider_view
+from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import best_design
@@ -139,6 +141,23 @@ def test_means_and_many_levels():
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
     assert apart.guess is apart.reidentification is None
     assert len(apart.sentences) == 1
+
+
+@pytest.mark.parametrize("mechanism", ["grr", "oue"])
+def test_whose_reports_these_are_in_words(mechanism):
+    """Twelve questions: one kind of report each, or 4^12 together, of which some are drawn."""
+    (view,) = planned(Question("q", LEVELS, mechanism=mechanism)).outsiders().questions
+    together = SurveyOutsiderView((view,) * 12, asked_all=True)
+    found, said = together.reidentification, together.sentences[-1]
+    assert found.most == pytest.approx(min(1, view.lift**12 / 20_000))
+    shown, blind, alike = (float(x) for x in re.findall(r"for (?:at most )?(\d\S*?\d)\b", said))
+    assert 100 * found.most <= shown < 100 * found.most + 0.01
+    assert blind == 0.005
+    assert 100 * found.expected <= alike < 100 * found.expected + 0.01
+    assert found.blind < found.expected < found.most
+    assert (
+        ("simulated; standard error" in said) == (found.standard_error > 0) == (mechanism == "oue")
+    )
 
 
 def test_sets_and_expected_answers():
