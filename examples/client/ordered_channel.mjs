@@ -4,13 +4,13 @@
 import { checkLaw, checkShape, checkUnbiased, output } from "./channel.mjs";
 import { refuse } from "./document.mjs";
 import { words } from "./draws.mjs";
-import { checkRatio, demandedBudget, logAbove } from "./exact.mjs";
+import { checkRatio, demandedBudget, fraction, logAbove } from "./exact.mjs";
 import { itemNumber, readLevels } from "./levels.mjs";
 
 const MAX_ANSWERS = 32;
 
 export function orderedChannel(question) {
-  const { levels, order, scores, rows, estimator } = question;
+  const { levels, order, scores, wanted, rows, estimator } = question;
   const domain = readLevels(question, 2);
   const size = domain.total;
   const sorted = [...order].sort((a, b) => a - b);
@@ -19,7 +19,9 @@ export function orderedChannel(question) {
   }
   if (scores.length && scores.length !== size) refuse("scores do not fit the items");
   if (rows.length !== size) refuse("rows do not fit the items");
-  checkShape(rows, estimator.values, size - 1);
+  const ofMean = wanted === "mean of scores";
+  if (ofMean && !scores.length) refuse("a mean has no scores");
+  checkShape(rows, estimator.values, ofMean ? 1 : size - 1);
   checkLaw(rows);
   const pairs = realised(levels, rows).map(({ first, second, ratio }) => {
     const demanded = demandedBudget(domain, first, second);
@@ -29,7 +31,9 @@ export function orderedChannel(question) {
   });
   const rank = order.map((_, k) => order.indexOf(k));
   const upTo = (answer) => rank.map((place) => [place <= answer ? 1n : 0n, 1n]);
-  checkUnbiased(rows, estimator.values, Array.from({ length: size - 1 }, (_, answer) => upTo(answer)));
+  const shares = () => Array.from({ length: size - 1 }, (_, answer) => upTo(answer));
+  const counted = ofMean ? [rank.map((place) => fraction(scores[place]))] : shares();
+  checkUnbiased(rows, estimator.values, counted);
   return {
     pairs,
     estimator,

@@ -11,15 +11,17 @@ from planner.survey.kinds import Level
 __all__ = [
     "COUNTS",
     "MAX_ORDERED_ANSWERS",
+    "MEAN_OF_SCORES",
     "SHARES_UP_TO",
     "WANTED",
     "answers_in_order",
     "check_ordered",
 ]
 
-SHARES_UP_TO, COUNTS = "shares up to", "counts"
-WANTED = (SHARES_UP_TO, COUNTS)
-"""Of which the errors are made small; both are estimated, whichever it is."""
+SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores"
+WANTED = (SHARES_UP_TO, COUNTS, MEAN_OF_SCORES)
+"""Of which the error is made small. Shares, counts and mean are estimated for the first two; for
+the last the mean alone, as reports need not tell all answers apart."""
 
 MAX_ORDERED_ANSWERS = 13
 """Up to so many answers the best channel is found with proof, within seconds."""
@@ -62,9 +64,6 @@ def check_ordered(
     ...
     planner.errors.InputError: order is ('no', 'maybe') but must be each of 'no', 'yes' once. ...
     """
-    if wanted not in WANTED:
-        remedy = "Leave it out for the shares of people up to each answer."
-        raise InputError.unknown("wanted", wanted, WANTED, remedy)
     if criterion != "total":
         remedy = "Of ordered answers the total error of what is wanted is made small."
         raise InputError("criterion", criterion, "left out for 'ordinal'", remedy)
@@ -85,14 +84,30 @@ def check_ordered(
         allowed = f"each of {', '.join(map(repr, answers))} once"
         remedy = "List the answers of all levels, the lowest first."
         raise InputError("order", tuple(order), allowed, remedy)
-    in_order = order or answers
-    judged = in_order[:-1] if wanted == SHARES_UP_TO else in_order
-    if not any(level.importance for level in levels if not set(level.items).isdisjoint(judged)):
-        remedy = "The share up to the highest answer is known; give a lower one some importance."
-        raise InputError("importance", 0.0, f"above 0 for one of {len(judged)} answers", remedy)
     if scores and not (
         len(scores) == len(answers) and all(map(isfinite, scores)) and len(set(scores)) > 1
     ):
         allowed = f"{len(answers)} finite numbers, two of them different"
         remedy = "Give a score for each answer, in their order."
         raise InputError("scores", tuple(scores), allowed, remedy)
+    _check_wanted(levels, order or answers, scores, wanted)
+
+
+def _check_wanted(
+    levels: Sequence[Level], answers: Sequence[str], scores: Sequence[float], wanted: str
+) -> None:
+    if wanted not in WANTED:
+        remedy = "Leave it out for the shares of people up to each answer."
+        raise InputError.unknown("wanted", wanted, WANTED, remedy)
+    if wanted == MEAN_OF_SCORES:
+        if not scores:
+            remedy = "Give a score for each answer, in their order."
+            raise InputError("scores", (), f"given for wanted = {wanted!r}", remedy)
+        if any(level.importance != 1.0 for level in levels):
+            importance = [level.importance for level in levels]
+            remedy = "A mean is one number; its scores say what each answer counts for."
+            raise InputError("importance", importance, f"left out for {wanted!r}", remedy)
+    judged = answers[:-1] if wanted == SHARES_UP_TO else answers
+    if not any(level.importance for level in levels if not set(level.items).isdisjoint(judged)):
+        remedy = "The share up to the highest answer is known; give a lower one some importance."
+        raise InputError("importance", 0.0, f"above 0 for one of {len(judged)} answers", remedy)

@@ -25,7 +25,12 @@ from planner.survey.kinds import (
     Numeric,
     Sampling,
 )
-from planner.survey.ordered_answers import SHARES_UP_TO, answers_in_order, check_ordered
+from planner.survey.ordered_answers import (
+    MEAN_OF_SCORES,
+    SHARES_UP_TO,
+    answers_in_order,
+    check_ordered,
+)
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_targets
 
@@ -94,7 +99,7 @@ class Question:
         For ``"ordinal"``, and only for it: of which the total error is made small.
         ``"shares up to"``: of the shares of people up to each answer but the last; ``"counts"``:
         of the number of people with each. The importance of an answer's level is that of its
-        share or its count.
+        share or its count. ``"mean of scores"``: of the mean alone, and nothing else is estimated.
 
     Raises
     ------
@@ -233,6 +238,27 @@ class Question:
                 allowed = "one count per item" if sampled else "left out unless 'sampled-choice'"
                 remedy = "Sampling Privacy expects, per value, how many people have it."
                 raise InputError(name, level.yes_counts, allowed, remedy)
+
+    @property
+    def of_mean(self) -> bool:
+        """Whether its error is that of a mean, in a unit of its own."""
+        return self.numeric is not None or self.wanted == MEAN_OF_SCORES
+
+    @property
+    def radius(self) -> float:
+        """Half the range of what a mean is taken of.
+
+        Raises
+        ------
+        InputError
+            It is about no mean.
+        """
+        if self.numeric is not None:
+            return self.numeric.domain.radius
+        if not self.scores:
+            remedy = "Ask a numeric question, or give ordered answers scores."
+            raise InputError("scores", self.scores, "given", remedy)
+        return (max(self.scores) - min(self.scores)) / 2
 
     @property
     def ordered(self) -> tuple[str, ...]:

@@ -55,8 +55,9 @@ class Measured:
     name:
         The mechanism.
     mse:
-        Mean over runs of the squared error: of ordered answers the sum over all that is wanted, in
-        people squared and per user; of a mean as it is, in the question's unit squared.
+        Mean over runs of the squared error: of a numeric question's mean as it is, in its unit
+        squared; of ordered answers the sum over all shares (or the mean score) that are wanted,
+        times the number of users, which makes it people squared per user.
     mse_error:
         Standard error of ``mse`` over the runs; NaN with a single run.
     predicted_mse:

@@ -127,6 +127,16 @@ def test_ordered_answers_are_simulated(asked):
     assert document["mechanisms"][0]["mse_error"] is None
 
 
+def test_a_mean_of_scores_is_simulated(asked, tmp_path):
+    text = ORDERED.replace(
+        "[[question.level]]", 'wanted = "mean of scores"\nscores = [0, 2, 7]\n[[question.level]]'
+    )
+    (tmp_path / "survey.toml").write_text(text)
+    page = shown(*asked, "hours")
+    assert "Harmony" in page
+    assert "the root mean squared error of the mean" in page
+
+
 def test_numbers_are_simulated(asked):
     page = shown(*asked, "age")
     assert "age: 300 users, 100 without an answer" in page

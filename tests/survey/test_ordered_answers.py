@@ -16,7 +16,11 @@ QUESTION = Question("q", (ENDS, MIDDLE), kind="ordinal", order=ORDER, scores=(0,
 
 def test_what_is_written_is_read():
     counted = Question("r", (replace(MIDDLE, importance=2.0),), kind="ordinal", wanted="counts")
-    survey = Survey("s", 10, (QUESTION, counted))
+    of_mean = replace(QUESTION, name="m", wanted="mean of scores")
+    survey = Survey("s", 10, (QUESTION, counted, of_mean))
+    assert (of_mean.of_mean, of_mean.radius, counted.of_mean) == (True, 6.0, False)
+    with pytest.raises(InputError, match="Ask a numeric question, or give ordered answers scores"):
+        _ = counted.radius
     assert survey_from_text(survey_to_text(survey)) == survey
     assert QUESTION.ordered == ORDER
     assert survey.questions[1].ordered == ("1-4", "5-9")
@@ -59,6 +63,11 @@ NAN = float("nan")
         ({"levels": (ENDS, Level("a", 1.0, (), 2))}, "items of level 'a' is .* must be listed"),
         ({"levels": (replace(ENDS, prior=0.5), MIDDLE)}, "prior of level 'ends'"),
         ({"wanted": "count"}, "wanted is 'count' .* counts"),
+        ({"wanted": "mean of scores", "scores": ()}, "scores is .* given for wanted = 'mean of"),
+        (
+            {"wanted": "mean of scores", "levels": (replace(ENDS, importance=2.0), MIDDLE)},
+            "importance is .* left out for 'mean of scores'",
+        ),
         (
             {"levels": (replace(ENDS, importance=0.0), replace(MIDDLE, importance=0.0))},
             "importance is 0.0 but must be above 0 for one of 3 answers",

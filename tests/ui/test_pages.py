@@ -103,6 +103,17 @@ def test_markdown_in_names_is_shown_as_typed(budgets):
     assert any(r"a\*b\* \[x\]\(http\://x\) \$y\$" in one.value for one in budgets.warning)
 
 
+def test_edits_outlive_a_change_of_columns(budgets):
+    edit(budgets, LEVELS, {0: {"items": "AIDS", "epsilon": "1"}})
+    by_label(budgets.selectbox, "Make as small as possible").set_value("expected").run()
+    edit(budgets, LEVELS, {0: {"share": "10 %"}, 1: {"share": "0.9"}})
+    by_label(budgets.selectbox, "Make as small as possible").set_value("worst-case").run()
+    rows = session(budgets).draft.questions[0].rows
+    assert (rows[0]["items"], rows[0]["epsilon"]) == ("AIDS", "1")
+    assert [row["share"] for row in rows] == ["10 %", "0.9"]
+    assert not budgets.exception
+
+
 def test_the_policy_graph_is_ticked_pair_by_pair(budgets):
     by_label(budgets.selectbox, "A pair of answers is protected by").set_value("pairs").run()
     assert not budgets.exception
@@ -156,6 +167,9 @@ def test_answers_in_order_and_back_without_losing_what_was_typed(budgets):
     assert "no mechanism of any kind that keeps these budgets" in words(budgets)
     by_label(budgets.selectbox, "Make as small as possible").set_value("counts").run()
     assert metric(budgets, "Total error of the counts")
+    by_label(budgets.selectbox, "Make as small as possible").set_value("mean of scores").run()
+    assert float(metric(budgets, "Error of the mean")) < 0.1
+    by_label(budgets.selectbox, "Make as small as possible").set_value("counts").run()
     start_from_accuracy(budgets)
     assert by_label(budgets.selectbox, "I have 100,000 people and need").options == [
         "a total error of at most"
@@ -417,6 +431,13 @@ def test_ordered_answers_are_tried_on_a_file():
     assert found["mechanism"] == ["Channel", "Subset design", "GRR, smallest budget"]
     assert all(0.5 < float(text) < 2 for text in found["measured / predicted"])
     assert "Judge the most frequent" not in [one.label for one in app.text_input]
+    session(app).draft.questions[0].wanted = "mean of scores"
+    app.run()
+    assert "surveys say the same" not in words(app)
+    by_label(app.button, "Run the simulation").click().run()
+    assert not app.exception
+    assert all(0.5 < float(text) < 2 for text in tables(app)[0]["measured / predicted"])
+    assert tables(app)[0]["measured, in score"]
 
 
 def test_one_survey_is_drawn_beside_the_truth_and_drawn_again():

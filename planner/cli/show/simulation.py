@@ -59,12 +59,12 @@ def measured_document(run: MeasuredRun) -> dict[str, Any]:
 
 def show_measured(console: Console, run: MeasuredRun) -> None:
     """Print measured errors beside predicted ones, and how often intervals held."""
-    numeric = run.question.numeric is not None
+    numeric, of_mean = run.question.numeric is not None, run.question.of_mean
     missing = f", {run.missing:,} without an answer" if numeric else ""
     about = f": {run.users:,} users{missing}"
     console.print(Text.assemble((run.question.name, "bold"), about))
-    unit = "error" if numeric else "people"
-    scale = 1 if numeric else run.users
+    unit = "error" if of_mean else "people"
+    scale = run.users if not of_mean else 1 if numeric else 1 / run.users
     view = table("Error, measured and predicted", ("mechanism",), (unit, "±", "predicted", "held"))
     for one in run.results:
         view.add_row(
@@ -76,7 +76,7 @@ def show_measured(console: Console, run: MeasuredRun) -> None:
     console.print(view)
     what = "the root mean squared error of the mean, in the question's unit"
     held = "95 % intervals"
-    if not numeric:
+    if not of_mean:
         what = "the root of the summed squared errors of all that is wanted, in people"
         held = "95 % intervals, all at once,"
     console.print(

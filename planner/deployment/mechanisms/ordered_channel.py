@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
-from planner.deployment.mechanisms.answers import AnswerRows, ordered_rows
+from planner.deployment.client.mechanisms.ordered_channel import MEAN_OF_SCORES, OrderedChannelLaw
+from planner.deployment.mechanisms.answers import AnswerRows, ordered_rows, quantity_rows
 from planner.deployment.mechanisms.channel import DeployedChannel
 from planner.deployment.mechanisms.items import described_levels, described_rule
 from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to, wanted_estimates
+from planner.estimates.means import large_sample
 from planner.estimates.ordered import OrderedEstimates
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
@@ -35,7 +36,13 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
             allowed = f"one for the answers {', '.join(answers)}"
             remedy = "Take the mechanism that plan_survey chose for the question."
             raise InputError("channel", ", ".join(source.symbols), allowed, remedy)
-        drawn = shares_up_to(as_drawn(source))
+        drawn = as_drawn(source)
+        if question.wanted != MEAN_OF_SCORES:
+            drawn = shares_up_to(drawn)
+        elif not np.array_equal(drawn.wanted, [question.scores]):
+            remedy = "Take the mechanism that plan_survey chose for the question."
+            names = ", ".join(source.wanted_names)
+            raise InputError("channel", names, "one for the mean of these scores", remedy)
         items = [item for level in question.levels for item in level.items]
         integers = integers_of(drawn)[[answers.index(item) for item in items]]
         return {
@@ -43,6 +50,7 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
             "levels": described_levels(question),
             "order": [items.index(answer) for answer in answers],
             "scores": list(question.scores),
+            "wanted": question.wanted,
             "rows": integers.tolist(),
             "estimator": {"values": drawn.estimator.tolist()},
         }
@@ -50,6 +58,11 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         law, names = self.law, self.law.levels.item_names()
         found = wanted_estimates(np.array(law.values), rounds[0].counts)
+        if law.wanted == MEAN_OF_SCORES:
+            (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
+            mean = large_sample(value, variance, confidence)
+            possible = min(law.scores), max(law.scores)
+            return quantity_rows(found.users, [("mean score", mean, possible)])
         answers = tuple(names[k] for k in law.order)
         estimates = OrderedEstimates(
             answers, found.values, found.covariance, found.users, confidence

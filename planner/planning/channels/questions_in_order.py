@@ -13,14 +13,18 @@ from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.planning.channels.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
-from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
+from planner.survey.ordered_answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
 
 __all__ = ["OrderedPlan", "plan_ordered_channel", "policy_of_answers"]
 
 Array = NDArray[np.float64]
 _PROVABLE = 8.0  # nats that the solver can prove; noise is next to nothing above
 _TOLERANCE, _TOLERANCE_FOR_COUNTS = 1e-5, 1e-3
-_ADDED = "its counts added up"
+_ADDED = {
+    SHARES_UP_TO: "its counts added up",
+    COUNTS: "",
+    MEAN_OF_SCORES: "its counts times scores",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,9 @@ def policy_of_answers(question: Question) -> PrivacyPolicy:
 def plan_ordered_channel(question: Question) -> OrderedPlan:
     """Plan the channel of least worst-case error of what the question wants.
 
-    Beside it stand generalised randomised response and, where shares up to each answer are
-    wanted, the best of all mechanisms for counts. Both have the estimates of their counts, the
-    best for counts, added up.
+    Beside it stand generalised randomised response and, where not counts are wanted, the best of
+    all mechanisms for counts: both with their estimated counts added up. For a mean there is
+    Harmony too.
 
     Raises
     ------
@@ -99,13 +103,13 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
     """
     asked = policy_of_answers(question)
     spent = _provable(asked)
-    best = best_ordered_channel(
-        spent, question.wanted, weights=_weights(question), tolerance=_TOLERANCE
-    )
+    of_mean = question.wanted == MEAN_OF_SCORES
+    wanted = question.scores if of_mean else question.wanted
+    best = best_ordered_channel(spent, wanted, weights=_weights(question), tolerance=_TOLERANCE)
     channel, proof = as_drawn(best), best.certificate
     candidates = [("channel", replace(channel, policy=asked), "")]
     others = [("grr", *_response(asked))]
-    if question.wanted == SHARES_UP_TO:
+    if question.wanted != COUNTS:
         counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
         others.insert(0, ("subset-design", counts.matrix, counts.estimator))
     for name, matrix, estimator in others:
@@ -113,13 +117,31 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
         other = Channel(
             asked, best.wanted, best.wanted_names, matrix, added, scenarios=best.scenarios
         )
-        candidates.append((name, other, _ADDED if question.wanted == SHARES_UP_TO else ""))
+        candidates.append((name, other, _ADDED[question.wanted]))
     bound = None if proof is None or spent is not asked else proof.lower_bound
+    if of_mean:
+        candidates.append(("harmony", _harmony(best, asked), ""))
     return OrderedPlan(tuple(candidates), bound)
 
 
-def _weights(question: Question) -> list[float]:
+def _harmony(best: Channel, policy: PrivacyPolicy) -> Channel:
+    """Harmony at the smallest budget: the sign of a score, rounded without bias, kept or not."""
+    scores = best.wanted[0]
+    middle, radius = (scores.max() + scores.min()) / 2, float(np.ptp(scores)) / 2
+    theta = np.tanh(float(policy.bounds().min()) / 2)
+    high = (1 + theta * (scores - middle) / radius) / 2
+    matrix, values = (
+        np.column_stack([1 - high, high]),
+        middle + np.array([[-1, 1]]) * radius / theta,
+    )
+    about = (policy, best.wanted, best.wanted_names, matrix, values)
+    return Channel(*about, scenarios=best.scenarios)
+
+
+def _weights(question: Question) -> list[float] | None:
     """The importance of each answer's level, of all whose share or count is wanted."""
+    if question.wanted == MEAN_OF_SCORES:
+        return None
     importance = {item: level.importance for level in question.levels for item in level.items}
     answers = question.ordered if question.wanted == COUNTS else question.ordered[:-1]
     return [importance[answer] for answer in answers]

@@ -94,7 +94,7 @@ def _few_people(plan: QuestionPlan) -> str | None:
 def _drowned(plan: QuestionPlan) -> str | None:
     if plan.error_share < 1:
         return None
-    if plan.question.kind == ORDINAL:
+    if plan.question.kind == ORDINAL and not plan.question.of_mean:
         return (
             f"The {plan.objective_name} is larger than the number of people: most shares say "
             "nothing. Ask more people, raise budgets, or merge neighbouring answers."

@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 
 from planner.errors import InputError
+from planner.planning.allocation.blocks import MeanBlock
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.mechanism_choice import choose
 from planner.planning.whole_survey.part import Part
@@ -35,12 +36,19 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
     planned = plan_ordered_channel(spent)
     block = ordinal_block(part.question, part.everybody, tables)
 
+    # Of a channel's error, noise alone, what a sample misses is no part.
+    sampled = replace(block, sampling_variance=1.0) if isinstance(block, MeanBlock) else block
+    of_mean, unit = part.asked.of_mean, part.asked.radius if part.asked.of_mean else 1.0
+
     def squared(error: float) -> float:
-        return part.error(block, error)
+        return part.error(sampled, error / unit**2)
+
+    def rooted(error: float) -> float:
+        return unit * sqrt(error / part.everybody) if of_mean else part.total(error)
 
     error = squared(planned.channel.worst_error)
-    bound, total = planned.lower_bound, part.total(error)
-    least = None if bound is None else min(part.total(squared(bound)), total)
+    bound, total = planned.lower_bound, rooted(error)
+    least = None if bound is None else min(rooted(squared(bound)), total)
     plan = QuestionPlan(
         question=part.asked,
         deployed=spent,
@@ -52,14 +60,14 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
         mechanism=planned.channel,
         error=error,
         total_error=total,
-        error_share=total / part.people,
+        error_share=total / (unit if of_mean else part.people),
         lower_bound=least,
         # What a sample misses is known from above only.
         least_error=least if part.fraction == 1 else None,
         targets=_targets(part, error),
         block=block,
     )
-    errors = [(name, part.total(squared(other)), note) for name, other, note in planned.errors]
+    errors = [(name, rooted(squared(other)), note) for name, other, note in planned.errors]
     about = plan.unit, plan.measure, plan.least_error
     choice = choose(errors, CHANNEL, None, *about)
     return replace(plan, choice=choice)
@@ -74,5 +82,6 @@ def _targets(part: Part, error: float) -> tuple[TargetAnswer, ...]:
             raise InputError(what, target.text, "an error without a level", remedy)
         people = people_needed(target, np.array([error]), np.zeros(1), part.everybody)
         budgets = "Not searched for a channel, which is made for its budget."
-        answers.append(TargetAnswer(target, sqrt(error / part.everybody), budgets, people))
+        reached = sqrt(error / part.everybody)
+        answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
     return tuple(answers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
@@ -59,12 +60,16 @@ def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
     )
 
 
-def ordinal_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
+def ordinal_block(question: Question, users: int, tables: Tables) -> Block:
     """The same for ordered answers: its share is decided by the errors of their counts.
 
     Of one person ``sum_j C_j (1 - C_j)`` over the shares up to each answer is at most a quarter
-    of their number, times the largest importance.
+    of their number, times the largest importance. A mean's share is decided as Harmony's at the
+    smallest budget of a pair; a sample misses at most the square of half the range, 1.
     """
+    if question.of_mean:
+        smallest = min(float(question.policy.bounds().min()), MAX_EPSILON)
+        return MeanBlock(question.name, smallest, question.weight)
     block = choice_block(question, users, tables)
     if question.wanted == COUNTS:
         return block

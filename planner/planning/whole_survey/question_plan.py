@@ -152,17 +152,17 @@ class QuestionPlan(Framed):
     @property
     def unit(self) -> str:
         """Of ``total_error``: ``"people"``, or ``"in the question's unit"`` for a mean."""
-        return "people" if self.question.numeric is None else "in the question's unit"
+        return "in the question's unit" if self.question.of_mean else "people"
 
     @property
     def share_of(self) -> str:
         """What ``error_share`` is a share of."""
-        return "the people who answer" if self.question.numeric is None else "half the range"
+        return "half the range" if self.question.of_mean else "the people who answer"
 
     @property
     def objective_name(self) -> str:
         """Which error is predicted and made small, in words."""
-        if self.question.numeric is not None:
+        if self.question.of_mean:
             return "error of the mean"
         if self.question.kind == "sampled-choice":
             return "largest error of a count at 95 %"
@@ -236,9 +236,9 @@ class QuestionPlan(Framed):
     def expected(self) -> OrderedEstimates | None:
         """What estimates of ordered answers would be on average, were all answers alike.
 
-        None for other questions.
+        None for other questions, and where a mean alone is wanted.
         """
-        if self.channel is None or self.question.kind != ORDINAL:
+        if self.channel is None or self.question.kind != ORDINAL or self.question.of_mean:
             return None
         channel, size = shares_up_to(self.channel), len(self.channel.symbols)
         alike = np.full(size, 1 / size)

@@ -18,7 +18,10 @@ __all__ = ["simulation_figure"]
 
 
 def simulation_figure(
-    results: Sequence[Simulated | Measured], users: int, labels: Mapping[str, str] | None = None
+    results: Sequence[Simulated | Measured],
+    users: float,
+    labels: Mapping[str, str] | None = None,
+    unit: str = "people",
 ) -> Figure:
     """Root of the total squared error per mechanism: bars measured, diamonds predicted.
 
@@ -27,9 +30,11 @@ def simulation_figure(
     results:
         One per mechanism.
     users:
-        Number of users simulated.
+        Number of users simulated; for the error of a mean one over it.
     labels:
         Names to show instead of the mechanisms' own.
+    unit:
+        Of the error.
     """
     from plotly.graph_objects import Bar, Scatter
 
@@ -61,5 +66,5 @@ def simulation_figure(
         diamonds,
         height=90 + 36 * max(len(names), 2),
         margin={"t": 32, "r": 16},
-        xaxis={"title": "total error, people (shorter is better)", "rangemode": "tozero"},
+        xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
     )

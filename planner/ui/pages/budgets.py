@@ -10,11 +10,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.kinds import ORDINAL
-from planner.survey.ordered_answers import COUNTS, MAX_ORDERED_ANSWERS, SHARES_UP_TO
+from planner.survey.ordered_answers import (
+    COUNTS,
+    MAX_ORDERED_ANSWERS,
+    MEAN_OF_SCORES,
+    SHARES_UP_TO,
+)
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.accuracy import show_accuracy
-from planner.ui.parts.budget_results import show_results
+from planner.ui.parts.budget_results import show_results, whole_people
 from planner.ui.parts.fields import edit_frame, edit_rows, kept
 from planner.ui.parts.opening import show_opening
 from planner.ui.parts.questions import place_of, question_of
@@ -36,6 +41,7 @@ _OBJECTIVES = {
 _WANTED = {
     SHARES_UP_TO: "the total error of the shares up to each answer",
     COUNTS: "the total error of the counts of each answer",
+    MEAN_OF_SCORES: "the error of the mean of scores, and nothing else",
 }
 _POPULARITY = {
     "zipf": "few popular, many rare",
@@ -87,16 +93,18 @@ def page() -> None:
 def _before(plan: QuestionPlan) -> None:
     """Say what the last change did to the error."""
     typed = session().typed
-    name, before, now = typed.get("plan seen", (plan.name, plan.total_error, plan.total_error))
-    if name != plan.name:
+    about, shown = (plan.name, plan.objective_name), (plan.total_error, plan.total_error)
+    name, before, now = typed.get("plan seen", (about, *shown))
+    if name != about:
         before = now = plan.total_error
     if now != plan.total_error:
         before, now = now, plan.total_error
-    typed["plan seen"] = (plan.name, before, now)
+    typed["plan seen"] = (about, before, now)
     if before != now:
         st.caption(
-            f"Before the last change the {show.plain(plan.objective_name)} was {before:,.0f} "
-            f"people, now it is {now:,.0f} ({now / before - 1:+.1%})."
+            f"Before the last change the {show.plain(plan.objective_name)} was "
+            f"{whole_people(plan, before)}, now it is {whole_people(plan, now)} "
+            f"({now / before - 1:+.1%})."
         )
 
 
@@ -238,7 +246,8 @@ def _limit_field(draft: CategoricalDraft, column: DeltaGenerator) -> None:
 def _level_table(draft: CategoricalDraft) -> None:
     hidden: tuple[str, ...] = () if draft.objective == "expected" else ("share",)
     if draft.kind == ORDINAL:
-        hidden = ("count", "share")
+        mean = draft.wanted == MEAN_OF_SCORES
+        hidden = ("count", "importance", "share") if mean else ("count", "share")
     edit_rows(f"levels-{place_of(draft)}", draft.rows, _level_columns(), draft.take_rows, hidden)
     st.caption(
         "Double-click or press Enter to edit; the empty last row adds a level; select a row and "

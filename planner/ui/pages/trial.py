@@ -126,7 +126,12 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
 
 
 def _one_survey(settings: Settings, answers: Answers) -> None:
-    """A picture of one survey with the planned mechanism, and another at each push of a button."""
+    """A picture of one survey with the planned mechanism, and another at each push of a button.
+
+    Of a mean there is no more to see than its error.
+    """
+    if settings.question.of_mean:
+        return
     box = show.drawer("What my result would look like: one simulated survey", "t-one")
     if not box.open:
         return
@@ -235,12 +240,15 @@ def _simulated(settings: Settings, answers: Answers) -> Trial:
 def _show(trial: Trial, *, current: bool) -> None:
     if not current:
         st.info("The figures below belong to the settings of the last run, not to those above.")
+    of_mean = trial.settings.question.of_mean
+    scale, unit = (1 / trial.users, "in score") if of_mean else (trial.users, "people")
     st.subheader("Total error, measured and predicted")
     show.chart(
         simulation_figure(
             trial.results,
-            trial.users,
+            scale,
             {one.name: mechanism_label(one.name) for one in trial.results},
+            unit,
         ),
         "trial",
         "Measured and predicted total error per mechanism.",
@@ -257,10 +265,8 @@ def _show(trial: Trial, *, current: bool) -> None:
     show_table(
         {
             "mechanism": [mechanism_label(one.name) for one in ranked],
-            "measured, people": [round(float(np.sqrt(users * one.mse)), 1) for one in ranked],
-            "predicted, people": [
-                round(float(np.sqrt(users * one.predicted_mse)), 1) for one in ranked
-            ],
+            f"measured, {unit}": [_root(scale * one.mse, of_mean) for one in ranked],
+            f"predicted, {unit}": [_root(scale * one.predicted_mse, of_mean) for one in ranked],
             "measured / predicted": [
                 f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked
             ],
@@ -277,3 +283,7 @@ def _show(trial: Trial, *, current: bool) -> None:
         f"{trial.settings.repeats} runs, {users:,} people, {trial.items:,} items. {meaning} "
         "Runs differ: the mean over the runs is shown, with its standard error as a bar."
     )
+
+
+def _root(square: float, of_mean: bool) -> float:
+    return round(float(np.sqrt(square)), 4 if of_mean else 1)

@@ -67,7 +67,7 @@ def _asked(plan: QuestionPlan) -> Target:
     )
     typed = kept_item(
         value.text_input,
-        "this share of all people",
+        f"this share of {'half the range' if plan.question.of_mean else 'all people'}",
         "goal-value",
         "1 %",
         help="Such as 1 % or 0.01. Detecting: told apart from an item that nobody has, by a "

@@ -39,7 +39,7 @@ from planner.ui.parts import show
 from planner.ui.parts.results import error_curve
 from planner.ui.parts.tables import Bars, show_table
 
-__all__ = ["show_results"]
+__all__ = ["show_results", "whole_people"]
 
 _MOST_ROWS = 10_000
 _MOST_LENGTHS = 12
@@ -68,13 +68,15 @@ def show_results(plan: QuestionPlan) -> None:
 
 def _headline(plan: QuestionPlan) -> None:
     saturation, gap = plan.saturation_epsilon, plan.proven_gap
+    squares = "summed squared errors of all estimated numbers of people"
+    if plan.question.of_mean:
+        squares = "mean squared error, in the unit of the scores"
     any_kind = plan.design is not None or plan.channel is not None
     of_what = "mechanism of any kind" if any_kind else "other choice of probabilities"
     figures = {
         plan.objective_name.capitalize(): (
-            f"{plan.total_error:,.0f} people",
-            f"{plan.measure}: the root of the summed squared errors of all estimated numbers "
-            "of people. Not an interval.",
+            whole_people(plan, plan.total_error),
+            f"{plan.measure}: the root of the {squares}. Not an interval.",
         ),
         "LDP epsilon": (
             rounded_up(plan.deployed.policy.ldp_epsilon),
@@ -95,6 +97,11 @@ def _headline(plan: QuestionPlan) -> None:
     if plan.channel is not None:
         del figures["Saturation"]  # which is about probabilities a and b
     show.figures(figures)
+
+
+def whole_people(plan: QuestionPlan, error: float) -> str:
+    """An error of a plan, short: in whole people, or in the unit of a mean."""
+    return people(error) if plan.question.of_mean else f"{error:,.0f} people"
 
 
 def _mechanisms(choice: MechanismChoice) -> None:

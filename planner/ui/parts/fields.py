@@ -111,6 +111,9 @@ def edit_rows(
         take(_edited(seed, st.session_state[key]))
 
     key = _key(name)
+    if st.session_state.get(f"{key}-hidden", hidden) != hidden and key in st.session_state:
+        del st.session_state[key]  # other columns make another table: it starts from the rows
+    st.session_state[f"{key}-hidden"] = hidden
     edit_frame(
         name,
         make,

@@ -46,12 +46,14 @@ def _question(question: DeployedQuestion) -> Question:
     )
     if question.kind == ORDINAL:
         items = [item for level in levels for item in level.items]
-        order, scores = tuple(items[place] for place in stated["order"]), tuple(stated["scores"])
+        about = {
+            "order": tuple(items[place] for place in stated["order"]),
+            "scores": tuple(stated["scores"]),
+            "wanted": stated["wanted"],
+        }
     else:
-        order, scores = (), ()
-    return Question(
-        question.name, levels, _rule(stated["rule"]), question.kind, order=order, scores=scores
-    )
+        about = {}
+    return Question(question.name, levels, _rule(stated["rule"]), question.kind, **about)
 
 
 def _rule(rule: str | list[list[float | None]]) -> Rule:

@@ -137,6 +137,52 @@ def test_an_important_share_is_more_exact():
     assert planned.objective_name == "weighted total error of the cumulative shares"
 
 
+SCORES = (0, 2, 7, 12)
+MEAN = replace(QUESTION, wanted="mean of scores", scores=SCORES)
+
+
+@pytest.fixture(scope="module")
+def of_mean():
+    asked = replace(MEAN, targets=(Target(error=0.01),))
+    return plan_survey(Survey("s", USERS, (asked,))).questions[0]
+
+
+def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
+    best = best_ordered_channel(policy_of_answers(MEAN), SCORES, tolerance=1e-7)
+    error = np.sqrt(best.worst_error / USERS)
+    assert of_mean.total_error == pytest.approx(error, rel=1e-4)
+    assert of_mean.error_share == pytest.approx(error / 6, rel=1e-4)
+    assert of_mean.least_error == pytest.approx(error, rel=1e-4)
+    assert said.error_sentence(of_mean).endswith("% of half the range.")
+    assert "has an error of the mean below" in said.efficiency_sentence(of_mean)
+    assert of_mean.expected is None
+    assert said.band_sentence(of_mean) is None
+    (target,) = of_mean.targets
+    assert target.wanted == "error of the mean at most 1 % of half the range"
+    assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
+
+
+def test_harmony_has_its_closed_form(of_mean):
+    """At the smallest budget, 1, for whoever adds most: the score of 7 is nearest the middle."""
+    expected = 36 / np.tanh(0.5) ** 2 - 1
+    error = np.sqrt(expected / USERS)
+    assert of_mean.choice.of("harmony").error == pytest.approx(error, rel=1e-6)
+    names = [one.name for one in of_mean.choice.candidates]
+    assert names[0] == "channel"
+    assert set(names) == {"channel", "harmony", "subset-design", "grr"}
+
+
+def test_a_mean_of_a_part_of_the_people_misses_a_sample(of_mean):
+    survey = Survey("s", USERS, (MEAN, Question("now", LEVELS)), design="one-each")
+    alone = plan_survey(survey).question("hours")
+    noise = of_mean.error
+    least, most = (noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 1))
+    assert least < alone.error <= most * (1 + 1e-5)
+    assert alone.total_error == pytest.approx(6 * np.sqrt(alone.error / USERS))
+    hopeless = plan_survey(Survey("s", 2, (MEAN,))).questions[0]
+    assert any("larger than half the range" in one for one in cautions(hopeless))
+
+
 def test_levels_count_for_the_ledger():
     plan = plan_survey(Survey("s", USERS, (QUESTION,)))
     assert plan.collection(datetime.date(2026, 1, 1)).spent == {"ends": 1.0, "middle": 2.0}

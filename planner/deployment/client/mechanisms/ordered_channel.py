@@ -25,13 +25,15 @@ from planner.deployment.client.mechanisms.channel_rows import (
     row_tuples,
 )
 from planner.deployment.client.mechanisms.law import Encoder, Estimator, ItemEncoder, ItemLaw
-from planner.deployment.client.schema import PROBABILITY, Schema, list_of, record, whole
+from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_of, record, whole
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["MAX_ANSWERS", "OrderedChannelEncoder", "OrderedChannelLaw"]
+__all__ = ["MAX_ANSWERS", "MEAN_OF_SCORES", "OrderedChannelEncoder", "OrderedChannelLaw"]
 
 MAX_ANSWERS = 32
+MEAN_OF_SCORES = "mean of scores"
+WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class OrderedChannelLaw(ItemLaw):
             "description": "What each answer, in their order, counts for in a mean; empty if no "
             "mean is wanted."
         },
+        "wanted": choice(*WANTED)
+        | {"description": "Of which the error is small. For a mean nothing else is estimated."},
         "rows": list_of(list_of(PROBABILITY), 2)
         | {
             "description": "2^32 times the probability of each report, for every item level "
@@ -64,11 +68,12 @@ class OrderedChannelLaw(ItemLaw):
     estimates: ClassVar[Schema] = record(
         {"values": VALUES},
         "What each report adds to the number of people up to each answer, in their order, the "
-        "last one left out.",
+        "last one left out; of the mean of scores in one row to the sum of the scores.",
     )
 
     order: tuple[int, ...]
     scores: tuple[float, ...]
+    wanted: str
     rows: Rows
     values: Values
 
@@ -85,9 +90,12 @@ class OrderedChannelLaw(ItemLaw):
         rows, values = question["rows"], question["estimator"]["values"]
         if len(rows) != size:
             raise InputError("rows", len(rows), f"one for each of {size} items", EXPORT_REMEDY)
-        require_shape(rows, values, numbers=size - 1)
+        wanted = question["wanted"]
+        if wanted == MEAN_OF_SCORES and not scores:
+            raise InputError("scores", scores, f"given for {wanted!r}", EXPORT_REMEDY)
+        require_shape(rows, values, numbers=1 if wanted == MEAN_OF_SCORES else size - 1)
         numbers = tuple(map(float, scores))
-        return cls(levels, tuple(order), numbers, row_tuples(rows), row_tuples(values))
+        return cls(levels, tuple(order), numbers, wanted, row_tuples(rows), row_tuples(values))
 
     @property
     def cells(self) -> int:
@@ -109,6 +117,8 @@ class OrderedChannelLaw(ItemLaw):
         rank = [self.order.index(k) for k in range(self.levels.total)]
         shares = range(self.levels.total - 1)
         wanted = [[Fraction(place <= answer) for place in rank] for answer in shares]
+        if self.wanted == MEAN_OF_SCORES:
+            wanted = [[Fraction(self.scores[place]) for place in rank]]
         require_unbiased(self.rows, self.values, wanted)
 
     def pairs(self) -> list[PairBudget]:

@@ -1,6 +1,7 @@
 """The device's half of channels for ordered answers: what is proven, drawn and refused."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from planner import Level, Question, Survey, best_channel
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.laws.exact import DENOMINATOR as D
+from planner.deployment.client.mechanisms.ordered_channel import WANTED
 from planner.deployment.client.questions import read_law
 from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
@@ -16,6 +18,7 @@ from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.planning.channels.questions_in_order import plan_ordered_channel
+from planner.survey import ordered_answers
 from planner.trial.audit.client import plan_audit
 from tests.deployment.mutations import mutated, paths_of
 from tests.deployment.readers import both_clients_agree
@@ -43,9 +46,12 @@ QUESTIONS = tuple(
     )
     for name, (rule, times) in BUDGETS.items()
 )
+MEAN = replace(QUESTIONS[0], name="mean", wanted="mean of scores")
+QUESTIONS = (*QUESTIONS, MEAN)
 CHANNELS = {one.name: plan_ordered_channel(one).channel for one in QUESTIONS}
 PARAMETERS = parameters_from_mechanisms(Survey("s", 10, QUESTIONS), CHANNELS)
 LAW = PARAMETERS.question("min").law
+ONE_MEAN = parameters_from_mechanisms(Survey("s", 10, (MEAN,)), {"mean": CHANNELS["mean"]})
 ONE = parameters_from_mechanisms(Survey("s", 10, QUESTIONS[:1]), {"min": CHANNELS["min"]})
 
 
@@ -80,11 +86,13 @@ def agrees(question):
             limit = exponential(min(epsilons[i], epsilons[j]))
             if any(a > limit * b for a, b in zip(one, other, strict=True)):
                 return False
+    of_mean = question["wanted"] == "mean of scores"
     for last, meaning in enumerate(values):
         most = 2e-7 * max(map(abs, meaning))
         for k, row in enumerate(rows):
             mean = sum(Fraction(v) * w for v, w in zip(meaning, row, strict=True)) / D
-            if abs(mean - (order.index(k) <= last)) > most:
+            place = order.index(k)
+            if abs(mean - (question["scores"][place] if of_mean else place <= last)) > most:
                 return False
     return True
 
@@ -138,6 +146,7 @@ def test_wrong_files_are_refused_in_words(change, reason):
         ("order", [0, 1, 2], "order is .* the numbers of all items once, at most 32"),
         ("order", [0, 1, 2, 2], "order is"),
         ("scores", [1.0], "scores is .* 4 finite numbers, or none"),
+        ("wanted", "mean of scores", "estimator.values is not of the shape 1 x"),
         ("rows", [[1, 2]] * 3, "rows is 3 but must be one for each of 4 items"),
         ("rows", [[1, 2], [1], [1, 2], [1, 2]], "rows is not of the shape 4 x 2"),
         ("estimator", {"values": [[1.0]] * 2}, "estimator.values is not of the shape 3 x"),
@@ -148,7 +157,38 @@ def test_parts_that_do_not_fit_are_refused(key, value, reason):
         read_law(ONE.document["questions"][0] | {key: value})
 
 
+def test_a_file_of_a_mean_says_what_scores_it_is_of():
+    document = ONE_MEAN.document["questions"][0]
+    assert len(document["estimator"]["values"]) == 1
+    assert agrees(document)
+    with pytest.raises(InputError, match=r"scores is .* given for 'mean of scores'"):
+        read_law(document | {"scores": []})
+    wrong = document | {"scores": [0, 2, 7, 12.1]}
+    assert not agrees(wrong)
+    with pytest.raises(VerificationError, match="biased for the answers"):
+        read_law(wrong).verify()
+    assert WANTED == ordered_answers.WANTED
+
+
+def test_a_mean_is_estimated_alone():
+    """At a confidence of 1 - 1e-6: 50,000 people, a fixed seed."""
+    counts = np.random.default_rng(5).multinomial(50_000, SHARES @ CHANNELS["mean"].matrix)
+    half = DeployedOrderedChannel(PARAMETERS.question("mean").law)
+    rows = half.estimate([Aggregate(50_000, counts)], 0.999999)
+    assert rows.answers == ["mean score"]
+    assert rows.lower[0] < SHARES @ [0, 2, 7, 12] < rows.upper[0]
+    assert rows.upper[0] - rows.lower[0] < 1
+    # Shares tell the mean too, less exactly.
+    other = DeployedOrderedChannel(LAW).estimate([reported(50_000, 3)[1].aggregate], 0.999999)
+    place = other.answers.index("mean score")
+    assert rows.standard_errors[0] < 0.95 * other.standard_errors[place]
+
+
 def test_a_channel_for_another_question_is_refused():
+    with pytest.raises(InputError, match="one for the mean of these scores"):
+        question_document(replace(MEAN, scores=(0, 1, 2, 3)), CHANNELS["mean"])
+    with pytest.raises(InputError, match="not for ordered answers"):
+        question_document(QUESTIONS[0], CHANNELS["mean"])
     for other in (best_channel(1.0, points=3, tolerance=1e-2), CHANNELS["min"]):
         question = Question("r", LEVELS, kind="ordinal")  # in another order
         with pytest.raises(InputError, match="one for the answers 0, 10"):

@@ -44,6 +44,7 @@ THRICE = (*MEANT, (1.25, 1.5))
 IN_ORDER = {
     "order": [2, 0, 1, 3],
     "scores": [1, 2, 3.0, 5],
+    "wanted": "counts",
     "rows": [list(row) for row in FOUR],
     "estimator": {"values": [list(row) for row in THRICE]},
 }
@@ -77,7 +78,7 @@ QUESTIONS = {
     "mean-channel": (CHANNEL, MeanChannelLaw(1.5, -1.0, 2.5, False, ROWS, MEANT)),
     "ordered-channel": (
         WITH_ITEMS | IN_ORDER,
-        OrderedChannelLaw(OWN, (2, 0, 1, 3), (1.0, 2.0, 3.0, 5.0), FOUR, THRICE),
+        OrderedChannelLaw(OWN, (2, 0, 1, 3), (1.0, 2.0, 3.0, 5.0), "counts", FOUR, THRICE),
     ),
     "bisample-md": (RANGE | {"low": 17}, SignLaw(1.5, -1.0, 2.5, yes_no=False, low=17)),
     "sampling-privacy": (
