@@ -16,6 +16,7 @@ from planner.policy.policy import PrivacyPolicy, require_set_budgets
 __all__ = ["SetDesign", "dummy_level", "dummy_objective", "with_dummy"]
 
 Array = NDArray[np.float64]
+_LEAST_DUMMIES = 1e-6  # of what is drawn; a design that expects none need not tell them from items
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,6 +178,8 @@ def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
 def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     """The objective for what is drawn of sets: the dummy, in the rest of the people, is not wanted.
 
+    It is drawn of at least one person in a million, whatever is assumed.
+
     Raises
     ------
     InputError
@@ -193,5 +196,5 @@ def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     if objective.prior is None:
         return Objective(objective.kind, weights)
     shares = np.array(objective.prior)
-    shares /= max(1.0, shares.sum())
-    return Objective(objective.kind, weights, [*shares.tolist(), max(0.0, 1 - shares.sum())])
+    shares *= min(1.0, (1 - _LEAST_DUMMIES) / max(shares.sum(), _LEAST_DUMMIES))
+    return Objective(objective.kind, weights, [*shares.tolist(), 1 - float(shares.sum())])

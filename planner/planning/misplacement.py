@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.planning.certified import Certified, CertifiedSolver, solve_named
+from planner.policy.objective import Objective
 
-__all__ = ["Misplacement", "excess_loss", "misplaced"]
+__all__ = ["Misplacement", "compared_by", "excess_loss", "misplaced"]
 
 Array = NDArray[np.float64]
 _MOST_LEVELS = 1_000
@@ -35,8 +36,8 @@ class Misplacement:
     largest_excess:
         Largest break of a promise, in nats; 0 if none.
     wasted_error:
-        How much smaller the total error would be with every item in its right level and
-        solved for that, as a share of the error now; negative if it would be larger.
+        How much smaller the total error (:func:`compared_by`) would be with every item in its
+        right level and solved for that, as a share of the error now; negative if larger.
     """
 
     share: float
@@ -119,7 +120,24 @@ def misplaced(
     wrong = moved * ~np.eye(policy.size, dtype=bool)
     exposed = float(np.sum(wrong * (excess > 0)))
     largest = float(excess.max()) if share > 0 else 0.0
-    right = np.maximum(np.rint(moved.sum(axis=1)), 1).astype(np.int64)
-    ideal = solver(policy.with_changes(item_counts=right), certified.model).worst_case_mse
-    now = certified.worst_case_mse
-    return Misplacement(share, exposed, largest, 1 - ideal / now)
+    right = policy.with_changes(item_counts=np.maximum(np.rint(moved.sum(axis=1)), 1).astype(int))
+    same = compared_by(certified.objective)
+    after = same
+    if same.prior is not None:  # people's items move with them
+        prior = moved @ (np.array(same.prior) / policy.item_counts)
+        after = Objective(same.kind, prior=np.minimum(prior, right.item_counts).tolist())
+    ideal = solver(right, certified.model, objective=after).value(after)
+    return Misplacement(share, exposed, largest, 1 - ideal / certified.value(same))
+
+
+def compared_by(objective: Objective) -> Objective:
+    """In which sense errors are compared: for the people assumed, if any are, else the worst case.
+
+    Weights are of levels, which misplaced items change.
+
+    Examples
+    --------
+    >>> compared_by(Objective(weights=(1.0, 2.0))) == Objective()
+    True
+    """
+    return Objective(objective.kind, prior=objective.prior) if objective.prior else Objective()

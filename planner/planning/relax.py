@@ -101,7 +101,9 @@ def _worth_trying(certified: Certified) -> NDArray[np.intp]:
     if prices is not None:
         first = np.argsort(-prices)[:_MOST]
         return first[prices[first] > 0]
-    return np.argsort(certified.policy.epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
+    epsilons, limit = certified.policy.epsilons, certified.saturation_epsilon
+    first = np.argsort(epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
+    return first if limit is None else first[epsilons[first] < limit]
 
 
 def most_binding(table: Certified, among: NDArray[np.bool_] | None = None) -> str:

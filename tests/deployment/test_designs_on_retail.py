@@ -1,38 +1,98 @@
-"""Baskets of a shop, first items: from the plan over file, client and collector to estimates."""
+"""Baskets of a shop, first items and sets: from the plan over file, client and collector."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, best_design, solve
+from planner import AssumedSets, Level, Question, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
+from planner.deployment.client.drawing.entropy import system
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
+PEOPLE, FREQUENT = 5_000, 100
 BY_CLIENT = 200  # people whose reports a client makes; the others' are drawn in bulk by its law
 
 
 @pytest.fixture(scope="module")
-def firsts():
+def lines():
     if not RETAIL.exists():
         pytest.skip(f"{RETAIL.name} is not beside the repository; see the reproduction's page")
-    lines = RETAIL.read_text().splitlines()
+    return RETAIL.read_text().splitlines()
+
+
+@pytest.fixture(scope="module")
+def firsts(lines):
     _, values = np.unique([int(line.split()[0]) for line in lines], return_inverse=True)
     mixed = np.random.default_rng(1).permutation(values.max() + 1)  # levels at random
     return mixed[values]
 
 
+@pytest.fixture(scope="module")
+def baskets(lines):
+    """What the first people bought of the most frequent items, numbered at random."""
+    bought = [[int(item) for item in line.split()] for line in lines[:PEOPLE]]
+    frequent = np.bincount(np.concatenate(bought)).argsort()[::-1][:FREQUENT]
+    mixed = np.random.default_rng(1).permutation(FREQUENT).tolist()
+    number = dict(zip(frequent.tolist(), mixed, strict=True))
+    return [tuple(sorted(number[item] for item in one if item in number)) for one in bought]
+
+
+def test_sets_of_baskets(baskets):
+    people = ItemSets.of(baskets, FREQUENT)
+    question = Question(
+        "basket",
+        by_twentieths(FREQUENT, 2.0),
+        kind="item-set",
+        sets=AssumedSets(np.bincount(people.sizes)),
+    )
+    survey = Survey("baskets", PEOPLE, (question,))
+    plan = plan_survey(survey)
+    mechanism = plan.questions[0].mechanism
+    parameters = survey_parameters(plan)
+    client, half = Client(parameters.document), deployed(parameters.questions[0].law)
+    assert parameters.questions[0].mechanism == "subset-design-ps"
+    counter = half.counter()
+    reports = [client.report("basket", list(one)).payload for one in baskets[:BY_CLIENT]]
+    counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
+    counter.add(half.draw(baskets[BY_CLIENT:], system)[0])
+    assert half.signs(counter.tally(), None) == []
+    estimates = half.estimate([counter.tally().aggregate], 0.95).estimates
+    ours = as_predicted(np.asarray(estimates), mechanism, people)
+    table = replace(survey, questions=(replace(question, mechanism="opt0"),))
+    usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
+    counted = usual.aggregate(usual.perturb(people, rng))
+    theirs = as_predicted(usual.estimate(counted).values, usual, people)
+    assert ours < 0.8 * theirs
+
+
+def as_predicted(estimates, mechanism, people):
+    """The exact expected squared error for these very people, which the measured one is near."""
+    bias, variance = mechanism.bias(people), mechanism.variance(people)
+    expected = np.square(bias).sum() + variance.sum()
+    spread = np.sqrt((2 * np.square(variance) + 4 * np.square(bias) * variance).sum())
+    # Entropy of the system: six standard deviations of the total, 1e-8.
+    assert abs(np.square(estimates - people.counts()).sum() - expected) < 6 * spread < expected
+    return expected
+
+
+def by_twentieths(items, epsilon):
+    """A twentieth of the items each at epsilon and at 1.2 epsilon, the others at twice it."""
+    few = items // 20
+    rows = ((1, few), (1.2, few), (2, items - 2 * few))
+    return tuple(Level(f"{x}", x * epsilon, item_count=count) for x, count in rows)
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
 def test_first_items_of_baskets(firsts, epsilon):
-    items = int(firsts.max()) + 1
-    twentieth = items // 20
-    rows = ((1, twentieth), (1.2, twentieth), (2, items - 2 * twentieth))
-    levels = tuple(Level(f"{x}", x * epsilon, item_count=count) for x, count in rows)
-    question = Question("first", levels)
+    question = Question("first", by_twentieths(int(firsts.max()) + 1, epsilon))
     design = best_design(question.policy)
     survey = Survey("baskets", firsts.size, (question,))
     parameters = parameters_from_mechanisms(survey, {"first": design})

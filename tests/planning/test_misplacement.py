@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
+from planner.planning.certified import solve_named
 from planner.planning.misplacement import excess_loss, misplaced
+from planner.policy.objective import Objective
 
 
 def test_excess_of_misplaced_items_by_enumeration():
@@ -42,3 +44,12 @@ def test_more_levels_than_can_be_read_are_refused():
     policy = PrivacyPolicy(np.linspace(1, 2, 1001), np.ones(1001, dtype=int))
     with pytest.raises(InputError, match="levels is 1001 but must be at most 1000"):
         excess_loss(solve(policy))
+
+
+@pytest.mark.parametrize("name", ["opt0", "subset-design"])
+def test_no_misplaced_item_wastes_nothing_for_the_people_that_are_assumed(name):
+    policy = PrivacyPolicy([1.0, 2.0], [5, 20])
+    made = solve_named(policy, name, objective=Objective("expected", prior=(0.02, 0.98)))
+    assert misplaced(made, 0.0).wasted_error == pytest.approx(0, abs=1e-6)
+    assert made.worst_case_mse > 1.01 * made.objective_value  # which are not the same
+    assert misplaced(made, 0.2).wasted_error != pytest.approx(0, abs=1e-3)

@@ -29,7 +29,7 @@ from planner.planning.mechanism_choice import (
     mechanism_choices,
     rivals,
 )
-from planner.planning.misplacement import Misplacement, misplaced
+from planner.planning.misplacement import Misplacement, compared_by, misplaced
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
@@ -299,9 +299,9 @@ class _Planning:
         if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
             return None
         found = misplaced(certified, _MISPLACED, self.solver)
-        worst, kept = certified.worst_case_mse, 1 - found.wasted_error
+        value, kept = certified.value(compared_by(certified.objective)), 1 - found.wasted_error
         now, then = (
-            self.part.error(self.block, self.block.error_with(x)) for x in (worst, worst * kept)
+            self.part.error(self.block, self.block.error_with(x)) for x in (value, value * kept)
         )
         return replace(found, wasted_error=1 - sqrt(then / now))
 

@@ -89,7 +89,13 @@ def best_design(
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
     if chosen.guess_limit is not None:
         return _limited(policy, chosen, chosen.guess_limit, tolerance, near)
-    return _best(policy, chosen, tolerance, near)
+    try:
+        return _best(policy, chosen, tolerance, near)
+    except InputError:
+        if near is None:
+            raise
+        # Types of another policy may leave levels apart by rounding alone.
+        return _best(policy, chosen, tolerance, None)
 
 
 def _limited(

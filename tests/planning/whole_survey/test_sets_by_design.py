@@ -53,6 +53,15 @@ def test_the_best_is_planned_and_the_others_are_compared(plan):
     assert table.choice.of("subset-design").error == pytest.approx(usual.total_error, rel=0.01)
 
 
+def test_sets_that_are_never_empty_have_a_design_at_length_one():
+    """Nothing is known of whom a dummy is drawn; from an empty set it still is."""
+    one = planned(mechanism="best", sets=AssumedSets([0, 3, 1]), padding_length=1)
+    assert (one.deployed.mechanism, one.choice.left_out) == ("subset-design", ())
+    assert one.mechanism.expectation([[], [], [0]]) == pytest.approx([1.0] + [0.0] * 11)
+    assert one.mechanism.variance([[]]).sum() < 2 * one.mechanism.variance([[5]]).sum()
+    assert one.total_error == pytest.approx(one.padding_errors[0], rel=1e-6)
+
+
 def test_where_the_table_is_better_it_is_planned_with_its_length(monkeypatch):
     def worse(self, policy, objective=None):
         found = of_sets(self, policy, objective)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, PrivacyPolicy, best_design
-from planner.solvers.design import generation
+from planner import ConvergenceError, InputError, PrivacyPolicy, best_design
+from planner.solvers.design import generation, solving
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 LEAST = 175.80530  # to its digits
@@ -76,3 +76,20 @@ def test_six_levels_that_differ_widely_under_the_rule_avg(monkeypatch):
     policy = PrivacyPolicy(rng.uniform(0.5, 3, 6), rng.integers(1, 60, 6), "avg")
     certificate = best_design(policy, tolerance=1e-4).certificate
     assert certificate.relative_gap < 1e-3
+
+
+def test_types_of_another_policy_that_mislead_are_forgotten(monkeypatch):
+    """Seen of large budgets: levels that hardly matter were apart by rounding alone."""
+    policy, best = PrivacyPolicy([1.0, 2.0], [1, 4]), solving._best
+    alone = best_design(policy)
+
+    def misled(policy, objective, tolerance, near):
+        if near is not None:
+            raise InputError("types", 3, "enough to tell all items apart", "Add types.")
+        return best(policy, objective, tolerance, near)
+
+    monkeypatch.setattr(solving, "_best", misled)
+    assert best_design(policy, near=alone).worst_case_mse == alone.worst_case_mse
+    monkeypatch.setattr(solving, "_best", lambda *one: misled(*one[:3], alone))
+    with pytest.raises(InputError, match="tell all items apart"):
+        best_design(policy)
