@@ -440,6 +440,34 @@ def test_ordered_answers_are_tried_on_a_file():
     assert tables(app)[0]["measured, in score"]
 
 
+def test_numbers_are_tried_as_generated_and_from_a_file():
+    app = open_page("try", session=Session(SurveyDraft.of(example_survey("answer-rate"))))
+    by_label(app.text_input, "Runs per mechanism").set_value("40").run()
+    by_label(app.button, "Run the simulation").click().run()
+    assert not app.exception
+    (found,) = tables(app)
+    assert found["mechanism"] == ["Channel", "BiSample-MD, two bits"]
+    assert all(0.5 < float(text) < 2 for text in found["measured / predicted"])
+    by_label(app.get("button_group"), "Answers").set_value("upload").run()
+    assert "Upload answers to begin" in words(app)
+    app.file_uploader[0].set_value(("c.csv", b"id,bill\n1,40\n2,\n3,x\n", "text/csv")).run()
+    by_label(app.selectbox, "Column with the answers").set_value("bill").run()
+    assert "line 4: 'x' is not a finite number" in words(app)
+    app.file_uploader[0].set_value(("c.csv", b"id,bill\n1,40\n2,\n3,7\n", "text/csv")).run()
+    assert "3 people, 1 without an answer" in words(app)
+
+
+def test_a_choice_and_a_number_are_tried_in_turn(budgets):
+    session(budgets).draft.questions.append(NumericDraft("n", "0", "1", yes_no=True, epsilon="2"))
+    app = open_page("try", budgets)
+    assert "5 items" in words(app)
+    by_label(app.get("button_group"), "Try a question for").set_value("NumericDraft").run()
+    assert "without an answer" in words(app)
+    by_label(app.text_input, "Share without an answer").set_value("2").run()
+    assert "share without an answer is '2'" in words(app)
+    assert not app.exception
+
+
 def test_one_survey_is_drawn_beside_the_truth_and_drawn_again():
     app = open_page("try", **{"t-one": True})
     pictures = [app.get("plotly_chart")[0].proto.spec]
@@ -456,7 +484,7 @@ def test_what_a_change_did_is_said(budgets):
     assert "Before the last change" not in words(budgets)
     before = metric(budgets, "Total error")
     edit(budgets, LEVELS, {0: {"epsilon": "2.5"}})
-    after = metric(budgets, "Total error").removesuffix(" people")
+    after = metric(budgets, "Total error")
     assert f"was {before}, now it is {after} (-" in words(budgets)
     budgets.run()
     assert f"was {before}, now it is {after} (-" in words(budgets)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
+from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.datasets import Answers
 from planner.show.charts.one_survey import one_survey_figure
@@ -17,6 +19,8 @@ from planner.survey.kinds import ORDINAL
 from planner.trial.measured import (
     Measured,
     answers_in_question,
+    mean_mechanisms,
+    measure_mean,
     measure_ordered,
     one_ordered_survey,
     ordered_channels,
@@ -29,14 +33,19 @@ from planner.trial.simulate import (
     mechanism_label,
     simulate,
 )
+from planner.ui.draft.categorical import CategoricalDraft
+from planner.ui.draft.numeric import NumericDraft
+from planner.ui.draft.parts import QuestionDraft
 from planner.ui.parts import cells, show
 from planner.ui.parts.fields import kept_item
-from planner.ui.parts.known_answers import known_answers
-from planner.ui.parts.questions import categorical_question
+from planner.ui.parts.known_answers import known_answers, known_numbers
+from planner.ui.parts.questions import categorical_question, question_of
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
 __all__ = ["Settings", "Trial", "page"]
+
+_KINDS: dict[type[QuestionDraft], str] = {CategoricalDraft: "a choice", NumericDraft: "a number"}
 
 _MOST_RUNS = 1000
 _ROUNDING = 1e-9
@@ -71,6 +80,9 @@ def page() -> None:
         "Run every mechanism on answers that are known, and compare the errors with what was "
         "predicted. Nothing leaves this machine, and nothing is kept after the session.",
     )
+    if _of_number():
+        _numbers()
+        return
     _, question = categorical_question("trial")
     if question is None:
         return
@@ -82,11 +94,56 @@ def page() -> None:
             _run(settings, answers)
 
 
+def _of_number() -> bool:
+    """Whether to try a question for a number; a choice is offered if there are others too."""
+    drafts = session().draft.questions
+    kinds = [kind for kind in _KINDS if any(isinstance(draft, kind) for draft in drafts)]
+    if len(kinds) < 2:
+        return kinds == [NumericDraft]
+    words = {kind.__name__: _KINDS[kind] for kind in kinds}
+    name: str = kept_item(
+        st.segmented_control,
+        "Try a question for",
+        "t-kind",
+        CategoricalDraft.__name__,
+        options=words,
+        required=True,
+    )
+    return name == NumericDraft.__name__
+
+
+def _numbers() -> None:
+    draft = question_of(NumericDraft, "trial")
+    question, found = draft.build() if draft else (None, [])
+    show.problems(found, "Mend it on the page Answer rates.")
+    if question is None or question.numeric is None:
+        return
+    with show.complaint():
+        values, fingerprint = known_numbers(question, question.numeric)
+        if values is not None:
+            repeats, seed, _, _ = st.columns(4, vertical_alignment="bottom")
+            runs, start = _runs_and_seed(repeats, seed)
+            missing = int(np.isnan(values).sum())
+            st.caption(f"{values.size:,} people, {missing:,} without an answer.")
+            _run(Settings(question, fingerprint, runs, start, 0, 0), values)
+
+
+def _runs_and_seed(repeats: DeltaGenerator, seed: DeltaGenerator) -> tuple[int, int]:
+    runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
+    start = kept_item(
+        seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
+    )
+    return (
+        cells.whole_number(runs, "runs", largest=_MOST_RUNS),
+        cells.whole_number(start, "seed", least=0),
+    )
+
+
 def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
     present = int(np.count_nonzero(answers.counts))
     usual_top = str(min(10, present))
     repeats, seed, top, padding = st.columns(4, vertical_alignment="bottom")
-    runs = kept_item(repeats.text_input, "Runs per mechanism", "t-repeats", "100")
+    runs, start = _runs_and_seed(repeats, seed)
     most = ""
     if question.kind != ORDINAL:
         most = kept_item(
@@ -97,9 +154,6 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
             placeholder=usual_top,
             help="Relative error and precision are those of this many items. Empty: 10, or all.",
         )
-    start = kept_item(
-        seed.text_input, "Seed", "t-seed", "1", help="The same seed gives the same figures."
-    )
     length = 0
     if answers.sets is not None:
         mean = max(1, round(float(answers.sets.sizes.mean())))
@@ -118,8 +172,8 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
     return Settings(
         question,
         fingerprint,
-        cells.whole_number(runs, "runs", largest=_MOST_RUNS),
-        cells.whole_number(start, "seed", least=0),
+        runs,
+        start,
         cells.whole_number(most or usual_top, "judged items", largest=present),
         length,
     )
@@ -196,7 +250,7 @@ def _one_ordered(settings: Settings, answers: Answers) -> None:
     )
 
 
-def _run(settings: Settings, answers: Answers) -> None:
+def _run(settings: Settings, answers: Answers | NDArray[np.float64]) -> None:
     state = st.session_state
     if state.get("t-asked") != settings:
         st.button("Run the simulation", type="primary", on_click=_ask, args=(settings,))
@@ -213,14 +267,15 @@ def _ask(settings: Settings | None) -> None:
     st.session_state["t-asked"] = settings
 
 
-def _simulated(settings: Settings, answers: Answers) -> Trial:
+def _simulated(settings: Settings, answers: Answers | NDArray[np.float64]) -> Trial:
     place_rng, run_rng = np.random.default_rng(settings.seed).spawn(2)
     question, mechanisms = settings.question, {}
+    numbers = {} if isinstance(answers, Answers) else mean_mechanisms(question, answers.size)
     channels = ordered_channels(question) if question.kind == ORDINAL else {}
-    if not channels:
+    if isinstance(answers, Answers) and not channels:
         placed = assign_levels(question, answers.labels, place_rng)
         mechanisms = build_mechanisms(placed, settings.padding or None)
-    total, done = settings.repeats * (len(channels) + len(mechanisms)), 0
+    total, done = settings.repeats * (len(channels) + len(mechanisms) + len(numbers)), 0
     bar = st.progress(0.0, "Simulating")
 
     def advance() -> None:
@@ -229,6 +284,9 @@ def _simulated(settings: Settings, answers: Answers) -> Trial:
         bar.progress(done / total, f"Simulating: {done} of {total} runs")
 
     results: Sequence[Simulated | Measured]
+    if not isinstance(answers, Answers):
+        results = measure_mean(numbers, answers, settings.repeats, run_rng, advance)
+        return Trial(settings, tuple(results), answers.size, 0)
     if channels:
         counts = answers_in_question(question, answers)
         results = measure_ordered(channels, counts, settings.repeats, run_rng, advance)
@@ -241,7 +299,10 @@ def _show(trial: Trial, *, current: bool) -> None:
     if not current:
         st.info("The figures below belong to the settings of the last run, not to those above.")
     of_mean = trial.settings.question.of_mean
+    numeric = trial.settings.question.numeric is not None
     scale, unit = (1 / trial.users, "in score") if of_mean else (trial.users, "people")
+    if numeric:
+        scale, unit = 1, "in its unit"
     st.subheader("Total error, measured and predicted")
     show.chart(
         simulation_figure(
@@ -270,7 +331,7 @@ def _show(trial: Trial, *, current: bool) -> None:
             "measured / predicted": [
                 f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked
             ],
-            **(of_counts if counts else {"band held": [f"{one.covered:.1%}" for one in bands]}),
+            **(of_counts if counts else {"held": [f"{one.covered:.1%}" for one in bands]}),
         }
     )
     meaning = (
@@ -278,9 +339,10 @@ def _show(trial: Trial, *, current: bool) -> None:
         "frequent."
     )
     if bands:
-        meaning = "Band held: the share of the runs whose 95 % band holds all that is true."
+        meaning = "Held: the share of the runs whose 95 % intervals, all at once, hold the truth."
+    items = "" if numeric else f", {trial.items:,} items"
     st.caption(
-        f"{trial.settings.repeats} runs, {users:,} people, {trial.items:,} items. {meaning} "
+        f"{trial.settings.repeats} runs, {users:,} people{items}. {meaning} "
         "Runs differ: the mean over the runs is shown, with its standard error as a bar."
     )
 

@@ -12,10 +12,11 @@ from functools import lru_cache
 
 import numpy as np
 import streamlit as st
+from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
-from planner.planning.datasets import Answers, read_answers
-from planner.survey import Question
+from planner.planning.datasets import Answers, read_answers, read_numbers
+from planner.survey import Numeric, Question
 from planner.survey.kinds import ORDINAL
 from planner.trial.simulate import unlisted
 from planner.ui.parts import cells, uploads
@@ -23,11 +24,14 @@ from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import answer_names
 from planner.ui.state import session
 
-__all__ = ["known_answers"]
+__all__ = ["known_answers", "known_numbers"]
 
 _MOST_ITEMS = 200_000
 _LONGEST_HEADER = 1_000_000
 _MOST_USERS = 10_000_000
+_MOST_PEOPLE = 1_000_000  # each with a number of their own
+_STEPS = 200  # over the range: people alike are drawn at once
+_SPREAD = 0.3  # of half the range, where none is expected
 _SOURCES = {"generate": "generate answers", "upload": "use a file"}
 _SHAPES = {"power": "few frequent, many rare (power law)", "even": "all equally frequent"}
 
@@ -46,10 +50,7 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
     PlannerError
         They are too many to simulate, or the file is not right.
     """
-    source = kept_item(
-        st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
-    )
-    if source == "generate":
+    if _to_generate():
         return (question, *_generated(question))
     file = st.file_uploader(
         "Answers",
@@ -87,6 +88,64 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
         question = replace(question, levels=levels)
     _say_unlisted(question, answers)
     return question, answers, fingerprint
+
+
+def known_numbers(question: Question, about: Numeric) -> tuple[NDArray[np.float64] | None, str]:
+    """The same for a numeric question, ``about`` this: a number a person, NaN without an answer.
+
+    Raises
+    ------
+    PlannerError
+        They are too many to simulate, or the file is not right.
+    """
+    if _to_generate():
+        return _generated_numbers(about)
+    file = st.file_uploader(
+        "Answers",
+        type=["csv", "gz"],
+        key="t-numbers",
+        help="A CSV with a column of numbers, one person a row; an empty cell is no answer. It "
+        "may be packed (.gz).",
+    )
+    if file is None:
+        st.info("Upload answers to begin.")
+        return None, ""
+    name, data = file.name, file.getvalue()
+    column = _column(name, data, question) or question.name
+    with uploads.as_file(name, data) as path:
+        values = about.domain.answers(read_numbers(path, column))
+    return values, f"{hashlib.sha256(data).hexdigest()} {column}"
+
+
+def _to_generate() -> bool:
+    source = kept_item(
+        st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
+    )
+    return bool(source == "generate")
+
+
+def _generated_numbers(about: Numeric) -> tuple[NDArray[np.float64], str]:
+    """Normal around the expected mean, in steps, at the ends where they are beyond."""
+    missing, seed = st.columns(2)
+    refuse = kept_item(missing.text_input, "Share without an answer", "t-missing", "20 %")
+    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+    share = cells.probability(refuse, "share without an answer")
+    number, users = cells.whole_number(typed, "seed", least=0), session().draft.read_users()
+    if users > _MOST_PEOPLE:
+        allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
+        raise InputError("users", users, allowed, "Try a smaller survey.")
+    domain, rng = about.domain, np.random.default_rng(number)
+    mean = domain.center if about.mean is None else about.mean
+    spread = _SPREAD * domain.radius if about.sd is None else about.sd
+    step = (domain.upper - domain.lower) / _STEPS
+    whole = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
+    values = domain.lower + step * np.clip(whole, 0, _STEPS)
+    values = np.minimum(values, domain.upper)  # whatever rounding did
+    if domain.yes_no:
+        chance = (mean - domain.lower) / (domain.upper - domain.lower)
+        values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
+    values[rng.random(users) < share] = np.nan
+    return values, f"{refuse} {number} {users}"
 
 
 def _several(question: Question) -> bool:
