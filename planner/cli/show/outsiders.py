@@ -69,7 +69,7 @@ def _show_pairs(console: Console, view: OutsiderView) -> None:
     totals = view.totals_epsilons
     headings = ("one report", "if shuffled", *(["totals alone"] if totals else []))
     grid = table(
-        f"{view.question}: epsilon, who is hidden among whom", ("level", "against"), headings
+        f"{view.question}: epsilon, who is hidden among whom", ("between", "and"), headings
     )
     for place, (level, other, local, epsilon) in enumerate(view.shuffled.pairs):
         last = [rounded_up(totals[place], 5)] if totals else []

@@ -185,8 +185,8 @@ def _outsiders(plan: QuestionPlan) -> None:
         st.markdown(show.plain(sentence))
     pairs = view.shuffled.pairs
     columns = {
-        "level": [level for level, *_ in pairs],
-        "against": [other for _, other, *_ in pairs],
+        "between": [level for level, *_ in pairs],
+        "and": [other for _, other, *_ in pairs],
         "epsilon of one report": [rounded_up(local, 4) for *_, local, _ in pairs],
         "epsilon if shuffled": [rounded_up(epsilon, 5) for *_, epsilon in pairs],
     }
