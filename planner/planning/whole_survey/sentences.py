@@ -261,12 +261,13 @@ def _best_of_all(question: QuestionPlan, least: float) -> str:
     name = question.objective_name
     article = "an" if name.startswith("error") else "a"
     keeps = "these budgets" if question.guessing is None else "these budgets and this limit"
-    once = "answers once,"
+    once, estimate = "answers once,", "estimate"
     if question.padding_length is not None:
         once = f"reports one answer drawn of a set, padded or cut to {question.padding_length},"
+        estimate = "estimate of what is drawn"
     return (
         f"Proven: no mechanism of any kind that keeps {keeps} and {once} with any "
-        f"unbiased estimate, has {article} {name} below {people(least)} {question.unit};"
+        f"unbiased {estimate}, has {article} {name} below {people(least)} {question.unit};"
     )
 
 

@@ -98,9 +98,9 @@ class Tables:
         self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
     ) -> Certified:
         """The same for what is drawn of sets."""
-        if name == DESIGN:
-            return self.of_sets(policy, objective)
-        return self.solve(policy, name, objective)
+        if name != DESIGN:
+            return self.certified(policy, name, objective=objective)
+        return self.of_sets(policy, objective)
 
     def named(self, policy: PrivacyPolicy, name: str, objective: Objective) -> UnaryTable:
         """The table of a model, or of a baseline, which minimises nothing."""

@@ -38,7 +38,10 @@ def test_its_padding_length_is_its_own_and_its_error_smaller(plan):
     assert question.total_error < 0.9 * question.choice.of("opt0").error
     assert question.least_error is None  # a set is more than one draw
     assert question.lower_bound <= question.total_error <= (1 + 1e-6) * question.lower_bound
-    assert "drawn of a set, padded or cut to 3, with any" in said.certificate_sentence(question)
+    assert (
+        "padded or cut to 3, with any unbiased estimate of what is drawn"
+        in said.certificate_sentence(question)
+    )
     assert "all 12 answers and a dummy" in said.types_sentence(question)
     assert said.report_sentence(question).startswith("One of a person's answers, padded or cut to")
 
