@@ -24,7 +24,8 @@ WANTED = (SHARES_UP_TO, COUNTS, MEAN_OF_SCORES)
 the last the mean alone, as reports need not tell all answers apart."""
 
 MAX_ORDERED_ANSWERS = 13
-"""Up to so many answers the best channel is found with proof, within seconds."""
+"""Up to so many answers the best channel is found with proof: a plan takes about 2 seconds of one
+core for 10 answers and 16 for 13."""
 
 
 def answers_in_order(levels: Sequence[Level], order: Sequence[str]) -> tuple[str, ...]:
