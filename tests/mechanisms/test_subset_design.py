@@ -29,6 +29,9 @@ TABLE_II = SubsetDesignMechanism.of(_TABLE_II, [1, 1, 0, 1, 1])
 class DesignSuite(SingleItemSuite):
     """Five items; hooks give the design and the largest budget that it spends."""
 
+    repeats = 4_000  # they take longer than those of bits
+    variance_near_miss = 1.1
+
     def bad_reports(self):
         mechanism = self.mechanism()
         good = mechanism.perturb([0, 1, 2], np.random.default_rng(0))
