@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -89,13 +90,7 @@ def best_design(
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
     if chosen.guess_limit is not None:
         return _limited(policy, chosen, chosen.guess_limit, tolerance, near)
-    try:
-        return _best(policy, chosen, tolerance, near)
-    except InputError:
-        if near is None:
-            raise
-        # Types of another policy may leave levels apart by rounding alone.
-        return _best(policy, chosen, tolerance, None)
+    return _best(policy, chosen, tolerance, near)
 
 
 def _limited(
@@ -127,6 +122,17 @@ def _limited(
 
 
 def _best(
+    policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
+) -> SubsetDesign:
+    """The design, from the types of another if they help."""
+    if near is not None:
+        # Types of another policy may leave levels apart by rounding alone.
+        with suppress(InputError, ConvergenceError):
+            return _best_from(policy, chosen, tolerance, near)
+    return _best_from(policy, chosen, tolerance, None)
+
+
+def _best_from(
     policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
 ) -> SubsetDesign:
     weights, prior = _aims(policy, chosen)
