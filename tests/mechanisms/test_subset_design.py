@@ -12,6 +12,7 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.packed import unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
+from tests.effort import tries
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.single_item import SingleItemSuite
 from tests.mechanisms.test_unary import wrong_reports
@@ -29,7 +30,7 @@ TABLE_II = SubsetDesignMechanism.of(_TABLE_II, [1, 1, 0, 1, 1])
 class DesignSuite(SingleItemSuite):
     """Five items; hooks give the design and the largest budget that it spends."""
 
-    repeats = 4_000  # they take longer than those of bits
+    repeats = tries(4_000, 12_000)  # they take longer than those of bits
     variance_near_miss = 1.1
 
     def bad_reports(self):

@@ -55,5 +55,21 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         assert any(model == "subset-design" for _, model, _ in solved)
     before = solved.copy()
     again = plan_survey(SURVEYS[name])
-    assert solved == before  # an edit elsewhere costs none of these again
+    assert solved == before
     assert len(again.questions) == len(SURVEYS[name].questions)
+
+
+def test_an_edit_of_one_question_solves_nothing_of_another(monkeypatch):
+    survey = SURVEYS["household"]
+    diagnosis, page, *rest = survey.questions
+    plan_survey(survey)
+    solved = []
+
+    def designed(policy, objective, near=None):
+        solved.append(tuple(policy.item_counts.tolist()))
+        return best_design(policy, objective, near=near)
+
+    monkeypatch.setattr(tables, "best_design", designed)
+    looser = replace(diagnosis, targets=(Target(error=0.02),))
+    plan_survey(replace(survey, questions=(looser, page, *rest)))
+    assert set(solved) == {tuple(diagnosis.policy.item_counts.tolist())}
