@@ -23,7 +23,13 @@ from planner import arguments
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.budgets import scaled
-from planner.planning.certified import DESIGN, Certified, CertifiedSolver, solve_named
+from planner.planning.certified import (
+    DESIGN,
+    TIGHT,
+    Certified,
+    CertifiedSolver,
+    solve_named,
+)
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -73,7 +79,8 @@ class ChoiceBlock:
         Largest variance per user of the answers themselves, all items together, for when only
         some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
     solver:
-        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
+        Solves: :func:`~planner.planning.certified.solve_named`, of sets
+        :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
     mechanism:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``.
 
@@ -114,13 +121,17 @@ class ChoiceBlock:
         """Whether it takes long to solve."""
         return self.mechanism == DESIGN
 
-    def solved(self, share: float) -> Certified:
+    def solved(self, share: float, tolerance: float = TIGHT) -> Certified:
         """The table or design at ``share``, above 0 and at most 1."""
-        return self.solver(scaled(self.policy, share), self.mechanism, objective=self.objective)
+        policy = scaled(self.policy, share)
+        return self.solver(policy, self.mechanism, objective=self.objective, tolerance=tolerance)
 
-    def bounds_at(self, share: float) -> tuple[float, float]:
-        """Error at ``share``, and what it is at least with as much or less; proven."""
-        found = self.solved(share)
+    def bounds_at(self, share: float, tolerance: float = TIGHT) -> tuple[float, float]:
+        """Error at ``share``, and what it is at least with as much or less; proven.
+
+        A design is solved to ``tolerance``.
+        """
+        found = self.solved(share, tolerance)
         proven = found.certificate.lower_bound if found.certificate else -np.inf
         return self.error_with(found.objective_value), self.error_with(proven)
 
@@ -205,7 +216,7 @@ class MeanBlock:
         """The mechanism whose error this is."""
         return "bisample-md"
 
-    def bounds_at(self, share: float) -> tuple[float, float]:
+    def bounds_at(self, share: float, _tolerance: float = TIGHT) -> tuple[float, float]:
         """Error at ``share``, and what it is at least with as much or less: the same."""
         error = self.at(share).error
         return error, error

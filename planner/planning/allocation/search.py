@@ -2,10 +2,11 @@
 
 The error of a subset design is not convex in the budgets. With equal budgets it is that of the
 best subset size, the smallest of smooth curves, and where the size changes, the slope jumps
-down. All that is sure is that it falls: whatever keeps smaller budgets keeps larger ones. So
-every question is solved at a few shares; between two of them its error is at least that at the
-larger one. No shares have a smaller objective than the best for these stairs, bounded by
-Lagrange's relaxation for a sum. The steps that hold the bound down are divided next.
+down. (So it is of sets at a given padding length.) All that is sure is that it falls: whatever
+keeps smaller budgets keeps larger ones. So every question is solved at a few shares; between two
+of them its error is at least that at the larger one. No shares have a smaller objective than the
+best for these stairs, bounded by Lagrange's relaxation for a sum. The steps that hold the bound
+down are divided next.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
+from planner.planning.certified import ROUGH, TIGHT
 
 __all__ = ["search_shares"]
 
@@ -46,11 +48,11 @@ class _Curve:
         """Whether it was tried often enough."""
         return len(self.shares) >= (_MOST_DESIGNS if self._block.slow else _MOST_POINTS)
 
-    def try_share(self, share: float) -> None:
+    def try_share(self, share: float, tolerance: float = ROUGH) -> None:
         """Solve the question at ``share``, unless it was."""
         place = bisect_left(self.shares, share)
         if share not in self.shares[place : place + 1]:
-            error, bound = self._block.bounds_at(share)
+            error, bound = self._block.bounds_at(share, tolerance)
             self.shares.insert(place, share)
             self.errors.insert(place, error)
             self.bounds.insert(place, bound)
@@ -119,7 +121,7 @@ def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, float]:
         worst = max(room, key=lambda j: scale[j] * curves[j].height(bound.steps[j]))
         curves[worst].divide(bound.steps[worst])
     for curve, share in zip(curves, shares.tolist(), strict=True):
-        curve.try_share(share)  # a little more is known then
+        curve.try_share(share, TIGHT)  # a little more is known then
     return shares, _bound(curves, goal).value
 
 

@@ -19,7 +19,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders.exposure import exposure_of
 from planner.outsiders.shown import of_hundred
-from planner.planning.certified import DESIGN, Certified, solve_named
+from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_sets
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import (
@@ -189,7 +189,7 @@ class _Planning:
             explanations=self._explanations(),
             table=self.unary.get(self.name),
             design=self._design(),
-            block=replace(self.block, solver=solve_named),
+            block=replace(self.block, solver=solve_of_sets if self.sets else solve_named),
             guessing=self._guessing(),
         )
         about = plan.unit, plan.measure, plan.least_error
@@ -362,6 +362,6 @@ class _Planning:
         if name != self.name and sets is not None and part.asked.padding_length is None:
             length = plan_padding(table, part.people, sets).length
         at = replace(part.question, padding_length=length)
-        block, objective = choice_block(at, part.everybody, self.tables), settled_objective(at)
-        error = part.error(block, block.error_with(table.value(objective)))
+        block = choice_block(at, part.everybody, self.tables, self.block.mechanism)
+        error = part.error(block, block.error_with(table.value(block.objective)))
         return name, part.total(error), f"l = {length}"

@@ -39,8 +39,13 @@ def block_of(question: Question, users: int, tables: Tables) -> Block:
     return choice_block(question, users, tables)
 
 
-def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
-    """The same for a question with levels."""
+def choice_block(
+    question: Question, users: int, tables: Tables, mechanism: str | None = None
+) -> ChoiceBlock:
+    """The same for a question with levels; ``mechanism`` if it is settled whose errors count.
+
+    Of a set at its padding length: there the errors surely fall in the share.
+    """
     policy, objective = question.policy, settled_objective(question)
     largest = max(objective.weights or (1.0,))
     scale, offset, fixed, mean_size = _set_terms(question, users)
@@ -55,8 +60,8 @@ def choice_block(question: Question, users: int, tables: Tables) -> ChoiceBlock:
         offset=largest * offset,
         fixed=fixed,
         sampling_variance=largest * sampled,
-        solver=tables.certified,
-        mechanism=_planned_with(question, tables),
+        solver=tables.certified if mean_size is None else tables.certified_of_sets,
+        mechanism=mechanism or _planned_with(question, tables),
     )
 
 
@@ -83,8 +88,9 @@ def _planned_with(question: Question, tables: Tables) -> str:
     if question.guess_limit is not None:
         objective = settled_objective(question)
         return tables.limited(question.policy, objective, named=name == DESIGN).model
-    if name in (BEST, DESIGN) and question.kind == "categorical":
-        best, reason = tables.best(question.policy, settled_objective(question))
+    if name in (BEST, DESIGN) and question.kind != ORDINAL:
+        solve = tables.best if question.kind == "categorical" else tables.best_of_sets
+        best, reason = solve(question.policy, settled_objective(question))
         return "opt0" if best is None or reason else DESIGN
     return name if name in MODELS else "opt0"
 

@@ -17,7 +17,7 @@ from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
 from planner.mechanisms.design_grid import as_drawn
-from planner.planning.certified import DESIGN, Certified
+from planner.planning.certified import DESIGN, TIGHT, Certified
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
@@ -52,7 +52,7 @@ class Tables:
 
     def __init__(self) -> None:
         self._tables: dict[_Problem, UnaryTable] = {}
-        self._designs: dict[_Problem, SubsetDesign] = {}
+        self._designs: dict[tuple[_Problem, float], SubsetDesign] = {}
 
     def solve(
         self, policy: PrivacyPolicy, model: str = "opt0", objective: Objective | None = None
@@ -64,12 +64,20 @@ class Tables:
             self._tables[key] = remembering(policy, model, key[2])
         return self._tables[key]
 
-    def design(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SubsetDesign:
+    def design(
+        self,
+        policy: PrivacyPolicy,
+        objective: Objective | None = None,
+        tolerance: float = TIGHT,
+    ) -> SubsetDesign:
         """As :func:`planner.best_design`; those solved for the same levels help."""
-        key = (policy, DESIGN, objective or Objective())
-        if key not in self._designs:
-            self._designs[key] = _designed(policy, key[2], self._nearest(policy))
-        return self._designs[key]
+        problem = (policy, DESIGN, objective or Objective())
+        for known in (TIGHT, tolerance):
+            if (problem, known) in self._designs:
+                return self._designs[problem, known]
+        solved = _designed(policy, problem[2], tolerance, self._nearest(policy))
+        self._designs[problem, tolerance] = solved
+        return solved
 
     def _nearest(self, policy: PrivacyPolicy) -> SubsetDesign | None:
         """The design solved for the same levels with the most similar budgets."""
@@ -81,26 +89,42 @@ class Tables:
         apart = [np.abs(np.log(one.policy.epsilons / policy.epsilons)).max() for one in alike]
         return alike[int(np.argmin(apart))] if alike else None
 
-    def of_sets(self, policy: PrivacyPolicy, objective: Objective | None = None) -> SetDesign:
+    def of_sets(
+        self,
+        policy: PrivacyPolicy,
+        objective: Objective | None = None,
+        tolerance: float = TIGHT,
+    ) -> SetDesign:
         """The best design of the items and a dummy, for what is drawn of sets."""
-        drawn = dummy_objective(objective or Objective(), policy)
-        return SetDesign(policy, self.design(with_dummy(policy), drawn), objective or Objective())
+        wanted = objective or Objective()
+        drawn = dummy_objective(wanted, policy)
+        return SetDesign(policy, self.design(with_dummy(policy), drawn, tolerance), wanted)
 
     def certified(
-        self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
+        self,
+        policy: PrivacyPolicy,
+        name: str = "opt0",
+        *,
+        objective: Objective | None = None,
+        tolerance: float = TIGHT,
     ) -> Certified:
         """As :func:`planner.planning.certified.solve_named`."""
         if name == DESIGN:
-            return self.design(policy, objective)
+            return self.design(policy, objective, tolerance)
         return self.solve(policy, name, objective)
 
     def certified_of_sets(
-        self, policy: PrivacyPolicy, name: str = "opt0", *, objective: Objective | None = None
+        self,
+        policy: PrivacyPolicy,
+        name: str = "opt0",
+        *,
+        objective: Objective | None = None,
+        tolerance: float = TIGHT,
     ) -> Certified:
-        """The same for what is drawn of sets."""
-        if name != DESIGN:
-            return self.certified(policy, name, objective=objective)
-        return self.of_sets(policy, objective)
+        """As :func:`planner.planning.certified.solve_of_sets`."""
+        if name == DESIGN:
+            return self.of_sets(policy, objective, tolerance)
+        return self.solve(policy, name, objective)
 
     def named(self, policy: PrivacyPolicy, name: str, objective: Objective) -> UnaryTable:
         """The table of a model, or of a baseline, which minimises nothing."""
@@ -170,10 +194,10 @@ def _solved(policy: PrivacyPolicy, model: str, objective: Objective) -> UnaryTab
 
 @lru_cache(maxsize=_REMEMBERED)
 def _designed(
-    policy: PrivacyPolicy, objective: Objective, near: SubsetDesign | None
+    policy: PrivacyPolicy, objective: Objective, tolerance: float, near: SubsetDesign | None
 ) -> SubsetDesign:
     """Remembered with the design that it started from: the same plan is the same to the digit."""
-    return best_design(policy, objective, near=near)
+    return best_design(policy, objective, tolerance, near)
 
 
 def forget() -> None:

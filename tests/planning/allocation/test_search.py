@@ -9,6 +9,7 @@ from planner import ChoiceBlock, MeanBlock, PrivacyPolicy, allocate, best_design
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.search import search_shares
 from planner.planning.budgets import scaled
+from planner.planning.certified import ROUGH
 from tests.planning.allocation.questions import SECTION_9
 
 TARGETS = [20.0, 200.0, 4.0]
@@ -56,6 +57,9 @@ def test_a_bound_that_is_proven_is_not_the_error_itself():
     (toy, _) = DESIGNS
     error, bound = toy.bounds_at(0.5)
     assert bound < error < bound * (1 + 1e-5)
+    roughly = toy.bounds_at(0.5, ROUGH)
+    assert roughly[1] < error * (1 + 1e-5)
+    assert bound < roughly[0] < roughly[1] * (1 + ROUGH)
     assert replace(toy, mechanism="opt1").bounds_at(0.5)[0] > error
 
 
