@@ -105,7 +105,7 @@ def solve_of_sets(
     --------
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> [round(solve_of_sets(policy, name).worst_case_mse, 2) for name in ("opt0", DESIGN)]
-    [239.72, 175.85]
+    [239.72, 175.99]
     """
     wanted = objective or Objective()
     if name != DESIGN:
