@@ -61,6 +61,7 @@ from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
 from planner.planning.misplacement import misplaced as misplaced
+from planner.planning.padded_error import Padding as Padding
 from planner.planning.padding import PaddingPlan as PaddingPlan
 from planner.planning.padding import plan_padding as plan_padding
 from planner.planning.pilot import PilotSets as PilotSets

@@ -1,63 +1,31 @@
 """Smallest budgets: the smallest common scale of the budgets that reaches a given error.
 
-The error falls monotonically in a common scale of all budgets (whatever keeps the smaller
-budgets keeps the larger ones), so the answer is a search in one variable.
+Of one answer, and of item sets at a given padding length, they are searched in one variable
+(:mod:`planner.planning.budget_search`). Where the length is open both are found in turn: the
+smallest budgets at one length, then the length that a plan with these budgets has. As that is no
+worse a length, each turn lowers the budgets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
-from math import exp, log
+from dataclasses import replace
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from planner.arguments import whole_number
-from planner.errors import ConvergenceError, InputError
-from planner.limits import MAX_EPSILON
-from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.certified import DESIGN, Certified, CertifiedSolver, solve_named
-from planner.planning.relax import most_binding
-from planner.planning.targets import achieved, users_needed
+from planner.designs.subset_design import SubsetDesign
+from planner.errors import InputError
+from planner.planning.budget_search import BudgetAnswer, BudgetSearch
+from planner.planning.certified import DESIGN, CertifiedSolver, solve_named, solve_of_sets
+from planner.planning.padded_error import Padding
+from planner.planning.padding import PaddingPlan, plan_padding
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target, check_targets
 
-__all__ = ["BudgetAnswer", "smallest_budgets"]
-
-_SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
-_STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BudgetAnswer:
-    """The smallest budgets that meet all targets, or why there are none.
-
-    Attributes
-    ----------
-    possible:
-        Whether the targets can be met.
-    scale:
-        Common factor on the adjustable budgets; the largest tried if impossible.
-    certified:
-        The table or design at these budgets.
-    reached:
-        What it reaches for each target, shares of the users.
-    reason:
-        The answer as a sentence.
-    binding_level:
-        The level that limits the answer: whose budget has the highest shadow price, or of a
-        design, which has none, is the smallest.
-    """
-
-    possible: bool
-    scale: float
-    certified: Certified
-    reached: tuple[float, ...]
-    reason: str
-    binding_level: str
+__all__ = ["smallest_budgets"]
 
 
 def smallest_budgets(
@@ -66,7 +34,8 @@ def smallest_budgets(
     targets: Target | Sequence[Target],
     model: str = "opt0",
     adjustable: Sequence[str] | None = None,
-    solver: CertifiedSolver = solve_named,
+    solver: CertifiedSolver | None = None,
+    sets: Padding | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
 
@@ -77,14 +46,17 @@ def smallest_budgets(
     users:
         Number of reports, at least 1.
     targets:
-        One target or several; all must be met.
+        One target or several; all must be met. Of sets, about the total error.
     model:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised.
     adjustable:
         Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
         budget is raised above 50.
     solver:
-        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
+        Solves: :func:`~planner.planning.certified.solve_named`, of sets
+        :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
+    sets:
+        For item sets, and only for these: how they are padded.
 
     Raises
     ------
@@ -101,125 +73,60 @@ def smallest_budgets(
     (1.482, [0.01])
     >>> print(smallest_budgets(policy, 1_000_000, Target(error=0.01), adjustable=["B", "C"]).reason)
     Impossible, because 'A' stays at 1: ...
+    >>> from planner import AssumedSets, Padding
+    >>> baskets = Padding(AssumedSets([0, 4, 3, 2, 1]))
+    >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.05), sets=baskets)
+    >>> round(answer.scale, 4), answer.padding_length
+    (1.0586, 3)
     """
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted:
         remedy = "Add a target, such as an error that one level must reach."
         raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
-    check_targets(wanted, policy.names)
-    search = _Search(policy, users, wanted, model, _adjustable(policy, adjustable), solver)
-    low, high = search.bracket(*search.limits())
-    if search.excess(high) > 0:
-        return search.impossible(high)
-    if search.excess(low) <= 0:
-        return search.answer(low, "The targets are met even with next to no budget")
-    step = _STEP_OF_DESIGNS if model == DESIGN else _STEP
-    found = brentq(search.excess, low, high, xtol=step, rtol=1e-12)
-    while search.excess(found) > 0:  # never promise what misses by a rounding error
-        found, step = found + step, 2 * step
-    return search.answer(found, "These are the smallest budgets that meet the targets")
+    check_targets(wanted, policy.names, of_sets=sets is not None)
+    solve = solver or (solve_named if sets is None else solve_of_sets)
+    search = BudgetSearch(policy, users, wanted, model, _adjustable(policy, adjustable), solve)
+    if sets is None:
+        return search.smallest()
+    if sets.length is not None:
+        search = replace(search, padded=sets.at(sets.length, users, policy))
+        return search.cut_too_much() or search.smallest()
+    return _at_best_length(search, sets)
 
 
-@dataclass(slots=True, eq=False)
-class _Search:
-    """The targets' excess over the logarithm of the scale; every one is solved once."""
+def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:
+    """Smallest budgets at one length and the best length at these, in turn, until both stay."""
+    length, start, answers = 0, 0.0, dict[int, BudgetAnswer]()
+    if search.model == DESIGN:  # a table is quick, and needs nearly the same
+        near = _at_best_length(replace(search, model="opt0"), sets)
+        length, start = near.padding_length or 1, log(near.scale) if near.possible else 0.0
+    else:
+        length = _first_length(search, _padding_plan(search, search.policy, sets))
+    while length not in answers:
+        padded = sets.at(length, search.users, search.policy)
+        answers[length] = answer = replace(search, padded=padded, start=start).smallest()
+        start = log(answer.scale)
+        length = _padding_plan(search, answer.certified.policy, sets).length
+    turns = list(answers)
+    # At the largest budgets of several turns the others' lengths are no worse.
+    last = [answers[one] for one in turns[turns.index(length) :]]
+    return max(last, key=lambda one: (one.possible, one.scale))
 
-    policy: PrivacyPolicy
-    users: int
-    targets: tuple[Target, ...]
-    model: str
-    free: NDArray[np.bool_]
-    solver: CertifiedSolver
-    _solved: dict[float, Certified] = field(default_factory=dict)
 
-    def limits(self) -> tuple[float, float]:
-        """Logarithms of the smallest and the largest scale worth trying."""
-        smallest = top = float(self.policy.epsilons[self.free].min())
-        if self.free.all():
-            pairs = self.policy.room(np.zeros(self.policy.size))
-            smallest = min(smallest, float(pairs.min()))
-            top = float(largest_budgets(self.policy).max())
-        return log(_SMALLEST_EPSILON / smallest), log(MAX_EPSILON / top) - 1e-12
+def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
+    """The best padding length at the budgets as they are, of those whose bias leaves room."""
+    room = search.users * min(one.value for one in search.targets) ** 2 / 2
+    return int(plan.lengths[np.argmin(np.where(plan.bias2 <= room, plan.mse, np.inf))])
 
-    def bracket(self, low: float, high: float) -> tuple[float, float]:
-        """A short interval around the crossing, which lies at or beyond its end if at a limit.
 
-        Upwards it ends, too, where errors can no longer be told from rounding.
-        """
-        at, step = self.resolvable(low, min(max(0.0, low), high)), 0.5
-        if self.excess(at) <= 0:
-            while at > low and self.excess(at) <= 0:
-                high, at, step = at, max(at - step, low), 2 * step
-            return at, high
-        while at < high and self.excess(at) > 0:
-            wanted = min(at + step, high)
-            low, at, step = at, self.resolvable(at, wanted), 2 * step
-            if at < wanted:
-                break
-        return low, at
-
-    def resolvable(self, low: float, high: float) -> float:
-        """The largest scale between these at which the error can be told from rounding."""
-        while high > low:
-            with suppress(ConvergenceError):
-                self.solved(high)
-                return high
-            high -= 0.1
-        return low
-
-    def solved(self, at: float) -> Certified:
-        if at not in self._solved:
-            self._solved[at] = self.solver(self._scaled(at), self.model)
-        return self._solved[at]
-
-    def excess(self, at: float) -> float:
-        """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
-        reached = self._reached(self.solved(at))
-        return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
-
-    def answer(self, at: float, opening: str) -> BudgetAnswer:
-        certified = self.solved(at)
-        budgets = _named_budgets(certified.policy, self.free)
-        reason = f"{opening}: {budgets} ({exp(at):.4g} times what they are)."
-        return self._result(certified, at, reason, most_binding(certified), possible=True)
-
-    def impossible(self, at: float) -> BudgetAnswer:
-        certified = self.solved(at)
-        reached = self._reached(certified)
-        missed = [k for k, t in enumerate(self.targets) if reached[k] > t.value]
-        worst = max(missed, key=lambda k: reached[k] / self.targets[k].value)
-        target, fixed = self.targets[worst], ~self.free
-        binding = most_binding(certified, fixed if fixed.any() else None)
-        if fixed.any():
-            held = float(self.policy.epsilons[self.policy.names.index(binding)])
-            cause = f"{binding!r} stays at {held:.4g}: however large the other budgets"
-        else:
-            largest = float(certified.policy.epsilons.max())
-            cause = f"even at budgets up to {largest:.4g}"
-        floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
-        reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
-        if certified.saturation_epsilon is not None and fixed.any():
-            reason += f" Budget above {certified.saturation_epsilon:.4g} buys nothing."
-        more = users_needed(certified, target).users
-        reason += f" Raise {binding!r}, or ask {more:,} users." if fixed.any() else ""
-        return self._result(certified, at, reason, binding, possible=False)
-
-    def _scaled(self, at: float) -> PrivacyPolicy:
-        if self.free.all():
-            return scaled(self.policy, exp(at))
-        now = self.policy
-        budgets = np.where(self.free, np.minimum(now.epsilons * exp(at), MAX_EPSILON), now.epsilons)
-        return now.with_changes(budgets)
-
-    def _reached(self, certified: Certified) -> list[float]:
-        return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
-
-    def _result(
-        self, certified: Certified, at: float, reason: str, binding: str, *, possible: bool
-    ) -> BudgetAnswer:
-        reached = tuple(self._reached(certified))
-        return BudgetAnswer(possible, exp(at), certified, reached, reason, binding)
+def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
+    """Every length's error with what is best whatever the sets, as plans choose by."""
+    drawn = search.solver(policy, search.model)
+    if isinstance(drawn, SubsetDesign) or sets.sets is None:
+        remedy = "Leave the solver out, or give one that solves for items and a dummy."
+        raise InputError("solver", search.model, "one for sets", remedy)
+    return plan_padding(drawn, search.users, sets.sets)
 
 
 def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[np.bool_]:
@@ -236,9 +143,3 @@ def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[n
         remedy = "Name a level whose budget may change."
         raise InputError("adjustable", names, "at least one level", remedy)
     return np.isin(policy.names, list(names))
-
-
-def _named_budgets(policy: PrivacyPolicy, free: NDArray[np.bool_]) -> str:
-    shown = [f"{policy.names[i]} {policy.epsilons[i]:.4g}" for i in np.flatnonzero(free)[:6]]
-    more = int(free.sum()) - len(shown)
-    return ", ".join(shown) + (f" and {more} more levels" if more else "")

@@ -73,13 +73,16 @@ class Target:
         return f"standard error of a rare item of {self.level!r} at most {share}"
 
 
-def check_targets(targets: Iterable[Target], levels: Iterable[str]) -> None:
+def check_targets(
+    targets: Iterable[Target], levels: Iterable[str], *, of_sets: bool = False
+) -> None:
     """Check a question's targets against its levels and each other.
 
     Raises
     ------
     InputError
-        A target names an unknown level, or two set different values for one thing.
+        A target names an unknown level, two set different values for one thing, or one ``of_sets``
+        is not about the total error.
 
     Examples
     --------
@@ -91,6 +94,9 @@ def check_targets(targets: Iterable[Target], levels: Iterable[str]) -> None:
     known = tuple(levels)
     seen: dict[tuple[str, str | None], float] = {}
     for target in targets:
+        if of_sets and (target.kind != "error" or target.level is not None):
+            remedy = "For item sets give the total error alone."
+            raise InputError("target", target.text, "a total error", remedy)
         if target.level is not None and target.level not in known:
             remedy = "Name a level of the question, or leave it out for the whole question."
             raise InputError.unknown("target level", target.level, known, remedy)

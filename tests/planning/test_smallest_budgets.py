@@ -1,11 +1,23 @@
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, InputError, PrivacyPolicy, solve
+from planner import (
+    AssumedSets,
+    ConvergenceError,
+    InputError,
+    Padding,
+    PrivacyPolicy,
+    best_design,
+    plan_padding,
+    solve,
+)
+from planner.planning.certified import solve_of_sets
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.targets import achieved
 from planner.survey.target import Target
 from tests.planning.policies import KINDS, POLICIES, target
+
+SETS = Padding(AssumedSets([1, 4, 3, 2, 1]))
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=["min", "avg", "matrix"])
@@ -95,3 +107,60 @@ def test_at_least_one_level_must_be_adjustable():
 def test_long_lists_of_budgets_are_cut():
     policy = PrivacyPolicy(np.linspace(1, 2, 9), np.full(9, 3))
     assert "and 3 more levels" in smallest_budgets(policy, 1000, Target(error=0.1)).reason
+
+
+@pytest.mark.parametrize(
+    ("model", "policy"),
+    [("opt0", POLICIES[0]), ("subset-design", PrivacyPolicy([1.0, 2.0], [2, 6]))],
+)
+def test_budgets_of_sets_to_error_and_back(model, policy):
+    answer = smallest_budgets(policy, 20_000, Target(error=0.1), model, sets=SETS)
+    assert answer.possible
+    assert 0.1 * (1 - 1e-4) < answer.reached[0] <= 0.1
+    # By the error of every length at these budgets, with what a plan of these would deploy.
+    sets = SETS.sets
+    drawn = solve_of_sets(answer.certified.policy, model)
+    assert answer.padding_length == plan_padding(drawn, 20_000, sets).length > 1
+    made = plan_padding(answer.certified, 20_000, sets)
+    assert made.errors[answer.padding_length - 1] / 20_000 == pytest.approx(0.1, rel=1e-4)
+    assert f"at padding length {answer.padding_length}." in answer.reason
+
+
+def test_no_other_length_has_smaller_budgets():
+    policy, wanted = POLICIES[0], Target(error=0.03)
+    best = smallest_budgets(policy, 10**6, wanted, sets=SETS)
+    scales = []
+    for length in (1, 2, 3, 4, 6):
+        one = smallest_budgets(policy, 10**6, wanted, sets=Padding(SETS.sets, length))
+        scales.append(one.scale if one.possible else np.inf)
+        if not one.possible:
+            assert f"sets of more than {length} items are cut, which leaves an error" in one.reason
+    assert min(scales) == pytest.approx(best.scale, rel=1e-9)
+    assert scales[0] == np.inf > max(scales[2:])
+
+
+def test_sets_of_which_nothing_is_known_but_the_length():
+    policy = POLICIES[0]
+    answer = smallest_budgets(policy, 10**6, Target(error=0.05), sets=Padding(length=3))
+    worst = solve(answer.certified.policy).worst_case_mse
+    assert np.sqrt((9 * worst + 6) / 10**6) == pytest.approx(0.05, rel=1e-9)
+    with pytest.raises(InputError, match="a length or sets"):
+        Padding()
+
+
+def test_what_stands_in_the_way_of_sets():
+    kept = smallest_budgets(
+        POLICIES[0], 10**6, Target(error=0.02), adjustable=["B", "C"], sets=SETS
+    )
+    assert not kept.possible
+    assert "Impossible, because 'A' stays at 1" in kept.reason
+    assert kept.reason.endswith("Raise 'A'.")
+    with pytest.raises(InputError, match="For item sets give the total error alone"):
+        smallest_budgets(POLICIES[0], 10, Target(detect=0.1), sets=SETS)
+
+    def of_one_answer(policy, *_, **__):
+        return best_design(policy)
+
+    small = PrivacyPolicy([1.0], [3])
+    with pytest.raises(InputError, match="one for sets"):
+        smallest_budgets(small, 10, Target(error=0.5), solver=of_one_answer, sets=SETS)

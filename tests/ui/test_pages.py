@@ -279,13 +279,16 @@ def test_only_some_budgets_begins_with_the_level_in_question(budgets):
     assert "detectable" in words(budgets) or "smallest budgets" in words(budgets)
 
 
-def test_sets_are_told_how_many_people_they_need(budgets):
+def test_sets_are_told_which_budgets_and_how_many_people_they_need(budgets):
     sets = "A person may have several of these answers, or none"
     by_label(budgets.toggle, sets).set_value(True).run()
     start_from_accuracy(budgets)
     by_label(budgets.text_input, "this share of all people").set_value("5 %").run()
-    assert "Not searched for item sets" in words(budgets)
-    assert any(button.label.startswith("Ask ") for button in budgets.button)
+    assert "smallest budgets that meet the targets: " in words(budgets)
+    assert "at padding length" in words(budgets)
+    labels = [button.label for button in budgets.button]
+    assert "Put these budgets into the table" in labels
+    assert any(label.startswith("Ask ") for label in labels)
 
 
 def test_a_mean_is_told_which_budget_and_how_many_people_it_needs():

@@ -11,6 +11,7 @@ from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
 from planner.planning.certified import DESIGN
 from planner.planning.channels.curve import channel_curve
+from planner.planning.padded_error import drawn_objective
 from planner.planning.padding import Drawn, PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.tables import Tables
@@ -150,8 +151,7 @@ def settled_objective(question: Question) -> Objective:
     if sets is None or question.padding_length is None:
         return question.objective
     _refuse_objective(question)
-    once = sets.moments(question.padding_length, question.policy.item_counts).once
-    return Objective("expected", prior=once.tolist())
+    return drawn_objective(question.padding_length, question.policy, sets)
 
 
 def _refuse_objective(question: Question) -> None:

@@ -30,6 +30,7 @@ from planner.planning.mechanism_choice import (
     rivals,
 )
 from planner.planning.misplacement import Misplacement, compared_by, misplaced
+from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
@@ -316,7 +317,10 @@ class _Planning:
             # With more people another length may be best.
             every, bias = self._every_length(padding)
             errors, biases = np.append(errors, every), np.append(biases, bias)
-        return answer_set_targets(wanted, errors, biases, part.everybody)
+        unasked = float(self.block.sampling_variance or 0.0) * (1 / part.fraction - 1)
+        return answer_set_targets(
+            wanted, errors, biases, part.everybody, part.fraction, unasked, self._smallest
+        )
 
     def _every_length(self, padding: PaddingPlan) -> tuple[Array, Array]:
         """Error per user of the survey, and the bias in it, at every padding length."""
@@ -335,8 +339,13 @@ class _Planning:
         if self.name not in (*MODELS, DESIGN):
             label = CATALOGUE[self.name].label
             return f"Not searched for {label}, which has one budget for all levels."
-        solver = self.tables.certified
-        return smallest_budgets(self.policy, people, target, self.name, solver=solver).reason
+        asked, sets = self.part.asked, None
+        if self.sets:
+            sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
+        answer = smallest_budgets(
+            self.policy, people, target, self.name, solver=self.solver, sets=sets
+        )
+        return answer.reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
         length, offer = self.spent.padding_length, CATALOGUE[self.name]

@@ -10,6 +10,7 @@ from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.certified import DESIGN
+from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
 from planner.planning.whole_survey.tables import Tables
@@ -47,21 +48,32 @@ def choice_block(
     Of a set at its padding length: there the errors surely fall in the share.
     """
     policy, objective = question.policy, settled_objective(question)
-    largest = max(objective.weights or (1.0,))
-    scale, offset, fixed, mean_size = _set_terms(question, users)
-    # Of sets the sum of f (1 - f) is at most that of f; of one answer at most 1 - 1/m.
-    sampled = mean_size if mean_size is not None else float(1 - 1 / policy.item_counts.sum())
+    name, mechanism = question.name, mechanism or _planned_with(question, tables)
+    length = question.padding_length
+    if length is None:
+        largest = max(objective.weights or (1.0,))
+        return ChoiceBlock(
+            name,
+            policy,
+            question.weight,
+            objective,
+            sampling_variance=largest * float(1 - 1 / policy.item_counts.sum()),
+            solver=tables.certified,
+            mechanism=mechanism,
+        )
+    sets = Padding(set_model_of(question), length, objective).at(length, users, policy)
     return ChoiceBlock(
-        question.name,
+        name,
         policy,
         question.weight,
         objective,
-        scale=scale,
-        offset=largest * offset,
-        fixed=fixed,
-        sampling_variance=largest * sampled,
-        solver=tables.certified if mean_size is None else tables.certified_of_sets,
-        mechanism=mechanism or _planned_with(question, tables),
+        scale=sets.scale,
+        offset=sets.offset,
+        fixed=sets.fixed,
+        # The sum of f (1 - f) is at most that of f.
+        sampling_variance=sets.unasked,
+        solver=tables.certified_of_sets,
+        mechanism=mechanism,
     )
 
 
@@ -93,21 +105,6 @@ def _planned_with(question: Question, tables: Tables) -> str:
         best, reason = solve(question.policy, settled_objective(question))
         return "opt0" if best is None or reason else DESIGN
     return name if name in MODELS else "opt0"
-
-
-def _set_terms(question: Question, users: int) -> tuple[float, float, float, float | None]:
-    """Scale, offset and fixed part of sets' error, and their mean size; None for one answer."""
-    length = question.padding_length
-    if length is None:
-        return 1.0, 0.0, 0.0, None
-    sets = set_model_of(question)
-    if sets is None:
-        # Sets of at most l items: noise l^2, and at most l items of signal l (signal + 1) - 1.
-        return length**2, float(length * (length - 1)), 0.0, float(length)
-    at = sets.moments(length, question.policy.item_counts)
-    fixed = float((users - 1) * at.lost2 + at.spread2)
-    offset = length**2 * float(at.once.sum() - at.twice) + fixed
-    return length**2, offset, fixed, sets.mean_size
 
 
 def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:

@@ -16,7 +16,7 @@ from planner.planning.level_terms import Terms
 from planner.planning.targets import achieved, users_needed
 from planner.survey import Question
 from planner.survey.kinds import CHANNEL
-from planner.survey.target import Target
+from planner.survey.target import Target, check_targets
 
 __all__ = [
     "TargetAnswer",
@@ -100,7 +100,13 @@ def answer_choice_targets(
 
 
 def answer_set_targets(
-    targets: Sequence[Target], errors: Array, biases: Array, users: int
+    targets: Sequence[Target],
+    errors: Array,
+    biases: Array,
+    users: int,
+    fraction: float,
+    unasked: float,
+    budgets: Callable[[int, Target], str],
 ) -> tuple[TargetAnswer, ...]:
     """Answers for item sets.
 
@@ -111,22 +117,27 @@ def answer_set_targets(
     errors, biases:
         Error per user of the survey, and the part of it that more people do not lower, at each
         padding length that may be chosen, shape ``(k,)`` each; the plan's comes first.
-    users:
-        Of the survey.
+    users, fraction:
+        Of the survey, and the share of them that is asked.
+    unasked:
+        What asking only some of the people adds to the error per user of the survey.
+    budgets:
+        As in :func:`answer_choice_targets`.
 
     Raises
     ------
     InputError
         A target is not about the total error.
     """
-    budgets = "Not searched for item sets: the padding length changes with the budgets."
-    for target in targets:
-        if target.kind != "error" or target.level is not None:
-            remedy = "For item sets give the total error alone."
-            raise InputError("target", target.text, "a total error", remedy)
+    check_targets(targets, (), of_sets=True)
     return tuple(
-        TargetAnswer(t, sqrt(errors[0] / users), budgets, people_needed(t, errors, biases, users))
-        for t in targets
+        TargetAnswer(
+            one,
+            sqrt(errors[0] / users),
+            _choice_budgets(one, fraction * users, unasked / users, budgets),
+            people_needed(one, errors, biases, users),
+        )
+        for one in targets
     )
 
 

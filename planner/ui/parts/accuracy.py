@@ -100,11 +100,10 @@ def _people(answer: TargetAnswer) -> None:
 def _budgets(plan: QuestionPlan, target: Target, answer: TargetAnswer) -> None:
     """The smallest budgets for these people, with a button where the table can take them.
 
-    Nothing is searched for sets, whose padding length changes with the budgets, for channels,
-    and for mechanisms that have one budget for all levels.
+    Nothing is searched for channels, and for mechanisms that have one budget for all levels.
     """
     policy = plan.deployed.policy
-    if plan.padding_length is not None or plan.channel or plan.lower_bound is None:
+    if plan.channel or plan.lower_bound is None:
         st.markdown(show.plain(answer.budgets))
         return
     adjustable = _adjustable(plan, target)

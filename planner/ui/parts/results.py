@@ -15,11 +15,14 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.planning.answer_rate.enough import EnoughAnswers, enough_answers
 from planner.planning.answer_rate.plan import AnswerRatePlan, model_of, plan_answer_rates
+from planner.planning.budget_search import BudgetAnswer
 from planner.planning.channels.curve import ChannelCurve
 from planner.planning.frontier import Frontier
 from planner.planning.ledger import Ledger
+from planner.planning.padded_error import Padding
+from planner.planning.pilot import set_model_of
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
-from planner.planning.smallest_budgets import BudgetAnswer, smallest_budgets
+from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.outsider_view import OutsiderView
 from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
@@ -157,8 +160,11 @@ def target_answer(
     plan: QuestionPlan, target: Target, adjustable: tuple[str, ...] | None
 ) -> BudgetAnswer:
     """The smallest budgets that reach a target, for the people who answer the question."""
-    policy, name = plan.deployed.policy, plan.deployed.mechanism
-    return compute(smallest_budgets, policy, plan.users, target, name, adjustable)
+    asked, policy, name = plan.question, plan.deployed.policy, plan.deployed.mechanism
+    sets = None
+    if plan.padding_length is not None:
+        sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
+    return compute(smallest_budgets, policy, plan.users, target, name, adjustable, None, sets)
 
 
 @lru_cache(maxsize=_ENTRIES)

@@ -125,7 +125,21 @@ def test_sets_of_a_fixed_length_keep_their_bias():
     survey = shop(padding_length=1, targets=total(0.02))
     (answer,) = answers(survey, "articles")
     assert answer.users is None
-    assert "Not searched for item sets" in answer.budgets
+    assert "Impossible, because sets of more than 1 items are cut" in answer.budgets
+
+
+def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
+    def planned(scale):
+        (one,) = shop(targets=total(0.2)).questions
+        levels = tuple(replace(level, epsilon=scale * level.epsilon) for level in one.levels)
+        twins = (replace(one, levels=levels), replace(one, levels=levels, name="others"))
+        return plan_survey(Survey("shop", 5_000, twins, "one-each")).questions[0].targets[0]
+
+    missed = planned(1.0)
+    assert not missed.met
+    assert "These are the smallest budgets that meet the targets: health" in missed.budgets
+    scale = float(missed.budgets.split("(")[1].split()[0])
+    assert planned(scale).reached == pytest.approx(0.2, rel=1e-3)  # as to what asking half adds
 
 
 @pytest.mark.parametrize("target", [Target(detect=0.1), Target(error=0.1, level="health")])
