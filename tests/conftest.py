@@ -4,6 +4,8 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 # The same examples on every run; no test is judged by the clock.
@@ -15,3 +17,10 @@ settings.register_profile(
 # Each of thousands of mutants meets these tests: fewer examples, so that more mutants can be tried.
 settings.register_profile("mutation", parent=settings.get_profile("planner"), max_examples=10)
 settings.load_profile("planner")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Examples to run are the package's; looking for some in every test took 11 seconds."""
+    collectors = yield
+    return [one for one in collectors if not isinstance(one, DoctestModule)]

@@ -6,6 +6,7 @@ from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.sampled_attributes import SampledAttributes
 from planner.survey.numeric_domain import NumericDomain
+from tests.effort import tries
 from tests.mechanisms.suite import FiniteLawSuite
 
 DOMAIN = NumericDomain(10, 30)
@@ -13,7 +14,7 @@ DOMAIN = NumericDomain(10, 30)
 
 class TestSampledAttributes(FiniteLawSuite):
     users = 400
-    repeats = 10_000
+    repeats = tries(4_000, 10_000)
     bias_near_miss = 0.3
 
     def mechanism(self):

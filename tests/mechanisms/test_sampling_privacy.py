@@ -14,7 +14,7 @@ from tests.mechanisms.test_direct import BAD_ITEMS
 
 
 class TwoRoundSuite(FiniteLawSuite):
-    variance_near_miss = 1.1
+    repeats = 12_000
     draws = 400_000
     bias_near_miss = 1.0
 
@@ -86,7 +86,7 @@ class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
 
 
 class CoinSuite(FiniteLawSuite):
-    variance_near_miss = 1.1
+    repeats = 12_000
     draws = 1_000_000
 
     def values(self, rng):

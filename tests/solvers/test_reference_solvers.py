@@ -25,7 +25,7 @@ def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen
         assert table.certificate.lower_bound <= min(values) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("part", range(tries(8, 20)))
+@pytest.mark.parametrize("part", range(tries(4, 20)))
 def test_random_policies(part):
     rng = np.random.default_rng([2, part])
     for k in range(10):
@@ -39,7 +39,7 @@ def test_random_policies(part):
 @pytest.mark.parametrize("kind", ["worst-case", "expected", "minimax"])
 def test_all_models_and_objectives(model, rule, kind):
     rng = np.random.default_rng([3, RULES.index(rule)])
-    for _ in range(3):
+    for _ in range(tries(2, 3)):
         policy = random_policy(rng, int(rng.integers(1, 10)), rule)
         _agree(policy, model, random_objective(rng, policy, kind))
 
@@ -63,7 +63,8 @@ def _with_budget(policy, i, change):
 def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind):
     rng = np.random.default_rng([4, RULES.index(rule)])
     compared = 0
-    for _ in range(3):
+    policies = tries(2, 3)
+    for _ in range(policies):
         policy = random_policy(rng, int(rng.integers(2, 6)), rule, low=0.3, high=4, most=100)
         objective = random_objective(rng, policy, kind)
         table = solve(policy, model, objective=objective)
@@ -87,7 +88,7 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
                 continue
             compared += 1
             assert price == pytest.approx((before + after) / 2, rel=1e-3, abs=noise)
-    assert compared >= 3
+    assert compared >= policies
 
 
 def test_prices_of_a_one_level_policy_in_closed_form():
