@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
-from planner.estimates.truncation import LongerSets
+from planner.estimates.truncation import SIZES_MISS, LongerSets
 from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import read_transactions
@@ -19,8 +19,6 @@ from planner.survey import Question
 from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots, size_limits
 
 __all__ = ["PilotSets", "set_model_of"]
-
-_PILOT_MISS = 1e-3  # chance that a pilot shows too few large sets for the limits drawn from it
 
 
 class _Sums(NamedTuple):
@@ -143,7 +141,7 @@ class PilotSets:
         limits = [*size_limits(length, min(self.largest, items - 1)), items]
         n, sizes = self.sets.users, np.sort(self.sets.sizes)
         above = n - np.searchsorted(sizes, limits[:-1], side="right")
-        miss = _PILOT_MISS / above.size
+        miss = SIZES_MISS / above.size
         shares = np.where(above < n, betaincinv(above + 1.0, np.maximum(n - above, 1), 1 - miss), 1)
         return LongerSets(length, tuple(limits[1:]), tuple(shares.tolist()))
 

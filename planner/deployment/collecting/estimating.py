@@ -19,6 +19,7 @@ from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.aggregate import Aggregate
 
@@ -47,7 +48,10 @@ COLUMNS = pa.schema(
 
 
 def estimates_table(
-    parameters: Parameters, sums: Mapping[Key, Aggregate], confidence: float = 0.95
+    parameters: Parameters,
+    sums: Mapping[Key, Aggregate],
+    confidence: float = 0.95,
+    set_sizes: Mapping[str, str] | None = None,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -59,17 +63,29 @@ def estimates_table(
         Counts by question and round.
     confidence:
         Of the intervals, above 0 and below 1.
+    set_sizes:
+        For questions about sets, by name, the question that asked for the number of items: an
+        ordinal one, whose scores are the largest number that each answer stands for. What it says
+        replaces what the parameters state of sets that are cut.
 
     Raises
     ------
     InputError
-        There are no reports, or the two rounds of a question do not fit.
+        There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
+        question that is unknown, of another kind, or without reports.
     """
+    sizes = dict(set_sizes or {})
+    for name in (*sizes, *sizes.values()):
+        if name not in (known := [question.name for question in parameters.questions]):
+            remedy = "Name two questions of the parameters, that about sets first."
+            raise InputError.unknown("set_sizes", name, known, remedy)
     tables = []
     for question in parameters.questions:
         if rounds := _rounds(question, sums):
-            rows = deployed(question.law).estimate(rounds, confidence)
-            tables.append(_table(question.name, rows))
+            mechanism = deployed(question.law)
+            if question.name in sizes:
+                mechanism = mechanism.with_sizes(_set_sizes(parameters, sums, sizes[question.name]))
+            tables.append(_table(question.name, mechanism.estimate(rounds, confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
@@ -104,6 +120,16 @@ def _rounds(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> list[A
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
         raise InputError(f"reports of {question.name!r} per round", counts, "equally many", remedy)
     return [one for one in found if one is not None]
+
+
+def _set_sizes(parameters: Parameters, sums: Mapping[Key, Aggregate], name: str) -> SetSizes:
+    """What the question of this name says of the sizes of sets."""
+    (question,) = (one for one in parameters.questions if one.name == name)
+    rounds = _rounds(question, sums)
+    if not rounds:
+        remedy = "Collect them first, or estimate without set sizes."
+        raise InputError.because("reports", f"question {name!r} has none", remedy)
+    return deployed(question.law).set_sizes(rounds)
 
 
 def _table(name: str, rows: AnswerRows) -> pa.Table:

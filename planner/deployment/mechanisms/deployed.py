@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.counting import Counter, Tally
 from planner.deployment.mechanisms.signs import ALPHA, cell_signs
+from planner.errors import InputError
+from planner.estimates.truncation import SetSizes
 from planner.mechanisms.aggregate import Aggregate
 from planner.survey import Question
 
@@ -91,6 +93,28 @@ class Deployed(ABC, Generic[L]):
     @abstractmethod
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
+
+    def with_sizes(self, sizes: SetSizes) -> Self:  # noqa: ARG002 - some know what to do with it
+        """The same, with set sizes that were asked for: of what was cut more is known.
+
+        Raises
+        ------
+        InputError
+            The question is not about sets.
+        """
+        remedy = "Name the question about sets first, then the one about their sizes."
+        raise InputError("set_sizes", self.law.kind, "of a question about item sets", remedy)
+
+    def set_sizes(self, rounds: Sequence[Aggregate]) -> SetSizes:  # noqa: ARG002 - likewise
+        """How many items people have, if that was asked.
+
+        Raises
+        ------
+        InputError
+            The question does not ask for a number of items.
+        """
+        remedy = "Ask for the number of items in a question of kind 'ordinal'."
+        raise InputError("set_sizes", self.law.kind, "of a question about set sizes", remedy)
 
     def signs(self, tally: Tally, round_number: int | None) -> list[str]:
         """Signs of poisoned reports, in sentences; an honest file has none but for ``ALPHA``."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
-from planner.deployment.mechanisms.answers import AnswerRows, item_rows
+from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.design import DeployedDesign, described_design
-from planner.deployment.mechanisms.item_sets import cut_remark, described_padding, stated_longer
+from planner.deployment.mechanisms.item_sets import PaddedSets, described_padding
 from planner.designs.set_design import SetDesign
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
@@ -20,7 +19,7 @@ from planner.survey import Question
 __all__ = ["DeployedDesignSets"]
 
 
-class DeployedDesignSets(DeployedDesign[DesignSetLaw]):
+class DeployedDesignSets(PaddedSets, DeployedDesign[DesignSetLaw]):
     """A subset design of one sampled item; the dummy is counted, and left out of the estimates."""
 
     law_type = DesignSetLaw
@@ -39,9 +38,5 @@ class DeployedDesignSets(DeployedDesign[DesignSetLaw]):
         return described | group | described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
-        longer = stated_longer(self.law.padding_length, self.law.longer_sets)
-        padded = PaddedDesignMechanism(self._mechanism, self.law.padding_length, longer)
-        estimates = padded.estimate(self._by_type(rounds[0]))
-        rows = item_rows(self.law.levels, estimates, estimates.clipped(), confidence)
-        remark = cut_remark(padded.longer, self.law.padding_length, estimates.users)
-        return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
+        padded = PaddedDesignMechanism(self._mechanism, self.law.padding_length, self.longer)
+        return self.rows(padded.estimate(self._by_type(rounds[0])), confidence)

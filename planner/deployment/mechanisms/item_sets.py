@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,17 +15,50 @@ from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Deployed, Rows
 from planner.deployment.mechanisms.unary import DeployedUnary
 from planner.designs.table import UnaryTable
-from planner.estimates.truncation import LongerSets
+from planner.estimates.truncation import LongerSets, SetSizes, TruncatedEstimates
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
 from planner.survey import Question
 
-__all__ = ["DeployedSets", "cut_remark", "described_padding", "stated_longer"]
+__all__ = ["DeployedSets", "PaddedSets", "described_padding"]
 
 
-class DeployedSets(DeployedUnary[SetLaw]):
+class PaddedSets:
+    """What the ways of reporting one item of a set have in common: some sets are cut."""
+
+    law: Any
+    sizes: SetSizes | None = None
+    """Of the sets, if that was asked for."""
+
+    def with_sizes(self, sizes: SetSizes) -> Self:
+        known = type(self)(self.law)  # type: ignore[call-arg]
+        known.sizes = sizes
+        return known
+
+    @property
+    def longer(self) -> LongerSets | None:
+        """Which sets are longer than the padding length: as asked, or else as stated."""
+        length, stated = self.law.padding_length, self.law.longer_sets
+        if self.sizes is not None:
+            return self.sizes.longer_than(length)
+        if stated is None:
+            return None
+        sizes, shares = zip(*stated, strict=True) if stated else ((), ())
+        return LongerSets(length, sizes, shares)
+
+    def rows(self, estimates: TruncatedEstimates, confidence: float) -> AnswerRows:
+        """A row per item, with what is known of cut sets."""
+        length, users, processed = self.law.padding_length, estimates.users, estimates.clipped()
+        if self.sizes is not None:
+            processed = estimates.put_back(self.sizes, length, confidence)
+        rows = item_rows(self.law.levels, estimates, processed, confidence)
+        remark = _cut_remark(self.longer, length, users)
+        return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
+
+
+class DeployedSets(PaddedSets, DeployedUnary[SetLaw]):
     """Unary encoding of one sampled item; dummies are counted, and left out of the estimates."""
 
     law_type = SetLaw
@@ -38,13 +71,8 @@ class DeployedSets(DeployedUnary[SetLaw]):
         return unary | described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
-        levels = self.law.levels
-        items = Aggregate(rounds[0].users, rounds[0].counts[: levels.total])
-        mechanism = self._mechanism()
-        estimates = mechanism.estimate(items)
-        rows = item_rows(levels, estimates, estimates.clipped(), confidence)
-        remark = cut_remark(mechanism.longer, self.law.padding_length, estimates.users)
-        return replace(rows, remarks=[f"{one}{remark}" for one in rows.remarks])
+        items = Aggregate(rounds[0].users, rounds[0].counts[: self.law.levels.total])
+        return self.rows(self._mechanism().estimate(items), confidence)
 
     def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
         return Deployed.draw(self, codes, source)
@@ -55,8 +83,7 @@ class DeployedSets(DeployedUnary[SetLaw]):
         policy = PrivacyPolicy(law.levels.epsilons, law.levels.item_counts, "min")
         a, b = np.array(law.a) / DENOMINATOR, np.array(law.b) / DENOMINATOR
         table = UnaryTable(policy, a, b, "opt0", "deployed")
-        longer = stated_longer(law.padding_length, law.longer_sets)
-        return PaddedUnaryMechanism(UnaryMechanism(table), law.padding_length, longer)
+        return PaddedUnaryMechanism(UnaryMechanism(table), law.padding_length, self.longer)
 
 
 def described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:
@@ -68,15 +95,7 @@ def described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:
     return {"padding_length": length, "longer_sets": rows}
 
 
-def stated_longer(length: int, stated: tuple[tuple[int, float], ...] | None) -> LongerSets | None:
-    """What a law states of longer sets."""
-    if stated is None:
-        return None
-    sizes, shares = zip(*stated, strict=True) if stated else ((), ())
-    return LongerSets(length, sizes, shares)
-
-
-def cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
+def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
     """What cutting long sets has done to the estimates, in people."""
     if longer is None:
         return (

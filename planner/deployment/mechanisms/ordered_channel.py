@@ -16,6 +16,7 @@ from planner.errors import InputError
 from planner.estimates.channel import shares_up_to, wanted_estimates
 from planner.estimates.means import large_sample
 from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.truncation import SIZES_MISS, SetSizes
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
 from planner.survey import Question
@@ -56,15 +57,29 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
         }
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
-        law, names = self.law, self.law.levels.item_names()
-        found = wanted_estimates(np.array(law.values), rounds[0].counts)
+        law = self.law
         if law.wanted == MEAN_OF_SCORES:
+            found = wanted_estimates(np.array(law.values), rounds[0].counts)
             (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
             mean = large_sample(value, variance, confidence)
             possible = min(law.scores), max(law.scores)
             return quantity_rows(found.users, [("mean score", mean, possible)])
+        return ordered_rows(law.levels, law.order, self.shares(rounds, confidence), law.scores)
+
+    def set_sizes(self, rounds: Sequence[Aggregate]) -> SetSizes:
+        law = self.law
+        whole = all(score.is_integer() for score in law.scores)
+        if not (law.scores and whole) or law.wanted == MEAN_OF_SCORES:
+            allowed = "whole numbers, and not the mean of them alone wanted"
+            remedy = "Give each answer, as its score, the largest number of items it stands for."
+            raise InputError("scores of set sizes", law.scores, allowed, remedy)
+        shares = self.shares(rounds, 1 - SIZES_MISS)
+        longer = tuple((1 - shares.band[0]).tolist())
+        return SetSizes(tuple(map(int, law.scores)), tuple(shares.shares.tolist()), longer)
+
+    def shares(self, rounds: Sequence[Aggregate], confidence: float) -> OrderedEstimates:
+        """The shares of people up to each answer, unless the mean of scores is wanted alone."""
+        law, names = self.law, self.law.levels.item_names()
+        found = wanted_estimates(np.array(law.values), rounds[0].counts)
         answers = tuple(names[k] for k in law.order)
-        estimates = OrderedEstimates(
-            answers, found.values, found.covariance, found.users, confidence
-        )
-        return ordered_rows(law.levels, law.order, estimates, law.scores)
+        return OrderedEstimates(answers, found.values, found.covariance, found.users, confidence)
