@@ -131,7 +131,7 @@ class SetDesign:
         Raises
         ------
         InputError
-            It is the error of the worst single item, which designs are not made for.
+            It is the error of the worst single item, which designs of sets are not made for.
         """
         return self.design.value(dummy_objective(objective, self.policy))
 
@@ -183,7 +183,7 @@ def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     Raises
     ------
     InputError
-        It is the error of the worst single item, which designs are not made for.
+        It is the error of the worst single item, which designs of sets are not made for.
 
     Examples
     --------
@@ -192,6 +192,9 @@ def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     >>> drawn.prior, drawn.weights
     ((0.25, 0.25, 0.5), (1.0, 1.0, 0.0))
     """
+    if objective.kind == "minimax":
+        allowed = '"worst-case" or "expected" for a design of sets'
+        raise InputError("objective", objective.kind, allowed, "Use solve() for the best table.")
     weights = [*objective.item_weights(policy).tolist(), 0.0]
     if objective.prior is None:
         return Objective(objective.kind, weights)

@@ -62,7 +62,8 @@ class SubsetDesign(Framed):
         ``item_counts`` and columns are by group. ``[0, 1, 2, ...]`` if each level is alone.
     prior:
         Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
-        least favourable ones, unless the objective assumes others.
+        least favourable ones, unless the objective assumes others. For the worst single item
+        of shape ``(groups, groups)``: a row for the items of each group, of those with another.
     objective:
         What was minimised.
     certificate:
@@ -91,8 +92,8 @@ class SubsetDesign(Framed):
         groups = np.array(self.groups, dtype=np.int64)
         prior = np.array(self.prior, dtype=np.float64)
         size = self.types.item_counts.size
-        if prior.shape != (size,):
-            allowed = f"one share per group, shape ({size},)"
+        if prior.shape not in ((size,), (size, size)):
+            allowed = f"one share per group, shape ({size},), or for the items of each group"
             raise InputError("prior", prior.shape, allowed, "Give every group its share.")
         pooled = groups.shape == (self.policy.size,) and groups.min() >= 0 and groups.max() < size
         if not pooled or (group_items(self.policy, groups, size) != self.types.item_counts).any():
@@ -156,14 +157,11 @@ class SubsetDesign(Framed):
         return self.value(self.objective)
 
     def value(self, objective: Objective) -> float:
-        """The error per user in the sense of another objective, with the same estimator.
-
-        Raises
-        ------
-        InputError
-            It is the error of the worst single item, which designs are not made for.
-        """
-        errors = self.errors(objective.item_weights(self.policy))
+        """The error per user in the sense of another objective, with the same estimator."""
+        weights = objective.item_weights(self.policy)
+        if objective.kind == "minimax":
+            return float((weights * self.noise).max())
+        errors = self.errors(weights)
         if objective.prior is not None:
             return float(np.asarray(objective.prior) @ errors)
         return float(errors.max())
@@ -229,10 +227,10 @@ class SubsetDesign(Framed):
     @property
     def summary(self) -> str:
         """The design, its error per user, and what is proven about it."""
-        words = (
-            f"subset design, {self.types.size} types of reports: "
-            f"worst-case error {self.worst_case_mse:.6g} per user"
-        )
+        error = f"worst-case error {self.worst_case_mse:.6g}"
+        if self.objective.kind == "minimax":
+            error = f"variance of the worst single item {self.objective_value:.6g}"
+        words = f"subset design, {self.types.size} types of reports: {error} per user"
         if self.certificate is not None:
             gap = self.certificate.relative_gap
             words += f"; proven within {gap:.1g} of the best of all mechanisms"

@@ -165,7 +165,7 @@ def mechanism_choices(question: Question) -> list[str]:
     if question.kind != "categorical":
         return offered
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
-    if question.criterion == "total" and question.policy.item_counts.sum() > 1:
+    if question.policy.item_counts.sum() > 1:
         known.add(DESIGN)
     if question.guess_limit is not None:  # nothing else is made for one
         known &= {BEST, DESIGN}

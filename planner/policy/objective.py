@@ -49,7 +49,7 @@ class Objective:
         ``"worst-case"`` (default): the total mean squared error for the least
         favourable true counts (IDUE paper, eq. 9). ``"expected"``: the exact
         expected total error under ``prior``. ``"minimax"``: the largest noise
-        variance of any single item.
+        variance of any single item, from people who do not have it.
     weights:
         Importance of each level's error, not negative, not all zero; 1 when omitted.
     prior:
@@ -122,13 +122,12 @@ class Objective:
         Raises
         ------
         InputError
-            As :meth:`coefficients`; or it is the error of the worst single item, which designs
-            are not made for.
+            As :meth:`coefficients`.
         """
+        coefficients = self.coefficients(policy)
         if self.kind == "minimax":
-            allowed = '"worst-case" or "expected" for a design'
-            raise InputError("objective", self.kind, allowed, "Use solve() for the best table.")
-        return self.coefficients(policy).noise_sum / policy.item_counts
+            return coefficients.noise_max
+        return coefficients.noise_sum / policy.item_counts
 
     def _per_level(self, name: str, size: int, default: float) -> NDArray[np.float64]:
         values = getattr(self, name)

@@ -216,7 +216,9 @@ class _Search:
             self.columns = columns.joined(new)
             return
         share = answer.spans / answer.spans.max()
-        kept = share > _DROPPED * answer.error / (answer.error + self.problem.weights.max())
+        omega = self.problem.weights_above_zero  # types for what hardly counts are hardly sent
+        useless = _DROPPED * np.sqrt(omega.min() / omega.max())
+        kept = share > useless * answer.error / (answer.error + omega.max())
         if self.multipliers is not None:
             nearly = 1 - min(max(self.apart, self._fine()), 0.1)
             kept |= Pricer(self.problem, self.multipliers).ratios(columns) > nearly

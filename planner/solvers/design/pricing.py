@@ -12,50 +12,34 @@ with a large ratio; :func:`largest_ratio` bounds the ratio by branch and bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.solvers.design.branching import ROUNDING, Bounded, Boxes, RatioBound, largest_ratio
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
+from planner.solvers.design.windows import Windows
 
-__all__ = ["Pricer", "RatioBound"]
+__all__ = ["Pricer", "outwards"]
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
-_ROUNDING = 2.0**-44  # of the sum of all terms' sizes: a thousand roundings
-_FEW = 512  # splits that are tried one by one rather than divided further
-_POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
 _SWEEPS = 12
 _MOST_SWEEPS = 60
 _SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
-_CHUNK = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class RatioBound:
-    """``ratio``: no type's ratio is larger. ``seen``: the largest found. ``types``: where.
-
-    ``work``: what it took, in boxes divided.
-    """
-
-    ratio: float
-    seen: float
-    types: Columns
-    work: float
 
 
 class Pricer:
     """The ratio ``num / den`` of all types of a problem, for given multipliers."""
 
+    most_boxes: ClassVar[int] = 4096
+    few: ClassVar[int] = 512
+
     def __init__(self, problem: DesignProblem, multipliers: Multipliers) -> None:
         self.problem = problem
-        low, high = problem.windows
-        # Each window at its own scale, rounded outwards: a larger box proves no more than is true.
-        middle = high.max(axis=1, keepdims=True)
-        self.low = np.exp(low - middle) * (1 - 2.0**-44)
-        self.high = np.where(high > low, np.exp(high - middle) * (1 + 2.0**-44), self.low)
+        self.low, self.high = outwards(problem.windows)
         self.gap = self.high - self.low
         omega, f = problem.weights, problem.shares
         half = np.sqrt(omega)[:, None] * multipliers.means * np.sqrt(f)
@@ -75,10 +59,10 @@ class Pricer:
         spread = self.curve[w] * x * ((self.m - k) / self.m)
         size = np.einsum("ni,ij,nj->n", mean, np.abs(self.square), mean)
         num = spread.sum(axis=1) + np.einsum("ni,ij,nj->n", mean, self.square, mean)
-        num += _ROUNDING * (spread.sum(axis=1) + size)
+        num += ROUNDING * (spread.sum(axis=1) + size)
         slack = mean @ self.slack + self.guess
-        slack -= _ROUNDING * (mean @ np.abs(self.slack) + self.guess)
-        return num, slack * (mean @ self.prior) * (1 - _ROUNDING)
+        slack -= ROUNDING * (mean @ np.abs(self.slack) + self.guess)
+        return num, slack * (mean @ self.prior) * (1 - ROUNDING)
 
     def ratios(self, types: Columns) -> Array:
         """``num / den``; infinite where ``den`` is not above 0."""
@@ -155,74 +139,25 @@ class Pricer:
     # -- proof ----------------------------------------------------------------
 
     def largest_ratio(self, seen: float, slack: float, most_nodes: int) -> RatioBound:
-        """Bound ``num / den`` over all types by branch and bound.
-
-        Boxes of counts are divided until each is known to hold no ratio above
-        ``(1 + slack)`` times the largest seen, or the work exceeds that of ``most_nodes``
-        boxes; the open boxes are then charged to the bound, which is true in any case.
-        """
+        """Bound ``num / den`` over all types, see :func:`largest_ratio`."""
         windows = np.arange(self.low.shape[0])
-        free = self.gap > 0
         low = np.zeros((windows.size, self.m.size), dtype=np.int64)
-        high = np.where(free, self.m, 0)
-        window, work, ceiling = windows, 0.0, 0.0
-        best: list[Columns] = []
-        while window.size and np.isfinite(seen):
-            points = _points(low, high)
-            few = points <= _FEW
-            work += window[~few].size + points[few].sum() / _POINTS_OF_A_BOX
-            done = work > most_nodes
-            if not done:
-                seen, found = self._try_few(window, low, high, seen)
-                best += found
-                window, low, high = window[~few], low[~few], high[~few]
-            if window.size == 0:
-                break
-            rho, rest = seen * (1 + slack), []
-            for part in np.array_split(np.arange(window.size), -(-window.size // _CHUNK)):
-                open_, top, y, side = self._bound(window[part], low[part], high[part], rho)
-                here = Columns(
-                    window[part], low[part] + np.rint(y * (high - low)[part]).astype(np.int64)
-                )
-                if open_.any():
-                    new = self.ratios(here.chosen(open_))
-                    if new.max() > seen:
-                        seen = float(new.max())
-                        best.append(here.chosen(open_).chosen(np.array([int(new.argmax())])))
-                if done:
-                    ceiling = max(ceiling, float(top[open_].max(initial=0.0)))
-                    continue
-                rest.append(
-                    _split(
-                        window[part][open_],
-                        low[part][open_],
-                        high[part][open_],
-                        y[open_],
-                        side[open_],
-                    )
-                )
-            if done or not rest:
-                break
-            window, low, high = (np.concatenate(column) for column in zip(*rest, strict=True))
-        types = Columns(np.zeros(0, np.int64), np.zeros((0, self.m.size), np.int64))
-        for more in best:
-            types = types.joined(more)
-        return RatioBound(max(ceiling, seen * (1 + slack)), seen, types, work)
+        boxes = Boxes(windows, low, np.where(self.gap > 0, self.m, 0))
+        return largest_ratio(self, boxes, seen, slack, most_nodes)
 
-    def _bound(
-        self, window: NDArray[np.int64], low: Counts, high: Counts, rho: float
-    ) -> tuple[NDArray[np.bool_], Array, Array, NDArray[np.int64]]:
-        """Which boxes may exceed ``rho``; their ratios' bounds; a point and a side to divide at.
+    def bounded(self, boxes: Boxes, rho: float) -> Bounded:
+        """What boxes may hold at most.
 
         Adding ``nu y (1 - y)`` with ``2 nu`` the largest curvature makes ``f_rho`` concave over
         the box and never smaller; a tangent plane of that bounds it at the box's corners.
         """
+        window, low, high = boxes
         start, width = low / self.m, (high - low) / self.m
         wide = high > low
         hessian = self.hessian(window, rho) * width[:, :, None] * width[:, None, :]
         bends, axes = np.linalg.eigh(hessian)
         size = np.abs(hessian).sum(axis=(1, 2))
-        nu = np.maximum(bends[:, -1], 0) / 2 + _ROUNDING * size
+        nu = np.maximum(bends[:, -1], 0) / 2 + ROUNDING * size
         place = np.arange(self.m.size)
         bent = hessian.copy()
         bent[:, place, place] -= 2 * nu[:, None]
@@ -252,7 +187,7 @@ class Pricer:
             "ni,ij,nj->n", top_mean, np.abs(self.square), top_mean
         )
         terms += rho * (top_mean @ np.abs(self.slack) + self.guess) * (top_mean @ self.prior)
-        top = value + lift + reach.sum(axis=1) + _ROUNDING * terms
+        top = value + lift + reach.sum(axis=1) + ROUNDING * terms
         base = self.low[window] + self.gap[window] * start
         gains = np.where(self.slack > 0, base, top_mean)
         least = np.maximum(gains @ self.slack + self.guess, 0) * (base @ self.prior)
@@ -260,30 +195,18 @@ class Pricer:
             ceiling = np.where(top > 0, rho + top / least, rho)
         weight = np.square(axes[:, :, -1]) * (y * (1 - y) + 0.05) * wide
         weight += 1e-3 * wide * width
-        return top > 0, ceiling, y, weight.argmax(axis=1)
+        return Bounded(top > 0, ceiling, y, weight.argmax(axis=1))
 
-    def _try_few(
-        self, window: NDArray[np.int64], low: Counts, high: Counts, seen: float
-    ) -> tuple[float, list[Columns]]:
-        """The largest ratio in the boxes of few splits, each tried."""
-        sizes = _points(low, high)
-        few = np.flatnonzero(sizes <= _FEW)
-        found: list[Columns] = []
-        for part in np.array_split(few, max(1, few.size * _FEW // 200_000)):
-            if part.size == 0:
-                continue
-            count = sizes[part].astype(np.int64)
-            owner = np.repeat(part, count)
-            rest = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-            k = np.empty((owner.size, self.m.size), dtype=np.int64)
-            for i in range(self.m.size):
-                rest, digit = np.divmod(rest, (high - low)[owner, i] + 1)
-                k[:, i] = low[owner, i] + digit
-            types = Columns(window[owner], k)
-            ratios = self.ratios(types)
-            if ratios.max() > seen:
-                seen, found = float(ratios.max()), [types.chosen(np.array([int(ratios.argmax())]))]
-        return seen, found
+
+def outwards(windows: Windows) -> tuple[Array, Array]:
+    """Likelihoods of windows, each at its own scale: the largest is about 1.
+
+    Rounded outwards: what holds for a larger box holds for the smaller one.
+    """
+    middle = windows.high.max(axis=1, keepdims=True)
+    low = np.exp(windows.low - middle) * (1 - 2.0**-44)
+    wide = windows.high > windows.low
+    return low, np.where(wide, np.exp(windows.high - middle) * (1 + 2.0**-44), low)
 
 
 def _promising(count: Counts, items: int, slope: Array, bend: Array) -> Counts:
@@ -294,26 +217,3 @@ def _promising(count: Counts, items: int, slope: Array, bend: Array) -> Counts:
     tries[2] = np.clip(np.floor(count + np.clip(peak, -items, items)), 0, items)
     tries[3] = np.minimum(tries[2] + 1, items)
     return tries
-
-
-def _points(low: Counts, high: Counts) -> Array:
-    return np.prod((high - low + 1).astype(np.float64), axis=1)
-
-
-def _split(
-    window: NDArray[np.int64], low: Counts, high: Counts, y: Array, side: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Counts, Counts]:
-    """Every box in two, divided at the point on the given side."""
-    rows = np.arange(window.size)
-    left, right = low[rows, side], high[rows, side]
-    share = y[rows, side]
-    share = np.where((share < 0.1) | (share > 0.9), 0.5, share)
-    cut = np.clip(np.floor(left + share * (right - left)).astype(np.int64), left, right - 1)
-    first_high, second_low = high.copy(), low.copy()
-    first_high[rows, side] = cut
-    second_low[rows, side] = cut + 1
-    return (
-        np.concatenate([window, window]),
-        np.vstack([low, second_low]),
-        np.vstack([first_high, high]),
-    )

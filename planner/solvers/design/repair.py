@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.item_sides import ItemSides, item_estimator
 from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["balanced_prior", "purified", "types_of"]
+__all__ = ["balanced_others", "balanced_prior", "purified", "types_of"]
 
 Array = NDArray[np.float64]
 
@@ -17,6 +20,7 @@ _PRESENT = 1e-10  # of the largest weight: less is noise
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
 _USED = 1e-6  # of the largest weight, where types are many
 _MOST_NUMBERS = 100  # that the error depends on
+_KNOWN = 1e-6  # of the prices of all single items
 _ROUNDS = 30
 _LEVEL = 1e-12  # relative: errors that agree this well are level
 
@@ -27,21 +31,14 @@ def purified(
     """Fewer types with the same error: at most ``t (t + 1) / 2 + t_2 - 1`` if weights are exact.
 
     The error depends on the weights through ``B`` and the ``ev_i`` alone, which are linear in
-    them, as is the success of guesses where it is limited. While more types are left than these
-    numbers can tell apart, the weights move along a direction that changes none of them, until
-    one weight is 0.
+    them, as is the success of guesses where it is limited; for the worst single item, with its
+    estimator as it is, through the estimates' means and squares. While more types are left than
+    these numbers can tell apart, the weights move along a direction that changes none of them,
+    until one weight is 0.
     """
-    mean, spread, scale = problem.columns(columns)
+    scale = problem.columns(columns)[2]
     amounts = weights * scale
-    share = 1 / (mean @ prior)
-    first, second = np.triu_indices(problem.size)
-    rows = np.vstack(
-        [
-            (mean[:, first] * mean[:, second] * share[:, None]).T,
-            (spread * share[:, None]).T[problem.item_counts > 1],
-            problem.guesses(columns).T,
-        ]
-    )
+    rows = (_information if prior.ndim == 1 else _of_items)(problem, columns, amounts, prior)
     live = np.flatnonzero(amounts > _PRESENT * amounts.max())
     if len(rows) > _MOST_NUMBERS:  # a decomposition for every type less takes too long
         live = np.flatnonzero(amounts > _USED * amounts.max())
@@ -56,6 +53,38 @@ def purified(
         last = int(direction.argmax())
         amounts[live] *= 1 - direction / direction[last]
         live = np.delete(live, last)
+
+
+def _information(problem: DesignProblem, columns: Columns, amounts: Array, prior: Array) -> Array:
+    """What a unit of every type adds to ``B``, the ``ev_i`` and guesses, a row each."""
+    del amounts
+    mean, spread, _ = problem.columns(columns)
+    share = 1 / (mean @ prior)
+    first, second = np.triu_indices(problem.size)
+    return np.vstack(
+        [
+            (mean[:, first] * mean[:, second] * share[:, None]).T,
+            (spread * share[:, None]).T[problem.item_counts > 1],
+            problem.guesses(columns).T,
+        ]
+    )
+
+
+def _of_items(problem: DesignProblem, columns: Columns, amounts: Array, others: Array) -> Array:
+    """What a unit of every type adds to probabilities, and to the estimates' means and squares."""
+    scale, m = problem.columns(columns)[2], problem.item_counts
+    low, high = (part / scale[:, None] for part in problem.sides(columns))
+    sides = ItemSides.of(m, low, high, columns.high_counts / m)
+    numbers = item_estimator(m, amounts, sides, others)
+    values = sides.share * np.stack([low, high], axis=2)
+    first, second = ((sides.share * power).sum(axis=2) for power in (numbers, numbers**2))
+    squares = sides.mean[:, :, None] * second[:, None, :]
+    place = np.arange(problem.size)
+    squares[:, place, place] = (sides.share * sides.other * numbers**2).sum(axis=2)
+    means = sides.mean[:, :, None] * first[:, None, :]
+    n = len(amounts)
+    parts = [sides.mean, means.reshape(n, -1), (values * numbers).sum(axis=2)]
+    return np.hstack([*parts, squares.reshape(n, -1)]).T
 
 
 def types_of(problem: DesignProblem, columns: Columns, weights: Array) -> OutputTypes:
@@ -73,25 +102,32 @@ def types_of(problem: DesignProblem, columns: Columns, weights: Array) -> Output
     return OutputTypes(problem.item_counts, weights, low, high, columns.high_counts)
 
 
-def balanced_prior(types: OutputTypes, prior: Array, weights: Array) -> Array:
-    """The least favourable prior for these types: at it the levels' errors are level.
+def balanced_prior(errors_at: Callable[[Array], Array], prior: Array) -> Array:
+    """The least favourable prior for given types: at it the levels' errors are level.
 
     The error of the best estimator is concave in the prior, and the levels' errors are its
     slopes (plus constants): Newton's method on their differences. The best prior seen is kept.
+
+    Parameters
+    ----------
+    errors_at:
+        The levels' errors with the estimator for a prior.
+    prior:
+        Where to begin.
     """
-    best, least = prior, float(types.level_errors(prior, weights).max())
+    best, least = prior, float(errors_at(prior).max())
     for _ in range(_ROUNDS):
-        errors = types.level_errors(prior, weights)
+        errors = errors_at(prior)
         active = np.flatnonzero((prior > 1e-9) | (errors > errors.max() * (1 - 1e-9)))
         if active.size < 2 or np.ptp(errors[active]) <= _LEVEL * errors.max():
             break
-        step = _newton_step(types, prior, weights, active, errors)
+        step = _newton_step(errors_at, prior, active, errors)
         room = np.where(step < 0, -0.5 * prior[active] / np.minimum(step, -1e-300), 1.0)
         prior = prior.copy()
         prior[active] += min(1.0, float(room.min())) * step
         prior /= prior.sum()
         try:
-            worst = float(types.level_errors(prior, weights).max())
+            worst = float(errors_at(prior).max())
         except InputError:
             break
         if worst < least:
@@ -101,8 +137,31 @@ def balanced_prior(types: OutputTypes, prior: Array, weights: Array) -> Array:
     return best
 
 
+def balanced_others(types: OutputTypes, others: Array) -> Array:
+    """For the items of each level the least favourable people with another item.
+
+    Where a level's items are far from the worst ones little is known of whom; then to begin
+    with all other items alike.
+    """
+    m = types.item_counts
+    alike = m - np.eye(m.size)
+    others = np.where(others.sum(axis=1, keepdims=True) > _KNOWN, others, alike)
+    others /= np.maximum(others.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    for k in range(m.size):
+
+        def errors_at(row: Array, k: int = k) -> Array:
+            rows = np.where(np.arange(m.size)[:, None] == k, row, others)
+            return types.variances(types.estimator(rows)).other[:, k]
+
+        others[k] = balanced_prior(errors_at, others[k])
+    return others
+
+
 def _newton_step(
-    types: OutputTypes, prior: Array, weights: Array, active: NDArray[np.int64], errors: Array
+    errors_at: Callable[[Array], Array],
+    prior: Array,
+    active: NDArray[np.int64],
+    errors: Array,
 ) -> Array:
     """A change of the active levels' shares, of sum 0, after which their errors agree."""
     size = active.size
@@ -115,6 +174,6 @@ def _newton_step(
         nudged = [prior.copy(), prior.copy()]
         nudged[0][level] += width
         nudged[1][level] -= min(width, float(prior[level]))
-        above, below = (types.level_errors(p, weights)[active] for p in nudged)
+        above, below = (errors_at(p)[active] for p in nudged)
         matrix[:size, column] = (above - below) / (nudged[0][level] - nudged[1][level])
     return np.asarray(np.linalg.lstsq(matrix, target)[0][:size])

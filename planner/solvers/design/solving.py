@@ -15,9 +15,10 @@ from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.design.generation import MOST_APART, generate
+from planner.solvers.design.item_search import generate_for_items
 from planner.solvers.design.levels import Merged, merge
 from planner.solvers.design.problem import GUESS_ROOM, DesignProblem
-from planner.solvers.design.repair import balanced_prior, purified, types_of
+from planner.solvers.design.repair import balanced_others, balanced_prior, purified, types_of
 from planner.solvers.design.starts import leanings
 from planner.solvers.design.windows import components_of, windows_of
 
@@ -26,6 +27,8 @@ __all__ = ["best_design"]
 Array = NDArray[np.float64]
 
 _LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones
+_MOST_FOR_ITEMS = 5  # levels, where the worst single item is minimised
+_FEW_FOR_ITEMS, _COARSE_FOR_ITEMS = 4, 1e-3  # with more levels, what can be waited for
 _MERGED_TOLERANCE = 1e-4  # where merging levels costs far more
 
 
@@ -47,8 +50,9 @@ def best_design(
         within a level of one item there is no pair to protect.
     objective:
         The worst case when omitted; or an :class:`~planner.policy.objective.Objective` of kind
-        ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
-        With a ``guess_limit`` the error is the smallest of all mechanisms that keep it, too.
+        ``"worst-case"``, ``"expected"`` or ``"minimax"`` (the worst single item), with weights if
+        wanted. An assumed prior must sum to 1. With a ``guess_limit`` the total error is the
+        smallest of all mechanisms that keep it, too.
     tolerance:
         The relative gap to prove, above 0 and below 1.
     near:
@@ -59,13 +63,15 @@ def best_design(
     SubsetDesign
         Its certificate states the gap that was reached, which may be larger than asked for.
         More than eight levels that differ cost some per cent of it, and more than 60 (six of
-        a matrix of pair budgets) are merged: the best table can then be better.
+        a matrix of pair budgets; five for the worst single item) are merged: the best table can
+        then be better.
 
     Raises
     ------
     InputError
         An argument is outside its range, or a matrix of pair budgets has too many windows; guesses
-        are limited and the rule is neither min nor avg, or the limit is that of blind guesses.
+        are limited and the rule is neither min nor avg, or the limit is that of blind guesses,
+        or for the worst single item.
     ConvergenceError
         The solver failed at its first types, or did not keep the limit on guesses.
 
@@ -101,12 +107,15 @@ def _limited(
     near: SubsetDesign | None,
 ) -> SubsetDesign:
     """The design without the limit if it keeps it; else the best of all that do."""
+    if objective.kind == "minimax":
+        remedy = "Limit guesses where the total error is minimised."
+        raise InputError("guess_limit", limit, "left out for the worst single item", remedy)
     blind = 1 / int(policy.item_counts.sum())
     if limit <= blind * (1 + _LEAST_LIFT):
         allowed = f"above {blind:.6g}, which is guessed right without any report"
         raise InputError("guess_limit", limit, allowed, "Allow reports to say something.")
     windows_of(policy, np.arange(policy.size), guesses=True)  # refuses a matrix
-    merged = _merged(policy, *_aims(policy, objective))
+    merged = _merged(policy, _aims(policy, objective))
     if not merged.exact or merged.kept.size > MOST_APART:
         remedy = "Merge levels with nearly the same budget, or leave the limit out."
         allowed = f"at most {MOST_APART} that differ where guesses are limited"
@@ -135,36 +144,51 @@ def _best(
 def _best_from(
     policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
 ) -> SubsetDesign:
-    weights, prior = _aims(policy, chosen)
-    merged = _merged(policy, weights, prior)
+    aims = _aims(policy, chosen)
+    merged = _merged(policy, aims)
     start = None
     if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
         start = leanings(near.types)
-    limit = chosen.guess_limit
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
+    if aims.worst_item and merged.kept.size > _FEW_FOR_ITEMS:
+        enough = max(enough, _COARSE_FOR_ITEMS)
     items = np.bincount(merged.groups, policy.item_counts)
-    means = np.bincount(merged.groups, weights * policy.item_counts) / items
-    shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
-    answer = _solve(merged.kept, means, shares, enough, start, limit)
+    means = np.bincount(merged.groups, aims.weights * policy.item_counts) / items
+    shares = None
+    if aims.prior is not None:
+        shares = np.bincount(merged.groups, aims.prior).astype(np.float64)
+    answer = _solve(merged.kept, aims._replace(weights=means, prior=shares), enough, start)
     bound = answer.lower_bound
     if not merged.exact:  # no mechanism has less error where less of it counts
-        least, shares = _least(weights, merged.groups), None
-        if prior is not None:
-            shares = _least(prior / policy.item_counts, merged.groups) * items
-        bound = _solve(merged.allowed, least, shares, enough, None).lower_bound
+        least = aims._replace(weights=_least(aims.weights, merged.groups))
+        if aims.prior is not None:
+            density = _least(aims.prior / policy.item_counts, merged.groups)
+            least = least._replace(prior=density * items)
+        bound = _solve(merged.allowed, least, enough, None).lower_bound
     design = SubsetDesign(policy, answer.types, merged.groups, answer.prior, chosen)
     value = design.objective_value
     bound = min(bound, value)
     gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
     price = 0.0
+    limit = chosen.guess_limit
     if limit is not None and answer.guess_price > tolerance * value:  # else it is what is left open
         price = answer.guess_price / limit
     return replace(design, certificate=DesignCertificate(bound, gap, price))
 
 
-def _merged(policy: PrivacyPolicy, weights: Array, prior: Array | None) -> Merged:
-    density = 0 * weights if prior is None else prior / policy.item_counts
-    return merge(policy, np.column_stack([weights, density]))
+class _Aims(NamedTuple):
+    """What is minimised, by level: see :class:`~planner.policy.objective.Objective`."""
+
+    weights: Array  # of one item's error
+    prior: Array | None  # assumed shares of the people
+    limit: float | None  # on guesses
+    worst_item: bool
+
+
+def _merged(policy: PrivacyPolicy, aims: _Aims) -> Merged:
+    density = 0 * aims.weights if aims.prior is None else aims.prior / policy.item_counts
+    most = _MOST_FOR_ITEMS if aims.worst_item else None
+    return merge(policy, np.column_stack([aims.weights, density]), most)
 
 
 def _least(values: Array, groups: NDArray[np.int64]) -> Array:
@@ -182,48 +206,36 @@ class _Solved(NamedTuple):
     guess_price: float = 0.0  # of a relative change of the limit
 
 
-def _aims(policy: PrivacyPolicy, objective: Objective) -> tuple[Array, Array | None]:
-    """Importance of one item's error, by level, and the assumed shares of the people, if any."""
-    weights = objective.item_weights(policy)
-    if objective.prior is None:
-        return weights, None
-    prior = np.array(objective.prior)
-    if abs(prior.sum() - 1) > 1e-9:
-        remedy = "In a design everybody has exactly one item."
-        raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
-    return weights, prior
+def _aims(policy: PrivacyPolicy, objective: Objective) -> _Aims:
+    weights, prior = objective.item_weights(policy), None
+    if objective.prior is not None:
+        prior = np.array(objective.prior)
+        if abs(prior.sum() - 1) > 1e-9:
+            remedy = "In a design everybody has exactly one item."
+            raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
+    return _Aims(weights, prior, objective.guess_limit, objective.kind == "minimax")
 
 
-def _solve(
-    policy: PrivacyPolicy,
-    weights: Array,
-    prior: Array | None,
-    tolerance: float,
-    near: Array | None,
-    limit: float | None = None,
-) -> _Solved:
+def _solve(policy: PrivacyPolicy, aims: _Aims, tolerance: float, near: Array | None) -> _Solved:
     """Each component alone: nobody of another one can be taken for somebody of this.
 
-    A ``limit`` on guesses is for rules without open pairs alone: there is one component.
+    A limit on guesses is for rules without open pairs alone: there is one component.
     """
     components = components_of(policy)
-    parts = [
-        _solve_component(policy, levels, weights[levels], prior, tolerance, near, limit)
-        for levels in components
-    ]
+    parts = [_solve_component(policy, levels, aims, tolerance, near) for levels in components]
     bounds = [part.lower_bound for part in parts]
-    bound = max(bounds) if prior is None else sum(bounds)
+    bound = max(bounds) if aims.prior is None else sum(bounds)
     if len(parts) == 1:
         return parts[0]
     total = sum(part.types.size for part in parts)
     low, high = np.zeros((2, total, policy.size))
     counts = np.zeros((total, policy.size), dtype=np.int64)
-    shares, first = np.zeros(policy.size), 0
+    shares, first = np.zeros(parts[0].prior.ndim * (policy.size,)), 0
     for levels, part in zip(components, parts, strict=True):
         types = part.types
         place = np.ix_(np.arange(first, first + types.size), levels)
         low[place], high[place], counts[place] = types.low, types.high, types.high_counts
-        shares[levels] = part.prior / len(parts)
+        shares[np.ix_(*part.prior.ndim * (levels,))] = part.prior / len(parts)
         first += types.size
     amounts = np.concatenate([part.types.weights for part in parts])
     return _Solved(OutputTypes(policy.item_counts, amounts, low, high, counts), shares, bound)
@@ -232,24 +244,38 @@ def _solve(
 def _solve_component(
     policy: PrivacyPolicy,
     levels: NDArray[np.int64],
-    weights: Array,
-    prior: Array | None,
+    aims: _Aims,
     tolerance: float,
     near: Array | None,
-    limit: float | None,
 ) -> _Solved:
     """The bound is the component's part of the objective: times its share of assumed people."""
-    if policy.item_counts[levels].sum() == 1:  # nothing to tell it from: its answer is known
+    m, prior = policy.item_counts[levels], aims.prior
+    if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
+        return _Solved(OutputTypes([1], [1.0], one, one, one), _alone(aims), 0.0)
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
-    windows = windows_of(policy, levels, guesses=limit is not None)
-    problem = DesignProblem(policy.item_counts[levels], windows, weights, assumed, limit)
-    answer = generate(problem, tolerance, None if near is None else near[:, levels])
+    windows = windows_of(policy, levels, guesses=aims.limit is not None)
+    problem = DesignProblem(m, windows, aims.weights[levels], assumed, aims.limit)
+    start = None if near is None else near[:, levels]
+    if aims.worst_item:
+        return _solve_for_items(problem, tolerance, start)
+    answer = generate(problem, tolerance, start)
     columns, amounts = purified(problem, answer.columns, answer.weights, answer.prior)
     types = types_of(problem, columns, amounts)
     shares = answer.prior
     if problem.prior is None:
-        shares = balanced_prior(types, shares, problem.weights)
+        shares = balanced_prior(lambda at: types.level_errors(at, problem.weights), shares)
     return _Solved(types, shares, mass * answer.lower_bound, mass * answer.guess_price)
+
+
+def _solve_for_items(problem: DesignProblem, tolerance: float, near: Array | None) -> _Solved:
+    answer = generate_for_items(problem, tolerance, near)
+    columns, amounts = purified(problem, answer.columns, answer.weights, answer.others)
+    types = types_of(problem, columns, amounts)
+    return _Solved(types, balanced_others(types, answer.others), answer.lower_bound)
+
+
+def _alone(aims: _Aims) -> Array:
+    """Who counts for an answer that nothing can be taken for: by the form of the prior."""
+    return np.ones((1, 1) if aims.worst_item else 1)

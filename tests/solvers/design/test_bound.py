@@ -139,10 +139,9 @@ def _all_types(problem):
 @pytest.mark.parametrize("most_nodes", [0, 10, 10**6])
 def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_nodes, monkeypatch):
     """Random multipliers, every window, every count: bounded, and tightly if nothing is cut off."""
-    from planner.solvers.design import pricing
     from planner.solvers.design.interior import solve_restricted
 
-    monkeypatch.setattr(pricing, "_FEW", 4)  # divide boxes rather than list them
+    monkeypatch.setattr(Pricer, "few", 4)  # divide boxes rather than list them
     rng = np.random.default_rng(22)
     for _ in range(6):
         policy = PrivacyPolicy(rng.uniform(0.5, 3, 3), rng.integers(1, 13, 3), rule)
@@ -159,6 +158,13 @@ def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_nodes, monkeypa
         assert found.seen <= true * (1 + 1e-12)
         if most_nodes == 10**6:
             assert found.ratio <= true * (1 + 2e-9)
+
+
+@pytest.mark.parametrize("weights", [(1, 0, 0), (0, 1, 1)])
+def test_levels_that_nobody_minds_cost_a_root_of_a_millionth(weights):
+    design = best_design(PrivacyPolicy([1, 1.2, 2], [20, 20, 20]), Objective(weights=weights))
+    assert 0 < design.certificate.relative_gap < 1e-3
+    assert design.worst_case_mse < 1e5  # their counts, too, are estimated
 
 
 def test_more_budget_never_hurts_and_a_coarser_policy_is_never_better():
@@ -189,7 +195,7 @@ def _best_estimator_of(table):
     low = np.tile((1 - a) / (1 - b), (len(counts), 1))
     types = OutputTypes(m, chance, low, np.tile(a / b, (len(counts), 1)), counts)
     np.testing.assert_allclose(types.weights @ types.means, 1)
-    prior = balanced_prior(types, np.full(m.size, 1 / m.size), np.ones(m.size))
+    prior = balanced_prior(types.level_errors, np.full(m.size, 1 / m.size))
     return float(types.level_errors(prior).max())
 
 
