@@ -36,8 +36,9 @@ run: $(VENV)/run.stamp
 test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --cov --cov-report=term
+	$(BIN)/mypy & types=$$!; \
+	$(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --cov --cov-report=term; \
+	tests=$$?; wait $$types && exit $$tests
 
 sweep: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=sweep tests --ignore=tests/browser --ignore=tests/ui

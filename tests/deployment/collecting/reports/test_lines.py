@@ -10,6 +10,7 @@ from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import isolated_engine
 from planner.deployment.collecting.counting.local import local_engine
 from planner.deployment.collecting.counting.one_file import Expected, count_file
+from tests.effort import tries
 
 LINES = [
     ("parameters", "0" * 64, "parameters"),
@@ -108,16 +109,17 @@ def test_a_bad_line_never_stops_the_collection(one_question, tmp_path, line, rea
         assert done.sums["q", None].users == 1
 
 
+@pytest.mark.no_cover
 def test_a_flipped_byte_is_never_counted_differently(one_question, tmp_path):
-    """3,000 flips: the line is refused, or says what it said."""
+    """Many flips: the line is refused, or says what it said."""
     random = Random(5)
     client = Client(one_question.document)
     text = "".join(client.report("q", i).to_json() + "\n" for i in range(4)).encode()
     path, expected = tmp_path / "a.jsonl", Expected.of(one_question)
     path.write_bytes(text)
     right = count_file(path, expected)
-    refused = 0
-    for _ in range(3000):
+    refused, flips = 0, tries(1000, 3000)
+    for _ in range(flips):
         flipped = bytearray(text)
         flipped[random.randrange(len(text))] ^= random.randrange(1, 256)
         path.write_bytes(flipped)
@@ -126,7 +128,7 @@ def test_a_flipped_byte_is_never_counted_differently(one_question, tmp_path):
         if not found.refused:
             before, after = (one.tallies["q", None].aggregate for one in (right, found))
             assert (before.users, before.counts.tolist()) == (after.users, after.counts.tolist())
-    assert refused > 2990  # a flip may write a letter as another escape, no more
+    assert refused > flips - 10  # a flip may write a letter as another escape, no more
 
 
 def test_lines_of_earlier_versions_are_counted(one_question, tmp_path):
