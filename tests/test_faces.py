@@ -16,7 +16,7 @@ from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
 from planner.planning.whole_survey.promises import costs, promises, promises_of
-from planner.planning.whole_survey.set_sentences import set_sentences
+from planner.planning.whole_survey.said import said_of
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
 from planner.survey import Numeric, Sampling
@@ -88,15 +88,8 @@ def one_line(text):
 
 def sentences_of(question):
     """All that is said of a question, wherever it is shown."""
-    levels = [said.report_sentence(question), said.types_sentence(question)]
-    levels += [said.detectable_sentence(question), said.band_sentence(question)]
-    proof = [said.certificate_sentence(question), said.efficiency_sentence(question)]
-    proof += [said.saturation_sentence(question), said.limit_sentence(question)]
-    proof += question.choice.left_out if question.choice else ()
-    more = [*set_sentences(question), said.misplaced_sentence(question)]
-    targets = map(said.target_sentence, question.targets)
-    every = (*levels, *proof, *more, *targets, *said.relaxation_sentences(question))
-    return [sentence for sentence in every if sentence]
+    left_out = question.choice.left_out if question.choice else ()
+    return [*(one for group in said_of(question) for one in group), *left_out]
 
 
 def sentences_of_survey(plan):

@@ -11,7 +11,7 @@ from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, Outsider
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.set_sentences import set_sentences
+from planner.planning.whole_survey.said import said_of
 from planner.show.charts.designs import design_figure
 from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import (
@@ -60,7 +60,6 @@ def report_html(plan: SurveyPlan) -> str:
     return environment.get_template("report.html").render(
         plan=plan,
         said=sentences,
-        set_sentences=set_sentences,
         allocation_chart=_chart(allocation_figure(plan)) if plan.several else "",
         questions=[_question(one, seen.get(one.name)) for one in plan.questions],
         together=() if view is None else view.sentences,
@@ -72,7 +71,8 @@ def report_html(plan: SurveyPlan) -> str:
 
 def _question(question: QuestionPlan, outsiders: OutsiderView | None) -> dict[str, Any]:
     seen = (NOTHING_TO_SAY,) if outsiders is None else outsiders.sentences
-    return {"plan": question, "charts": _charts(question), "outsiders": seen}
+    said = said_of(question)
+    return {"plan": question, "said": said, "charts": _charts(question), "outsiders": seen}
 
 
 def _charts(question: QuestionPlan) -> list[tuple[str, str]]:

@@ -16,21 +16,11 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.said import said_of
 from planner.planning.whole_survey.sentences import (
-    asked_sentence,
-    band_sentence,
     certificate_sentence,
-    detectable_sentence,
     efficiency_sentence,
-    error_sentence,
-    limit_sentence,
-    misplaced_sentence,
     people,
-    relaxation_sentences,
-    report_sentence,
-    saturation_sentence,
-    target_sentence,
-    types_sentence,
 )
 from planner.planning.whole_survey.set_sentences import set_sentences
 
@@ -47,17 +37,11 @@ def show_answer(console: Console, question: QuestionPlan, several: bool) -> None
         return
     if several:
         console.rule(Text(question.name), style="")
-    _say(
-        console,
-        asked_sentence(question),
-        error_sentence(question),
-        *set_sentences(question),
-        None if question.choice is None else question.choice.reason,
-        efficiency_sentence(question) or certificate_sentence(question),
-        limit_sentence(question),
-        *map(target_sentence, question.targets),
-        *relaxation_sentences(question)[:1],
-    )
+    said = said_of(question)
+    reason = [] if question.choice is None else [question.choice.reason]
+    _say(console, *said.answer, *said.targets, *reason, *said.proof[:1])
+    if question.relaxations:
+        _say(console, said.prices[0])
 
 
 def show_question(console: Console, question: QuestionPlan, several: bool) -> None:
@@ -67,32 +51,15 @@ def show_question(console: Console, question: QuestionPlan, several: bool) -> No
     if question.sampling is not None:
         show_sampling(console, question.question, question.users, question.sampling)
         return
-    console.print(asked_sentence(question))
-    console.print(error_sentence(question))
+    said = said_of(question)
+    _say(console, *said.answer, *said.targets)
     console.print()
-    if question.levels is not None:
-        _show_levels(console, question, question.levels)
-        _say(
-            console,
-            report_sentence(question),
-            types_sentence(question),
-            detectable_sentence(question),
-        )
-        console.print()
     if question.choice is not None:
         _show_choice(console, question.choice)
-    _say(
-        console,
-        *set_sentences(question),
-        certificate_sentence(question),
-        efficiency_sentence(question),
-        band_sentence(question),
-        limit_sentence(question),
-        saturation_sentence(question),
-        *relaxation_sentences(question),
-        misplaced_sentence(question),
-        *map(target_sentence, question.targets),
-    )
+        console.print()
+    if question.levels is not None:
+        _show_levels(console, question, question.levels)
+    _say(console, *said.report, *said.proof, *said.prices)
     for level in question.explanations[:_MOST_EXPLAINED]:
         console.print()
         console.print(f"{level.odds} {level.belief}")
@@ -147,10 +114,9 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
     }
 
 
-def _say(console: Console, *sentences: str | None) -> None:
+def _say(console: Console, *sentences: str) -> None:
     for sentence in sentences:
-        if sentence:
-            console.print(sentence)
+        console.print(sentence)
 
 
 def _show_levels(console: Console, question: QuestionPlan, levels: Levels) -> None:

@@ -12,23 +12,8 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.cautions import cautions
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.sentences import (
-    asked_sentence,
-    band_sentence,
-    certificate_sentence,
-    detectable_sentence,
-    efficiency_sentence,
-    error_sentence,
-    limit_sentence,
-    misplaced_sentence,
-    people,
-    relaxation_sentences,
-    report_sentence,
-    saturation_sentence,
-    target_sentence,
-    types_sentence,
-)
-from planner.planning.whole_survey.set_sentences import set_sentences
+from planner.planning.whole_survey.said import Said, said_of
+from planner.planning.whole_survey.sentences import people
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.designs import design_figure
 from planner.show.charts.levels import budget_figure, level_error_figure
@@ -51,18 +36,18 @@ def show_results(plan: QuestionPlan) -> None:
         return
     _headline(plan)
     show.warnings(cautions(plan))
-    _say(asked_sentence(plan), error_sentence(plan), limit_sentence(plan))
-    _say(*map(target_sentence, plan.targets))
+    said = said_of(plan)
+    _say(*said.answer, *said.targets)
     _mechanisms(plan.choice)
     if plan.padding is not None and plan.padding_errors is not None:
         _padding(plan, plan.padding, plan.padding_errors)
-    else:
-        _say(*set_sentences(plan))
     if plan.levels is not None:
-        _levels(plan, plan.levels)
+        _levels(plan, plan.levels, said)
+    else:
+        _say(*said.report)
     if plan.expected is not None:
-        _expected(plan, plan.expected)
-    _prices(plan)
+        _expected(plan.expected)
+    _prices(plan, said)
     _scale(plan)
 
 
@@ -144,7 +129,6 @@ def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]
         },
         accent=used,
     )
-    _say(*set_sentences(plan))
     box = show.drawer("Draw the error against the length", "padding-drawn")
     if box.open:
         with box:
@@ -153,7 +137,7 @@ def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]
             )
 
 
-def _levels(plan: QuestionPlan, levels: Levels) -> None:
+def _levels(plan: QuestionPlan, levels: Levels, said: Said) -> None:
     st.subheader("What a report does, level by level")
     saturation, shown = plan.saturation_epsilon, slice(0, _MOST_ROWS)
     budgets = "budget" if saturation is None else "budget; dashed: saturation"
@@ -176,8 +160,8 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
             "% of those who answer": levels.percent[shown].round(4),
         }
     )
-    st.caption(show.plain(report_sentence(plan)))
-    _say(types_sentence(plan), detectable_sentence(plan))
+    st.caption(show.plain(said.report[0]))
+    _say(*said.report[1:])
     if plan.design is not None:
         box = show.drawer("Draw the types of reports", "design-drawn")
         if box.open:
@@ -203,9 +187,7 @@ def _levels(plan: QuestionPlan, levels: Levels) -> None:
                 show.chart(chart, "budgets", "Budget per level and saturation point.")
 
 
-def _expected(plan: QuestionPlan, expected: OrderedEstimates) -> None:
-    st.subheader("What my result would look like")
-    _say(band_sentence(plan))
+def _expected(expected: OrderedEstimates) -> None:
     box = show.drawer("Draw the shares up to each answer", "expected-drawn")
     if box.open:
         with box:
@@ -217,20 +199,16 @@ def _expected(plan: QuestionPlan, expected: OrderedEstimates) -> None:
             )
 
 
-def _prices(plan: QuestionPlan) -> None:
+def _prices(plan: QuestionPlan, said: Said) -> None:
+    for sentence in said.proof[:1]:
+        st.success(show.plain(sentence))
+    _say(*said.proof[1:])
     if plan.levels is not None:
         st.subheader("What a little more budget would buy")
-        sentences = relaxation_sentences(plan)
-        if not sentences:
+        if not plan.relaxations:
             st.markdown("No single level's budget would lower the error by itself.")
-        st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in sentences))
-    _say(saturation_sentence(plan), misplaced_sentence(plan))
-    proven, others = certificate_sentence(plan), efficiency_sentence(plan)
-    if plan.channel is not None:  # of which the first says the size alone
-        proven, others = others, proven
-    if proven is not None:
-        st.success(show.plain(proven))
-    _say(others)
+    if said.prices:
+        st.markdown("\n".join(f"- {show.plain(sentence)}" for sentence in said.prices))
 
 
 def _scale(plan: QuestionPlan) -> None:
@@ -259,10 +237,9 @@ def _scale(plan: QuestionPlan) -> None:
             )
 
 
-def _say(*sentences: str | None) -> None:
+def _say(*sentences: str) -> None:
     for sentence in sentences:
-        if sentence:
-            st.markdown(show.plain(sentence))
+        st.markdown(show.plain(sentence))
 
 
 def _one_blue(size: int, place: int) -> list[str]:
