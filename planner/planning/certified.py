@@ -13,6 +13,7 @@ from planner.solvers import best_design, solve, solve_near
 
 __all__ = [
     "DESIGN",
+    "MOST_LEVELS",
     "ROUGH",
     "TIGHT",
     "Certified",
@@ -28,6 +29,12 @@ DESIGN = SubsetDesign.model
 
 TIGHT, ROUGH = 1e-6, 3e-3
 """The gaps to which designs are solved: those that are planned, and points of a curve."""
+
+MOST_LEVELS = 5
+"""Levels that differ of which a design is planned: more take too long to be waited for.
+
+Of sets neighbours are merged if there are more.
+"""
 
 OfOneAnswer = UnaryTable | SubsetDesign
 """A table or a design, with its proof."""
@@ -96,6 +103,8 @@ def solve_of_sets(
 ) -> Certified:
     """The same for one item that is drawn of a set, or the dummy in its stead.
 
+    In a design more than :data:`MOST_LEVELS` levels are merged.
+
     Raises
     ------
     InputError, SolverError
@@ -111,7 +120,8 @@ def solve_of_sets(
     if name != DESIGN:
         return solve(policy, name, objective=wanted)
     drawn = dummy_objective(wanted, policy)
-    return SetDesign(policy, best_design(with_dummy(policy), drawn, tolerance), wanted)
+    design = best_design(with_dummy(policy), drawn, tolerance, most_levels=MOST_LEVELS)
+    return SetDesign(policy, design, wanted)
 
 
 def solve_next(policy: PrivacyPolicy, last: OfOneAnswer) -> OfOneAnswer:

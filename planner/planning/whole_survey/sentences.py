@@ -160,9 +160,16 @@ def types_sentence(question: QuestionPlan) -> str | None:
     answers = f"{items:,} answers"
     if question.padding_length is not None:
         answers = f"{items - 1:,} answers and a dummy"
+    merged = ""
+    if design.merges_budgets:
+        groups = design.types.item_counts.size - (question.padding_length is not None)
+        merged = (
+            f" Levels with similar budgets are treated as one of {groups}, with the smallest "
+            "budget of each: to tell more apart would take long."
+        )
     return (
         f"The design has {types} types of reports. Each says its type and the sides of all "
-        f"{answers}, {CATALOGUE[question.deployed.mechanism].report_bytes(items):,} bytes."
+        f"{answers}, {CATALOGUE[question.deployed.mechanism].report_bytes(items):,} bytes.{merged}"
     )
 
 

@@ -17,15 +17,13 @@ from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
 from planner.mechanisms.design_grid import as_drawn
-from planner.planning.certified import DESIGN, TIGHT, Certified
+from planner.planning.certified import DESIGN, MOST_LEVELS, TIGHT, Certified
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-__all__ = ["Tables", "Unary", "forget"]
+__all__ = ["Tables", "Unary", "differing_levels", "forget"]
 
-# More levels take too long to be waited for at every edit.
-_MOST_LEVELS = 5
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels
 _Problem = tuple[PrivacyPolicy, str, Objective]
@@ -69,13 +67,15 @@ class Tables:
         policy: PrivacyPolicy,
         objective: Objective | None = None,
         tolerance: float = TIGHT,
+        most_levels: int | None = None,
     ) -> SubsetDesign:
         """As :func:`planner.best_design`; those solved for the same levels help."""
-        problem = (policy, DESIGN, objective or Objective())
+        problem = (policy, f"{DESIGN} {most_levels}", objective or Objective())
         for known in (TIGHT, tolerance):
             if (problem, known) in self._designs:
                 return self._designs[problem, known]
-        solved = _designed(policy, problem[2], tolerance, self._nearest(policy))
+        near = self._nearest(policy)
+        solved = _designed(policy, problem[2], tolerance, near, most_levels)
         self._designs[problem, tolerance] = solved
         return solved
 
@@ -98,7 +98,8 @@ class Tables:
         """The best design of the items and a dummy, for what is drawn of sets."""
         wanted = objective or Objective()
         drawn = dummy_objective(wanted, policy)
-        return SetDesign(policy, self.design(with_dummy(policy), drawn, tolerance), wanted)
+        design = self.design(with_dummy(policy), drawn, tolerance, MOST_LEVELS)
+        return SetDesign(policy, design, wanted)
 
     def certified(
         self,
@@ -150,6 +151,9 @@ class Tables:
 
     def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
         """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
+        if (levels := differing_levels(policy, objective)) > MOST_LEVELS:
+            most = f"designs are planned for at most {MOST_LEVELS}"
+            return None, f"{levels:,} levels differ, and {most}"
         return _if_deployable(self.design, policy, objective)
 
     def best_of_sets(
@@ -194,10 +198,14 @@ def _solved(policy: PrivacyPolicy, model: str, objective: Objective) -> UnaryTab
 
 @lru_cache(maxsize=_REMEMBERED)
 def _designed(
-    policy: PrivacyPolicy, objective: Objective, tolerance: float, near: SubsetDesign | None
+    policy: PrivacyPolicy,
+    objective: Objective,
+    tolerance: float,
+    near: SubsetDesign | None,
+    most_levels: int | None,
 ) -> SubsetDesign:
     """Remembered with the design that it started from: the same plan is the same to the digit."""
-    return best_design(policy, objective, tolerance, near)
+    return best_design(policy, objective, tolerance, near, most_levels)
 
 
 def forget() -> None:
@@ -209,9 +217,6 @@ def forget() -> None:
 def _if_deployable(
     solver: Callable[[PrivacyPolicy, Objective], D], policy: PrivacyPolicy, objective: Objective
 ) -> tuple[D | None, str]:
-    if (levels := _differing(policy, objective)) > _MOST_LEVELS:
-        most = f"designs are planned for at most {_MOST_LEVELS}"
-        return None, f"{levels:,} levels differ, and {most}"
     design = None
     try:
         design = solver(policy, objective)
@@ -221,8 +226,14 @@ def _if_deployable(
     return design, ""
 
 
-def _differing(policy: PrivacyPolicy, objective: Objective) -> int:
-    """Number of levels that a mechanism may treat differently; levels alike count as one."""
+def differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:
+    """Number of levels that a mechanism may treat differently; levels alike count as one.
+
+    Examples
+    --------
+    >>> differing_levels(PrivacyPolicy([1.0, 1.0, 2.0, 3.0], [1, 1, 1, 1]), Objective())
+    2
+    """
     alone = objective.weights is not None or objective.prior is not None
     if alone or not policy.rule.by_level:
         return policy.size

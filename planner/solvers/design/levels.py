@@ -4,7 +4,8 @@ Levels with the same budgets towards everybody are one level to every mechanism 
 (averaging over permutations of their items never hurts), and so is all budget above twice the
 smallest under the rule "min". Merging these is exact. If too many levels are left, neighbours
 are merged: with the smaller budgets the design still keeps the policy, with the larger ones
-and the smaller weights the bound still holds for all mechanisms.
+and the smaller weights the bound still holds for all mechanisms. A level whose errors nobody
+minds, such as the dummy of item sets, stays apart from the others.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Groups = NDArray[np.int64]
 MOST_GROUPS = 60
 MOST_OF_A_MATRIX = 6  # its windows are vertices, of which there are more with every level
 _KINDS = 4  # of weights, and of assumed people, where levels are too many
+_EACH = 3  # groups by their budgets at least, of levels of one kind
 _NARROW = 0.0025  # budgets this close, relative, cost less than more groups would
 _BINS = 200  # of budgets, before the best few groups are chosen among them
 _OPEN = 60.0  # stands for "no budget" when rows of a matrix are compared
@@ -50,10 +52,12 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merge
     policy:
         The levels.
     alike:
-        Numbers by level, not negative, shape ``(t, k)``, for example importance. Where merging
-        is exact, levels that differ in them are never merged.
+        Numbers by level, not negative, shape ``(t, k)``, the first the importance. Where merging
+        is exact, levels that differ in them are never merged; levels of no importance are never
+        merged with others.
     most:
-        Groups beyond which merging is no longer exact; 60 when omitted, 6 for a matrix.
+        Groups beyond which merging is no longer exact, those of no importance aside; 60 when
+        omitted, 6 for a matrix.
 
     Examples
     --------
@@ -65,8 +69,9 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merge
     if most is None:
         most = MOST_GROUPS if policy.rule.by_level else MOST_OF_A_MATRIX
     groups, exact = _alike(policy, alike), True
-    if int(groups.max()) >= most:
-        groups, exact = _nearest(policy, alike, most), False
+    matters = alike[:, 0] > 0 if alike[:, 0].any() else np.ones(policy.size, dtype=bool)
+    if np.unique(groups[matters]).size > most:
+        groups, exact = _nearest(policy, alike, matters, most), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
     kept, allowed = (_grouped(policy, groups, least) for least in (np.minimum, np.maximum))
@@ -97,16 +102,19 @@ def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
     return _kinds(groups[:, None])
 
 
-def _nearest(policy: PrivacyPolicy, alike: Array, most: int) -> Groups:
-    """At most ``most`` groups of levels with similar budgets and similar numbers."""
+def _nearest(policy: PrivacyPolicy, alike: Array, matters: NDArray[np.bool_], most: int) -> Groups:
+    """At most ``most`` groups of levels with similar budgets and numbers, and of those without."""
     numbers = np.log(np.maximum(alike, 1e-6 * np.maximum(alike.max(axis=0), 1e-300)))
     if not policy.rule.by_level:
         return _clusters(np.column_stack([policy.bounds(), numbers]), most)
-    limit = max(1, min(_KINDS, int(most ** (1 / max(1, alike.shape[1])))))
+    limit = max(1, min(_KINDS, int((most / _EACH) ** (1 / max(1, alike.shape[1])))))
     items = policy.item_counts
-    kinds = _kinds(np.column_stack([cut_line(column, items, limit) for column in numbers.T]))
-    groups, first = np.zeros(policy.size, dtype=np.int64), 0
+    kinds = np.zeros(policy.size, dtype=np.int64)
+    columns = [cut_line(column, items[matters], limit) for column in numbers[matters].T]
+    kinds[matters] = _kinds(np.column_stack(columns))
     each = max(1, most // (int(kinds.max()) + 1))
+    kinds[~matters] = kinds.max() + 1
+    groups, first = np.zeros(policy.size, dtype=np.int64), 0
     budgets = np.log(_used(policy))
     for kind in range(int(kinds.max()) + 1):
         levels = np.flatnonzero(kinds == kind)

@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 _LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones
 _MOST_FOR_ITEMS = 5  # levels, where the worst single item is minimised
 _FEW_FOR_ITEMS, _COARSE_FOR_ITEMS = 4, 1e-3  # with more levels, what can be waited for
-_MERGED_TOLERANCE = 1e-4  # where merging levels costs far more
+_MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 
 
 def best_design(
@@ -37,6 +37,7 @@ def best_design(
     objective: Objective | str | None = None,
     tolerance: float = 1e-6,
     near: SubsetDesign | None = None,
+    most_levels: int | None = None,
 ) -> SubsetDesign:
     """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
 
@@ -57,14 +58,17 @@ def best_design(
         The relative gap to prove, above 0 and below 1.
     near:
         The design of a similar policy, for series of policies: its types are tried first.
+    most_levels:
+        If more levels differ, neighbours are merged, those of no importance aside: quicker the
+        fewer, with a gap that says what that costs. When omitted 60, six of a matrix of pair
+        budgets, and five for the worst single item, where there may not be more.
 
     Returns
     -------
     SubsetDesign
         Its certificate states the gap that was reached, which may be larger than asked for.
-        More than eight levels that differ cost some per cent of it, and more than 60 (six of
-        a matrix of pair budgets; five for the worst single item) are merged: the best table can
-        then be better.
+        More than eight levels that differ cost some per cent of it; where levels are merged
+        the best table can be better.
 
     Raises
     ------
@@ -94,12 +98,14 @@ def best_design(
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
+    merged = _merged(policy, _aims(policy, chosen), most_levels)
     if chosen.guess_limit is not None:
-        return _limited(policy, chosen, chosen.guess_limit, tolerance, near)
-    return _best(policy, chosen, tolerance, near)
+        return _limited(merged, policy, chosen, chosen.guess_limit, tolerance, near)
+    return _best(merged, policy, chosen, tolerance, near)
 
 
 def _limited(
+    merged: Merged,
     policy: PrivacyPolicy,
     objective: Objective,
     limit: float,
@@ -115,15 +121,14 @@ def _limited(
         allowed = f"above {blind:.6g}, which is guessed right without any report"
         raise InputError("guess_limit", limit, allowed, "Allow reports to say something.")
     windows_of(policy, np.arange(policy.size), guesses=True)  # refuses a matrix
-    merged = _merged(policy, _aims(policy, objective))
     if not merged.exact or merged.kept.size > MOST_APART:
         remedy = "Merge levels with nearly the same budget, or leave the limit out."
         allowed = f"at most {MOST_APART} that differ where guesses are limited"
         raise InputError("levels", policy.size, allowed, remedy)
-    free = _best(policy, objective.without_limit, tolerance, near)
+    free = _best(merged, policy, objective.without_limit, tolerance, near)
     if free.types.guess <= limit * (1 - GUESS_ROOM):
         return replace(free, objective=objective)
-    design = _best(policy, objective, tolerance, free)
+    design = _best(merged, policy, objective, tolerance, free)
     if design.types.guess > limit:
         reason = f"The design found lets {design.types.guess:.9g} of guesses succeed"
         raise ConvergenceError(reason, "Round the limit, or the budgets.")
@@ -131,21 +136,28 @@ def _limited(
 
 
 def _best(
-    policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
+    merged: Merged,
+    policy: PrivacyPolicy,
+    chosen: Objective,
+    tolerance: float,
+    near: SubsetDesign | None,
 ) -> SubsetDesign:
     """The design, from the types of another if they help."""
     if near is not None:
         # Types of another policy may leave levels apart by rounding alone.
         with suppress(InputError, ConvergenceError):
-            return _best_from(policy, chosen, tolerance, near)
-    return _best_from(policy, chosen, tolerance, None)
+            return _best_from(merged, policy, chosen, tolerance, near)
+    return _best_from(merged, policy, chosen, tolerance, None)
 
 
 def _best_from(
-    policy: PrivacyPolicy, chosen: Objective, tolerance: float, near: SubsetDesign | None
+    merged: Merged,
+    policy: PrivacyPolicy,
+    chosen: Objective,
+    tolerance: float,
+    near: SubsetDesign | None,
 ) -> SubsetDesign:
     aims = _aims(policy, chosen)
-    merged = _merged(policy, aims)
     start = None
     if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
         start = leanings(near.types)
@@ -185,9 +197,10 @@ class _Aims(NamedTuple):
     worst_item: bool
 
 
-def _merged(policy: PrivacyPolicy, aims: _Aims) -> Merged:
+def _merged(policy: PrivacyPolicy, aims: _Aims, most: int | None) -> Merged:
     density = 0 * aims.weights if aims.prior is None else aims.prior / policy.item_counts
-    most = _MOST_FOR_ITEMS if aims.worst_item else None
+    if aims.worst_item:
+        most = min(most or _MOST_FOR_ITEMS, _MOST_FOR_ITEMS)
     return merge(policy, np.column_stack([aims.weights, density]), most)
 
 

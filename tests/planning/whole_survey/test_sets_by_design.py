@@ -5,7 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import AssumedSets, InputError, Level, NumericDomain, Question, Survey, plan_survey
+from planner import (
+    AssumedSets,
+    InputError,
+    Level,
+    NumericDomain,
+    Question,
+    Survey,
+    plan_survey,
+)
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import question_document
 from planner.deployment.parameter_file.survey_plans import survey_parameters
@@ -115,6 +123,27 @@ def test_the_shares_of_a_split_follow_the_designs_errors():
     # Others are no better, and none is below what is proven.
     other = basket.bounds_at(0.9)[0] + 20 * mean.at(0.1).error
     assert other >= split.value >= split.lower_bound
+
+
+def test_more_levels_are_merged_with_a_gap_that_says_so():
+    budgets = (1.0, 1.1, 1.2, 1.4, 1.6, 1.7, 2.0, 3.0)
+    counts = (2,) * 6 + (30,) * 2
+    named = zip(budgets, counts, strict=True)
+    levels = tuple(Level(f"l{i}", e, item_count=m) for i, (e, m) in enumerate(named))
+    many = replace(SETS, levels=levels, mechanism="best", padding_length=2)
+    plan = plan_survey(Survey("s", 20_000, (many,)))
+    (question,) = plan.questions
+    design = question.design
+    assert design.types.item_counts.size == 6  # five groups, and the dummy apart
+    assert np.flatnonzero(design.groups == design.groups[-1]).tolist() == [len(levels)]
+    assert design.merges_budgets
+    assert question.total_error < 0.95 * question.choice.of("opt0").error
+    assert 0.8 * question.total_error < question.lower_bound < 0.999 * question.total_error
+    assert question.relaxations == ()
+    assert question.misplacement is None
+    assert "are treated as one of 5, with the smallest budget" in said.types_sentence(question)
+    law = survey_parameters(plan).questions[0].law  # every pair of levels is checked, exactly
+    assert deployed(law).counter() is not None
 
 
 def test_estimates_are_as_far_off_as_predicted(plan):

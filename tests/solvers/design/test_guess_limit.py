@@ -132,8 +132,8 @@ def test_tables_of_bits_are_not_made_for_a_limit():
 def test_a_design_that_breaks_the_limit_is_not_returned(monkeypatch):
     kept = solving._best
 
-    def careless(policy, objective, tolerance, near):
-        return kept(policy, objective.without_limit, tolerance, near)
+    def careless(merged, policy, objective, *about):
+        return kept(merged, policy, objective.without_limit, *about)
 
     monkeypatch.setattr(solving, "_best", careless)
     with pytest.raises(ConvergenceError, match=r"lets 0\.0236"):

@@ -57,6 +57,30 @@ def test_levels_alike_in_a_matrix_merge_exactly():
     assert _merged(other).groups.tolist() == [0, 1, 2]  # the second level's own pairs differ
 
 
+def test_few_groups_are_cut_by_budgets_and_a_dummy_stays_apart():
+    policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [30, 30, 30, 30, 1])
+    weights, shares = np.array([1, 1, 1, 1, 0.0]), np.array([0.1, 0.4, 0.1, 0.4, 5.0])
+    merged = _merged(policy, most=2, alike=np.column_stack([weights, shares]))
+    assert (merged.groups.tolist(), merged.exact) == ([0, 0, 1, 1, 2], False)
+    assert merged.kept.epsilons.tolist() == [1.0, 1.8, 1.0]
+    assert merged.allowed.epsilons.tolist() == [1.1, 1.9, 1.0]
+    assert _merged(policy, most=4, alike=np.column_stack([weights, shares])).exact
+
+
+def test_fewer_levels_cost_what_the_gap_says():
+    policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [3, 3, 9, 9, 1])
+    drawn = Objective("expected", weights=(1, 1, 1, 1, 0), prior=(0.1, 0.1, 0.25, 0.25, 0.3))
+    exact = best_design(policy, drawn, tolerance=1e-4)
+    few = best_design(policy, drawn, most_levels=2)
+    assert few.groups.tolist() == [0, 0, 1, 1, 2]
+    assert few.certificate.lower_bound <= exact.certificate.lower_bound * (1 + 1e-4)
+    assert exact.objective_value < few.objective_value  # budgets were given up
+    gap = few.objective_value / few.certificate.lower_bound - 1
+    assert 0.01 < few.certificate.relative_gap == pytest.approx(gap)
+    for least, most in zip(few.pair_losses, policy.bounds(), strict=True):
+        assert (least <= most * (1 + 1e-9)).all()
+
+
 def test_importance_keeps_levels_apart():
     policy = PrivacyPolicy([1.0, 1.0], [2, 3])
     assert _merged(policy, alike=np.array([[1.0], [2.0]])).groups.tolist() == [0, 1]
