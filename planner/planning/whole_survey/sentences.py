@@ -71,8 +71,7 @@ def shares_sentence(plan: SurveyPlan) -> str:
     if plan.allocation is None:
         return ""
     gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
-    within = f"a factor of 1 + {gap:.0e}" if gap < 1e-3 else f"{math.ceil(100 * gap)} %"
-    proven = f"The shares are proven best to within {within}"
+    proven = f"The shares are proven best to within {_within(gap)}"
     others = [one for one in plan.questions if one.shared_as not in (None, one.mechanism_label)]
     if not others:
         return f"{proven}."
@@ -80,6 +79,11 @@ def shares_sentence(plan: SurveyPlan) -> str:
         f"{', '.join(names)} had {label}" for label, names in _by_label(others).items()
     )
     return f"{proven} if {had}, whose errors they are planned with."
+
+
+def _within(gap: float) -> str:
+    """A relative gap in words; one that matters in per cent, rounded up."""
+    return f"a factor of 1 + {gap:.0e}" if gap < 1e-3 else f"{math.ceil(100 * gap)} %"
 
 
 def _by_label(questions: list[QuestionPlan]) -> dict[str | None, list[str]]:
@@ -195,9 +199,7 @@ def certificate_sentence(question: QuestionPlan) -> str | None:
             return _ordered_sentence(question.channel)
         return _channel_sentence(question.channel)
     if question.design is not None and bound is not None and gap is not None:
-        return (
-            f"{_best_of_all(question, bound)} the plan's is within a factor of 1 + {gap:.0e} of it."
-        )
+        return f"{_best_of_all(question, bound)} the plan's is within {_within(gap)} of it."
     if bound is None or gap is None or table is None:
         return None
     where = ""

@@ -139,6 +139,9 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     assert design.merges_budgets
     assert question.total_error < 0.95 * question.choice.of("opt0").error
     assert 0.8 * question.total_error < question.lower_bound < 0.999 * question.total_error
+    gap = question.total_error / question.lower_bound - 1
+    stated = float(said.certificate_sentence(question).split("is within ")[1].split(" %")[0])
+    assert 100 * gap <= stated < 100 * gap + 1
     assert question.relaxations == ()
     assert question.misplacement is None
     assert "are treated as one of 5, with the smallest budget" in said.types_sentence(question)
