@@ -24,6 +24,7 @@ from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
 __all__ = ["Tables", "Unary", "differing_levels", "forget"]
 
+_MOST_FOR_ITEMS = 4  # levels, where the worst single item is minimised
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels
 _Problem = tuple[PrivacyPolicy, str, Objective]
@@ -151,9 +152,9 @@ class Tables:
 
     def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
         """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
-        if (levels := differing_levels(policy, objective)) > MOST_LEVELS:
-            most = f"designs are planned for at most {MOST_LEVELS}"
-            return None, f"{levels:,} levels differ, and {most}"
+        most = _MOST_FOR_ITEMS if objective.kind == "minimax" else MOST_LEVELS
+        if (levels := differing_levels(policy, objective)) > most:
+            return None, f"{levels:,} levels differ, and designs are planned for at most {most}"
         return _if_deployable(self.design, policy, objective)
 
     def best_of_sets(

@@ -24,7 +24,7 @@ def least_error(policy: PrivacyPolicy, objective: Objective | None = None) -> fl
     Raises
     ------
     InputError
-        The objective is not one that :func:`best_design` knows.
+        As :func:`best_design`.
     ConvergenceError
         The solver failed at its first types.
 

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 _LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones
 _MOST_FOR_ITEMS = 5  # levels, where the worst single item is minimised
-_FEW_FOR_ITEMS, _COARSE_FOR_ITEMS = 4, 1e-3  # with more levels, what can be waited for
+_COARSE_FOR_ITEMS = {4: 1e-4, 5: 1e-3}  # the gap by levels: what can be waited for
 _MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 
 
@@ -162,8 +162,8 @@ def _best_from(
     if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
         start = leanings(near.types)
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
-    if aims.worst_item and merged.kept.size > _FEW_FOR_ITEMS:
-        enough = max(enough, _COARSE_FOR_ITEMS)
+    if aims.worst_item:
+        enough = max(enough, _COARSE_FOR_ITEMS.get(merged.kept.size, 0.0))
     items = np.bincount(merged.groups, policy.item_counts)
     means = np.bincount(merged.groups, aims.weights * policy.item_counts) / items
     shares = None

@@ -177,6 +177,8 @@ def test_many_levels_are_planned_with_the_best_of_the_others_at_once():
     assert why == (
         "Subset design is left out: 8 levels differ, and designs are planned for at most 5."
     )
+    worst = planned(*many[:5], criterion="minimax")
+    assert "5 levels differ, and designs are planned for at most 4" in worst.choice.left_out[0]
     alike = tuple(replace(level, epsilon=1.0 + i % 2) for i, level in enumerate(many))
     assert planned(*alike).deployed.mechanism == "subset-design"  # two kinds of level
 

@@ -199,7 +199,7 @@ def test_many_levels_are_merged_and_the_gap_is_said(monkeypatch):
     least = apart.certificate.lower_bound
     assert design.certificate.lower_bound <= least <= design.objective_value
     assert 1e-4 < design.certificate.relative_gap < 0.02
-    monkeypatch.setattr(solving, "_FEW_FOR_ITEMS", 1)  # more levels are solved to three digits
+    monkeypatch.setattr(solving, "_COARSE_FOR_ITEMS", {2: 1e-3})
     coarse = best_design(PrivacyPolicy([1.0, 1.3], [2, 5]), WORST)
     assert 1e-6 < coarse.certificate.relative_gap <= 1e-3
 
