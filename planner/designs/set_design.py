@@ -178,7 +178,8 @@ def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
 def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     """The objective for what is drawn of sets: the dummy, in the rest of the people, is not wanted.
 
-    It is drawn of at least one person in a million, whatever is assumed.
+    It is drawn of at least one person in a million, whatever is assumed. A limit on guesses is one
+    on guesses of what is drawn, the dummy among it.
 
     Raises
     ------
@@ -197,7 +198,8 @@ def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
         raise InputError("objective", objective.kind, allowed, "Use solve() for the best table.")
     weights = [*objective.item_weights(policy).tolist(), 0.0]
     if objective.prior is None:
-        return Objective(objective.kind, weights)
+        return Objective(objective.kind, weights, guess_limit=objective.guess_limit)
     shares = np.array(objective.prior)
     shares *= min(1.0, (1 - _LEAST_DUMMIES) / max(shares.sum(), _LEAST_DUMMIES))
-    return Objective(objective.kind, weights, [*shares.tolist(), 1 - float(shares.sum())])
+    every = [*shares.tolist(), 1 - float(shares.sum())]
+    return Objective(objective.kind, weights, every, objective.guess_limit)

@@ -162,6 +162,8 @@ def mechanism_choices(question: Question) -> list[str]:
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
     if question.kind == "item-set" and question.criterion != "total":
         return [name for name in offered if name != DESIGN]
+    if question.kind == "item-set" and question.guess_limit is not None:
+        return [BEST, DESIGN]
     if question.kind != "categorical":
         return offered
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}

@@ -16,8 +16,9 @@ def check_guess_limit(
 ) -> None:
     """Check a limit on the success of the best guess of an answer, all answers alike before.
 
-    Only subset designs are made for one: for one answer a person, the error of all items
-    together, and the rules min and avg.
+    Only subset designs are made for one: for the error of all items together, one answer a person
+    and the rules min and avg; or for sets, of which one answer or none is drawn: what was drawn
+    is guessed.
 
     Raises
     ------
@@ -31,13 +32,14 @@ def check_guess_limit(
     ...
     planner.errors.InputError: guess is 0.1 but must be above 0.1 and at most 1. Of 10 answers ...
     """
-    for name, value, wanted in (("kind", kind, "categorical"), ("criterion", criterion, "total")):
-        if value != wanted:
-            allowed = f"{wanted!r} where guesses are limited"
-            raise InputError(name, value, allowed, _REMEDY)
+    if kind not in ("categorical", "item-set"):
+        allowed = "'categorical' or 'item-set' where guesses are limited"
+        raise InputError("kind", kind, allowed, _REMEDY)
+    if criterion != "total":
+        raise InputError("criterion", criterion, "'total' where guesses are limited", _REMEDY)
     if rule not in ("min", "avg"):
         raise InputError("rule", rule, '"min" or "avg" where guesses are limited', _REMEDY)
-    items = sum(item_counts)
+    items = sum(item_counts) + (kind == "item-set")
     blind = 1 / items
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not blind < limit <= 1:
         remedy = f"Of {items:,} answers so many are guessed without any report: allow more."

@@ -82,8 +82,9 @@ class Question:
         the worst single item.
     guess_limit:
         Largest success allowed of the best guess of a person's answer from one report, all
-        answers alike before; for ``"categorical"``, the rules min and avg, and the mechanisms
-        ``"best"`` and ``"subset-design"``. None for no limit.
+        answers alike before; of ``"item-set"`` of the answer that is drawn, or that it is none.
+        For ``"categorical"``, too, the rules min and avg, and the mechanisms ``"best"`` and
+        ``"subset-design"``. None for no limit.
     mechanism:
         Name of the mechanism that is planned and deployed; which there are for the question says
         :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when

@@ -54,6 +54,19 @@ def test_one_dummy_keeps_every_sets_budget(designs, length):
     assert (losses <= set_budgets(epsilons, length) + ROUNDING).all()
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+def test_no_guess_about_a_set_is_helped_more_than_one_of_what_is_drawn(designs, length):
+    """The sum of the largest chances bounds every factor; with nothing padded it is reached."""
+    _, mechanism = designs
+    law = mechanism.output_law()[[0, 2, 3, 4, 1]]
+    of_sets = (sampling(length) @ law).max(axis=0).sum()
+    drawn = law.max(axis=0).sum()
+    assert of_sets <= drawn * (1 + ROUNDING)
+    assert drawn == pytest.approx((ITEMS + 1) * mechanism.types.guess)
+    if length == 1:
+        assert of_sets == pytest.approx(drawn)
+
+
 def test_single_items_without_padding_use_their_budgets(designs):
     """No mechanism can use more than twice the least budget; what it can is used."""
     epsilons, mechanism = designs

@@ -27,6 +27,9 @@ class GuessLimit:
     lift:
         By what factor a report raises the right guesses, whatever was believed before, at most:
         that of all answers alike is the largest (Braun, Chatzikokolakis and Palamidessi, 2009).
+    of_sets:
+        Whether the answer is the one that is drawn of a set, or that it is none. The factor holds
+        for whatever is guessed of the set.
 
     Examples
     --------
@@ -39,6 +42,7 @@ class GuessLimit:
     reached: float
     price: float
     lift: float
+    of_sets: bool = False
 
     @property
     def sentence(self) -> str:
@@ -49,9 +53,12 @@ class GuessLimit:
             less = f"{self.price:,.3g}" if self.price < 100 else f"{self.price:,.0f}"
             more = "A limit larger by a hundredth of itself"
             cost = f"{more} lowers the error by about {less} people."
+        guessing, raised = "guessing an answer, all of them alike before", "the right guesses"
+        if self.of_sets:
+            guessing = "guessing which answer was drawn, or that none was, all alike before"
+            raised = "the right guesses of anything about a person's set"
         return (
-            f"Limit: guessing an answer, all of them alike before, may be right for at most "
-            f"{allowed} of 100 people; it is for {of_hundred(self.reached)}. Whatever was believed "
-            f"before, a report raises the right guesses at most {rounded_up(self.lift, 2)}-fold. "
-            f"{cost}"
+            f"Limit: {guessing}, may be right for at most {allowed} of 100 people; it is for "
+            f"{of_hundred(self.reached)}. Whatever was believed before, a report raises {raised} "
+            f"at most {rounded_up(self.lift, 2)}-fold. {cost}"
         )

@@ -105,9 +105,7 @@ class _Planning:
         """The best design, for its bound; among what is solved if it can be deployed."""
         named = self.part.asked.mechanism == DESIGN
         if self.part.asked.guess_limit is not None:
-            found = self.tables.limited(self.policy, self.objective, named=named)
-            self.solved = {DESIGN: found, **self.solved}
-            return found
+            return self._limited(named=named)
         if named:  # as asked for, however long it takes
             solve = self.tables.of_sets if self.sets else self.tables.design
             self.solved[DESIGN] = asked = solve(self.policy, self.objective)
@@ -119,6 +117,18 @@ class _Planning:
         elif reason:
             self.left_out[DESIGN] = reason
         return best
+
+    def _limited(self, *, named: bool) -> SubsetDesign | SetDesign:
+        """The best design that keeps the limit on guesses, alone or beside the others."""
+        if self.sets:
+            one = self.tables.limited_of_sets(self.policy, self.objective)
+            unknown = "nobody knows whether it keeps the limit on guesses"
+            self.left_out |= dict.fromkeys(self.solved, unknown)
+            self.solved = {DESIGN: one}
+            return one
+        design = self.tables.limited(self.policy, self.objective, named=named)
+        self.solved = {DESIGN: design, **self.solved}
+        return design
 
     def _values(self) -> dict[str, float]:
         """The objective of every mechanism, by name."""
@@ -260,14 +270,15 @@ class _Planning:
         )
 
     def _guessing(self) -> GuessLimit | None:
-        limit, design = self.objective.guess_limit, self.certified
-        if limit is None or not isinstance(design, SubsetDesign):
+        limit, design = self.objective.guess_limit, self._design()
+        if limit is None or design is None:
             return None
         price = 0.0 if design.certificate is None else design.certificate.guess_price
         saved = self._people(np.array([0.01 * limit * price]))
         drawn = as_drawn(design).types.guess
-        lift = drawn * int(self.policy.item_counts.sum())
-        return GuessLimit(limit, drawn, 0.0 if saved is None else float(saved[0]), lift)
+        lift = drawn * int(design.policy.item_counts.sum())
+        price = 0.0 if saved is None else float(saved[0])
+        return GuessLimit(limit, drawn, price, lift, of_sets=self.sets)
 
     def _people(self, objective: Array | None) -> Array | None:
         """A small change of the objective per user as one of the total error, in people."""

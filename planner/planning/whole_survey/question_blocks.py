@@ -99,6 +99,8 @@ def _planned_with(question: Question, tables: Tables) -> str:
     name = question.mechanism
     if question.guess_limit is not None:
         objective = settled_objective(question)
+        if question.kind == "item-set":
+            return tables.limited_of_sets(question.policy, objective).model
         return tables.limited(question.policy, objective, named=name == DESIGN).model
     if name in (BEST, DESIGN) and question.kind != ORDINAL:
         solve = tables.best if question.kind == "categorical" else tables.best_of_sets

@@ -177,19 +177,18 @@ class Tables:
             There is none, or it cannot be waited for, deployed or proven: no other mechanism is
             made for a limit.
         """
-        design = self.design(policy, objective) if named else None
-        reason = ""
-        if design is None:
-            design, reason = self.best(policy, objective)
-        limit = objective.guess_limit
-        if design is None or reason:
-            remedy = "Leave the limit out to have another mechanism planned."
-            raise InputError.because("guess_limit", reason, remedy)
-        if limit is not None and as_drawn(design).types.guess > limit:
-            remedy = "Round the limit up a little, or take smaller budgets."
-            allowed = "kept by a design on a grid of 2^-32"
-            raise InputError("guess_limit", limit, allowed, remedy)
-        return design
+        if named:
+            return _within_limit(self.design(policy, objective), "", objective)
+        return _within_limit(*self.best(policy, objective), objective)
+
+    def limited_of_sets(self, policy: PrivacyPolicy, objective: Objective) -> SetDesign:
+        """The same for what is drawn of sets; errors as of :meth:`limited`."""
+        design: SetDesign | None = None
+        if (levels := differing_levels(policy, objective)) > MOST_LEVELS:
+            reason = f"{levels:,} levels differ, and at most {MOST_LEVELS} may for a limit on sets"
+        else:
+            design, reason = self.best_of_sets(policy, objective)
+        return _within_limit(design, reason, objective)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -225,6 +224,19 @@ def _if_deployable(
     except (InputError, SolverError, VerificationError) as error:
         return design, error.reason
     return design, ""
+
+
+def _within_limit(design: D | None, reason: str, objective: Objective) -> D:
+    """The design, which keeps the objective's limit on guesses as it is drawn."""
+    if design is None or reason:
+        remedy = "Leave the limit out to have another mechanism planned."
+        raise InputError.because("guess_limit", reason, remedy)
+    limit, one = objective.guess_limit, design.design if isinstance(design, SetDesign) else design
+    if limit is not None and as_drawn(one).types.guess > limit:
+        remedy = "Round the limit up a little, or take smaller budgets."
+        allowed = "kept by a design on a grid of 2^-32"
+        raise InputError("guess_limit", limit, allowed, remedy)
+    return design
 
 
 def differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:

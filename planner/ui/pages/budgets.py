@@ -169,7 +169,7 @@ def _kind_fields(draft: CategoricalDraft) -> None:
             "are made exact, with the best of all mechanisms: from them come quartiles and a mean. "
             f"2 to {MAX_ORDERED_ANSWERS} answers.",
         )
-    if draft.kind != ORDINAL and not (draft.several and not draft.guesses):
+    if draft.kind != ORDINAL:
         _limit_field(draft, limit)
     if draft.several:
         _set_fields(draft)
@@ -239,7 +239,8 @@ def _limit_field(draft: CategoricalDraft, column: DeltaGenerator) -> None:
         "guesses",
         placeholder="any share",
         help="Such as 0.2 or 20 %: so often the best guess of a person's answer from their report "
-        "may be right, all answers alike before. Empty: no limit but the budgets.",
+        "may be right, all answers alike before; of several answers a guess of the one that was "
+        "drawn. Empty: no limit but the budgets.",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, plan_survey
+from planner import AssumedSets, Level, Question, Survey, plan_survey
 from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.errors import InputError, PlannerError
 from planner.outsiders import DesignGuessing, exposure_of
@@ -153,7 +153,7 @@ def test_command_line_and_export(tmp_path, limited):
         ({"guess_limit": float("nan")}, "above 0.125"),
         ({"guess_limit": True}, "above 0.125"),
         ({"guess_limit": "0.2"}, "above 0.125"),
-        ({"guess_limit": 0.2, "kind": "item-set", "padding_length": 2}, "'categorical' where"),
+        ({"guess_limit": 1 / 9, "kind": "item-set", "padding_length": 2}, "above 0.111111 and"),
         ({"guess_limit": 0.2, "criterion": "minimax"}, "'total' where"),
         ({"guess_limit": 0.2, "rule": ((1.0, 1.0), (1.0, 2.0))}, '"min" or "avg" where'),
     ],
@@ -165,8 +165,32 @@ def test_questions_that_cannot_have_one(changes, said):
 
 def test_a_mean_cannot_have_one():
     mean = Numeric(NumericDomain(0, 10), epsilon=1.0)
-    with pytest.raises(InputError, match="'categorical' where"):
+    with pytest.raises(InputError, match="'categorical' or 'item-set' where"):
         Question("m", (), kind="numeric", numeric=mean, guess_limit=0.2)
+
+
+def test_sets_have_one_on_what_is_drawn():
+    sets = Question("q", LEVELS, kind="item-set", sets=AssumedSets([1, 4, 3, 2]))
+    one = planned(replace(sets, guess_limit=0.18, targets=FREE.targets))
+    free = planned(replace(sets, padding_length=one.padding_length))
+    assert free.design.types.guess > 1.1 * 0.18
+    assert one.deployed.mechanism == "subset-design"
+    assert 0.999999 * 0.18 < one.guessing.reached <= 0.18
+    assert one.guessing.lift == pytest.approx(one.outsiders().lift)
+    assert "guessing which answer was drawn, or that none was" in limit_sentence(one)
+    assert one.guessing.price > 0
+    assert one.padding_length == one.padding.length
+    assert one.total_error > 1.01 * free.total_error
+    assert one.lower_bound <= one.total_error <= one.lower_bound * (1 + 1e-5)
+    assert "these budgets and this limit and reports one answer drawn" in certificate_sentence(one)
+    assert [rival.name for rival in one.choice.candidates] == ["subset-design"]
+    assert all("nobody knows" in why for why in one.choice.left_out)
+    assert "Not searched" in one.targets[0].budgets
+    with pytest.raises(InputError, match="Only these are made for a limit"):
+        planned(replace(sets, guess_limit=0.18, mechanism="oue"))
+    many = tuple(Level(f"l{i}", 1.0 + i / 10, item_count=2) for i in range(6))
+    with pytest.raises(InputError, match="6 levels differ, and at most 5 may for a limit on sets"):
+        planned(replace(sets, guess_limit=0.18, levels=many))
 
 
 def test_mechanisms_that_are_not_made_for_one():
