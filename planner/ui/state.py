@@ -17,15 +17,27 @@ from planner.survey.file import survey_from_text
 from planner.ui.draft.link import draft_of_word, word_of_draft
 from planner.ui.draft.survey import Built, SurveyDraft
 
-__all__ = ["EXAMPLES", "Session", "enter", "example_survey", "replace_draft", "session", "undo"]
+__all__ = [
+    "EXAMPLES",
+    "FIRST_EXAMPLE",
+    "Session",
+    "enter",
+    "example_survey",
+    "replace_draft",
+    "session",
+    "undo",
+]
 
 EXAMPLES = {
+    "clinic": "Clinic, sixteen treatments",
     "health": "Health survey, five diagnoses",
     "browsing": "Browsing, a hundred pages",
     "hours": "Unpaid help, hours in order",
     "answer-rate": "Hospital bills, many do not answer",
     "sampled-ages": "Registry, age groups of a rare illness",
 }
+FIRST_EXAMPLE = "clinic"
+"""What a visitor meets: the levels matter, and the answers have names."""
 _MOST_UNDO = 20
 
 
@@ -93,7 +105,7 @@ def session() -> Session:
 
 def _started() -> Session:
     asked = st.query_params.get("example", "")
-    draft = SurveyDraft.of(example_survey(asked if asked in EXAMPLES else "health"))
+    draft = SurveyDraft.of(example_survey(asked if asked in EXAMPLES else FIRST_EXAMPLE))
     new = Session(draft, word_at_start=word_of_draft(draft), addressed=asked in EXAMPLES)
     word = st.query_params.get("survey", "")
     if word:

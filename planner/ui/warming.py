@@ -31,6 +31,7 @@ def start() -> Thread:
 def _load() -> None:
     for module, _ in PAGES:
         import_module(f"planner.ui.pages.{module}")
-    first = import_module("planner.ui.state").example_survey("health")
+    state = import_module("planner.ui.state")
+    first = state.example_survey(state.FIRST_EXAMPLE)
     results = import_module("planner.ui.parts.results")
     results.error_curve(results.survey_plan(first).questions[0])

@@ -89,9 +89,9 @@ class Visit:
         )
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
-    def open(self) -> None:
+    def open(self, asked: str = "") -> None:
         """Open the app's first page; the others are reached as people do, by its links."""
-        self.page.goto(self.address)
+        self.page.goto(f"{self.address}/{asked}")
         self.settle()
 
     def reload(self) -> None:
@@ -196,11 +196,13 @@ CELLS = {1: 70, 2: 170, 3: 350}
 
 
 @pytest.fixture
-def visit(browser: Browser, address: str) -> Iterator[Visit]:
+def visit(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """The five diagnoses, or what the app shows without being asked for anything."""
+    asked = "" if request.node.get_closest_marker("plain_address") else "?example=health"
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     found = Visit(context.new_page(), address)
     found.watch()
-    found.open()
+    found.open(asked)
     yield found
     context.close()
 

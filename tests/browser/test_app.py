@@ -135,7 +135,7 @@ def test_two_people_at_once_never_see_each_others_survey(visit, browser, address
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     other = Visit(context.new_page(), address)
     other.watch()
-    other.open()
+    other.open("?example=health")
     visit.type_cell(1, 0, "mine alone")
     other.type_cell(2, 1, "3.5")
     assert "mine alone" not in other.page.content()

@@ -1,10 +1,13 @@
 """Work is never lost: reloads, other tabs, taps, and uploads that follow each other."""
 
+import pytest
+
 from tests.browser.conftest import Visit
 
 COUNTS = "item,count\nHIV,30\nanemia,50\nheadache,20\nstomachache,2\ntoothache,1\n"
 
 
+@pytest.mark.plain_address
 def test_a_reload_a_typed_address_and_a_second_tab_go_on_with_the_survey(visit):
     assert "survey=" not in visit.page.url  # an example is not worth an address of its own
     visit.type_cell(2, 0, "2.5")
@@ -42,7 +45,7 @@ def test_a_tap_on_another_page_while_a_field_is_edited_loses_nothing(browser, ad
     context = browser.new_context(viewport={"width": 1280, "height": 900}, has_touch=True)
     visit = Visit(context.new_page(), address)
     visit.watch()
-    visit.open()
+    visit.open("?example=health")
     visit.page.get_by_label("Survey", exact=True).first.fill("half typed")
     for place in (5, 0):
         visit.page.get_by_test_id("stSidebarNavLink").nth(place).tap()

@@ -40,14 +40,17 @@ TIMEOUT = 120  # generous: the machine may be busy
 manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_component_manifests)
 
 
-def open_page(name: str = "budgets", earlier: Any = None, **state: Any) -> AppTest:
+def open_page(
+    name: str = "budgets", earlier: Any = None, example: str = "health", **state: Any
+) -> AppTest:
     """A page by itself; with ``earlier``, in the same session as that page.
 
-    ``state`` is what else the session remembers.
+    ``example`` is what a visit begins with, ``state`` what else the session remembers.
     """
     app = AppTest.from_string(_SCRIPT.format(module=PAGES[name].__name__), default_timeout=TIMEOUT)
     if earlier is not None:
         app.session_state["session"] = session(earlier)
+    app.query_params["example"] = example
     for key, value in state.items():
         app.session_state[key] = value
     app.run()

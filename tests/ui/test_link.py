@@ -113,7 +113,7 @@ def test_an_address_that_cannot_be_read_is_said_and_the_app_still_starts():
     app.run()
     assert not app.exception
     assert "address cannot be read" in words(app)
-    assert by_label(app.text_input, "Survey").value == "health survey"
+    assert by_label(app.text_input, "Survey").value == "clinic"
 
 
 def test_a_survey_too_large_for_an_address_says_so_and_offers_its_file():

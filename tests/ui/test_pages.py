@@ -46,10 +46,18 @@ def budgets():
     return open_page("budgets")
 
 
-def test_the_app_starts_with_the_example_and_its_known_optimum():
+def test_the_app_starts_with_an_example_where_the_levels_matter():
     app = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
     assert not app.exception
     assert app.title[0].value == "Budgets"
+    assert metric(app, "Total error") == "1,093 people"  # 1,093.5: docs/tutorial.md
+    assert "protects all like the most sensitive and has 46.0 % more error" in words(app)
+    pages = [element.proto.body for element in app.get("html")]
+    assert any("dashed: the least of all" in page for page in pages)
+
+
+def test_an_example_of_a_known_optimum(budgets):
+    app = budgets
     assert metric(app, "Total error") == f"{math.sqrt(100_000 * 3.870237140):,.0f} people"
     assert "the best plain LDP mechanism, GRR, smallest budget, protects all" in words(app)
     assert "IDUE opt0, one bit an answer, has 48.8 % more error" in words(app)

@@ -93,11 +93,13 @@ def _mechanisms(choice: MechanismChoice) -> None:
     st.subheader(choice.measure)
     ranked = choice.candidates
     planned = [one.name for one in ranked].index(choice.planned)
+    proven = choice.least_error is not None
+    heading = "shorter is better; dashed: the least of all" if proven else "shorter is better"
     show_table(
         {
             "mechanism": [one.title for one in ranked],
-            "shorter is better": Bars(
-                [one.error for one in ranked], _one_blue(len(ranked), planned)
+            heading: Bars(
+                [one.error for one in ranked], _one_blue(len(ranked), planned), choice.least_error
             ),
             f"error, {choice.unit}": [people(one.error) for one in ranked],
             "against the plan": [
