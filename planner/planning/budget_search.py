@@ -102,16 +102,14 @@ class BudgetSearch:
             found, step = found + step, 2 * step
         return self._answer(found, "These are the smallest budgets that meet the targets")
 
-    def cut_too_much(self) -> BudgetAnswer | None:
+    def cut_too_much(self, padded: PaddedError) -> BudgetAnswer | None:
         """The answer if sets are cut so short that no budget would do; else None."""
-        if self.padded is None:
-            return None
-        bias = sqrt(self.padded.fixed / self.users)
+        bias = sqrt(padded.fixed / self.users)
         if bias < min(one.value for one in self.targets):
             return None
         certified = self._solved(0.0)
         reason = (
-            f"Impossible, because sets of more than {self.padded.length} items are cut, which "
+            f"Impossible, because sets of more than {padded.length} items are cut, which "
             f"leaves an error of {100 * bias:.4g} %. Take a larger padding length."
         )
         return self._result(certified, 0.0, reason, most_binding(certified), possible=False)

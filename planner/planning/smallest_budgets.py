@@ -90,8 +90,9 @@ def smallest_budgets(
     if sets is None:
         return search.smallest()
     if sets.length is not None:
-        search = replace(search, padded=sets.at(sets.length, users, policy))
-        return search.cut_too_much() or search.smallest()
+        padded = sets.at(sets.length, users, policy)
+        search = replace(search, padded=padded)
+        return search.cut_too_much(padded) or search.smallest()
     return _at_best_length(search, sets)
 
 
