@@ -1,7 +1,7 @@
 """Many symbols and many wanted numbers: columns by local search, a bound by singular values.
 
-Listing all columns is out of reach there, and nothing found by search proves a bound. The
-bound comes from multipliers for which the condition holds on the whole cone, by algebra.
+Nothing found by search proves a bound. It comes from multipliers for which the condition holds on
+the whole cone, by algebra; or all columns are listed once, at the end of the search.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.solvers.channel.pricing import Priced, ratios, runs
+from planner.solvers.channel.pricing import Priced, ratios
 from planner.solvers.channel.program import Multipliers, Program
 from planner.solvers.channel.rays import Window
 
@@ -32,10 +32,10 @@ class LocalSearch:
     seed: int = 1
 
     def start(self, highs: NDArray[np.bool_] | None = None) -> Array:
-        """Runs of neighbours and their complements, or what is given, with single symbols."""
+        """Runs of neighbours, or what is given, with single symbols and all but one."""
         m = self.windows[0].low.size
         one = np.eye(m) > 0
-        chosen = runs(m) if highs is None else np.unique(np.vstack([highs, one, ~one]), axis=0)
+        chosen = np.unique(np.vstack([_runs(m) if highs is None else highs, one, ~one]), axis=0)
         return np.vstack([window.columns(chosen) for window in self.windows])
 
     def price(self, program: Program, multipliers: Multipliers, most: int) -> Priced:
@@ -47,12 +47,22 @@ class LocalSearch:
         found = []
         for window in self.windows:
             ends = np.exp(window.low), np.exp(window.high)
-            highs = np.vstack([runs(m), unions])
+            highs = np.vstack([_runs(m), unions])
             found.append(_climb(program, multipliers, highs, ends))
         columns = np.unique(np.vstack(found), axis=0)
         ratio = ratios(program, multipliers, columns)
         order = np.argsort(-ratio)[:most]
         return Priced(np.inf, columns[order[ratio[order] > 1 + 1e-9]])
+
+
+def _runs(m: int) -> NDArray[np.bool_]:
+    """Runs of neighbours of lengths that grow by half, an eighth of their length apart."""
+    place, rows, length = np.arange(m), [], 1
+    while length <= max(1, m // 2):
+        starts = range(1 - length, m, max(1, length // 8))
+        rows += [(place >= i) & (place < i + length) for i in starts]
+        length = max(length + 1, 3 * length // 2)
+    return np.unique(np.array(rows), axis=0)
 
 
 def _climb(

@@ -34,8 +34,10 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-MOST_ENUMERATED = 13  # symbols: 8192 columns a window
+MOST_ENUMERATED = 16  # symbols: 65,536 columns a window, round after round
+MOST_LISTED = 24  # symbols: 16,777,216 columns a window, once
 _FEW = 5  # symbols
+_AT_ONCE = 2**20  # columns
 _ROUNDING = 2.0**-53
 
 
@@ -90,9 +92,51 @@ class Enumeration:
 
     def price(self, program: Program, multipliers: Multipliers, most: int) -> Priced:
         """Exact, up to rounding that is charged."""
-        highs = bits(self.windows[0].low.size) > 0
-        columns = np.vstack([window.columns(highs) for window in self.windows])
-        return _best(ratios(program, multipliers, columns), columns, most)
+        if program.common:
+            parts = [_halves(program, multipliers, window, most) for window in self.windows]
+        else:
+            highs = bits(self.windows[0].low.size) > 0
+            listed = [window.columns(highs) for window in self.windows]
+            parts = [_best(ratios(program, multipliers, one), one, most) for one in listed]
+        largest = max(part.largest for part in parts)
+        columns = np.vstack([part.columns for part in parts])
+        return Priced(largest, columns[np.argsort(-ratios(program, multipliers, columns))[:most]])
+
+
+def _halves(program: Program, multipliers: Multipliers, window: Window, most: int) -> Priced:
+    """The same for one form, from sums over half the symbols each: ``a + b`` for all ``a, b``."""
+    m = window.low.size
+    mixed = multipliers.scenarios @ program.populations
+    slack = 4 * m * _ROUNDING
+    most_moved = np.linalg.norm(np.exp(window.high) @ np.abs(multipliers.alpha))
+    doubt = 4 * slack * most_moved**2  # of a square of norm, by its absolute size
+    uncharged = slack * (np.exp(window.high) @ np.abs(multipliers.rows))
+    highs = [bits(part) > 0 for part in (m // 2, m - m // 2)]
+    places = slice(m // 2), slice(m // 2, m)
+    sums = []
+    for chosen, place in zip(highs, places, strict=True):
+        columns = Window(window.low[place], window.high[place]).columns(chosen)
+        moved = columns @ multipliers.alpha[place]
+        square = np.sum(moved**2, axis=1)
+        sums.append((moved, square, columns @ multipliers.rows[place], columns @ mixed[place]))
+    (moved, square, charge, share), other = sums
+    largest, found = 0.0, []
+    rows = max(1, _AT_ONCE // len(highs[1]))
+    for first in range(0, len(moved), rows):
+        part = slice(first, first + rows)
+        squares = 2 * moved[part] @ other[0].T
+        squares += (square[part] + doubt)[:, None] + other[1]
+        below = (charge[part, None] - uncharged) + other[2]
+        below *= (share[part, None] + other[3]) * (1 - slack)
+        ratio = np.divide(squares, below, out=np.full(below.shape, np.inf), where=below > 0)
+        largest = max(largest, float(ratio.max()))
+        above = np.flatnonzero(ratio > 1 + 1e-12)
+        if above.size > most:
+            above = above[np.argpartition(-ratio.flat[above], most - 1)[:most]]
+        i, j = np.unravel_index(above, ratio.shape)
+        found.append(np.hstack([highs[0][first + i], highs[1][j]]))
+    columns = window.columns(np.vstack(found))
+    return Priced(largest, _best(ratios(program, multipliers, columns), columns, most).columns)
 
 
 def ratios(program: Program, multipliers: Multipliers, columns: Array) -> Array:
@@ -100,13 +144,12 @@ def ratios(program: Program, multipliers: Multipliers, columns: Array) -> Array:
     slack = 4 * columns.shape[1] * _ROUNDING  # of a sum of m products, by its absolute size
     moved = columns @ multipliers.alpha
     doubt = slack * np.linalg.norm(np.abs(columns) @ np.abs(multipliers.alpha), axis=1)
-    forms = program.weights(multipliers, columns)
     if program.common:
-        size = forms[:, 0, 0] * (1 - slack)
+        size = columns @ (multipliers.scenarios @ program.populations) * (1 - slack)
         squares = np.square(np.linalg.norm(moved, axis=1) * (1 + slack) + doubt)
         squares = np.divide(squares, size, out=np.full(size.shape, np.inf), where=size > 0)
     else:
-        values, vectors = np.linalg.eigh(forms)
+        values, vectors = np.linalg.eigh(program.weights(multipliers, columns))
         values -= slack * values[:, -1:]
         turned = np.abs(np.einsum("opq,op->oq", vectors, moved)) + doubt[:, None]
         positive = values > 0
@@ -136,6 +179,8 @@ def lower_bound(program: Program, multipliers: Multipliers, largest: float) -> f
 
 
 def _best(found: Array, columns: Array, most: int) -> Priced:
+    if not found.size:
+        return Priced(0.0, columns)
     largest = float(found.max())
     count = min(most, found.size)
     order = np.argpartition(-found, count - 1)[:count]

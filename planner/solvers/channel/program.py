@@ -117,9 +117,9 @@ def program_of(
             shapes = scenario.population.shape, scenario.directions.shape
             remedy = "Give one share a symbol, and one direction column a number wanted."
             raise InputError(f"scenarios[{i}]", shapes, f"of shapes ({m},) and (rows, {p})", remedy)
-    _, sizes, seen = np.linalg.svd(
-        np.vstack([scenario.directions for scenario in scenarios]), full_matrices=False
-    )
+    first = scenarios[0].directions
+    others = [one.directions for one in scenarios if not np.array_equal(one.directions, first)]
+    _, sizes, seen = np.linalg.svd(np.vstack([first, *others]), full_matrices=False)
     seen = seen[sizes > 1e-12 * max(sizes[0], 1e-300)]
     if not seen.size or not np.any(seen @ wanted):
         remedy = "Ask for numbers that differ."

@@ -17,6 +17,7 @@ __all__ = ["best_estimator", "few_outputs", "unbiased", "whole_columns"]
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
 _FEW_A_SYMBOL = 3  # outputs: a linear program to save some would cost more than it is worth
+_MOST_MOMENTS = 600  # rows of that program, which takes longer than all else from there on
 _MOST_MISSING = 1e-3
 _SECONDARY = 1e-8  # weight of directions that no scenario looks at
 
@@ -57,13 +58,15 @@ def few_outputs(program: Program, answer: ConeAnswer, columns: Array) -> Array:
 
     What each column means stays. Row sums, unbiasedness and every scenario's error are
     linear in the weights then: a basic solution of these rows has no more columns than
-    rows. The weights given are returned if there is none, or if they are few already.
+    rows. The weights given are returned if there is none, if they are few already, or if the rows
+    are very many.
     """
     from scipy.optimize import linprog
 
     weights, multipliers = answer.weights, answer.multipliers
     kept = weights * columns.max(axis=1) > _NEGLIGIBLE
-    if kept.sum() <= _FEW_A_SYMBOL * columns.shape[1]:
+    few_rows = program.wanted.size <= _MOST_MOMENTS
+    if not few_rows or kept.sum() <= _FEW_A_SYMBOL * columns.shape[1]:
         return weights
     chosen, share = columns[kept], weights[kept]
     if answer.meanings is not None:

@@ -14,10 +14,11 @@ from planner.designs.table import Certificate
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.cone import ConeAnswer, solve_cones
-from planner.solvers.channel.local import LocalSearch, spectral_bound
+from planner.solvers.channel.local import LocalSearch, spectral_bound, worst_population
 from planner.solvers.channel.plane import Plane
 from planner.solvers.channel.pricing import (
     MOST_ENUMERATED,
+    MOST_LISTED,
     Enumeration,
     Pricing,
     RayList,
@@ -27,18 +28,23 @@ from planner.solvers.channel.pricing import (
 from planner.solvers.channel.program import Program, program_of
 from planner.solvers.channel.rays import matrix_rays, windows
 from planner.solvers.channel.repair import best_estimator, few_outputs, unbiased, whole_columns
+from planner.solvers.channel.saddle import solve_saddle
 
 __all__ = ["bound_channels", "high_symbols", "solve_channel"]
 
 Array = NDArray[np.float64]
 _ROUNDS = 60
-_SEARCH_ROUNDS = 12
-_MOST_SEARCHED = 32
-_WORTH = 1e-4  # relative gain of a round of local search
+_SOLVED = 1e-9  # relative distance of the values at a saddle point
+_SEARCH_ROUNDS = 60
+_SEARCHED_A_ROUND = 4  # columns a symbol
+_MOST_SEARCHED = 128
+_WORTH = 1e-3  # relative gain of a round of local search
+_LISTED_ROUNDS, _FINE = 4, 1e-2  # rounds with all columns after it, until so near the bound
+_MOST_OF_FORMS = 13  # symbols with forms that differ: 8192 columns a window
 _PLANE = 2  # wanted numbers for which any number of symbols is searched
 _COLUMNS_A_ROUND = 40
 _MIDDLE, _THRESHOLDS = 0.5, (0.02, 0.25, 0.5, 0.75, 0.98)
-_NEAR = 0.8  # columns below this ratio are left out of the next round
+_NEAR, _NEARER = 0.95, 0.98  # columns below are left out of the next round, or search
 
 
 def solve_channel(
@@ -205,32 +211,49 @@ class _Best(NamedTuple):
 
 
 def _generate(program: Program, pricing: Pricing, columns: Array, tolerance: float) -> _Best:
-    bound = -np.inf
+    bound, lowest = -np.inf, np.inf
     for _ in range(_ROUNDS):
-        answer = solve_cones(program, columns)
+        answer = _solved(program, columns)
         priced = pricing.price(program, answer.multipliers, _COLUMNS_A_ROUND)
         bound = max(bound, lower_bound(program, answer.multipliers, priced.largest))
         # What the columns at hand reach: the dual's own value, as if they were all rays.
         reached = lower_bound(program, answer.multipliers, 1.0)
         if bound > -np.inf and reached - bound <= tolerance * abs(bound):
             return _Best(answer, columns, bound)
-        if bound > -np.inf:
+        if bound > -np.inf and reached < lowest - _WORTH * tolerance * abs(lowest):
+            # Where the value stands still, multipliers would go round in circles.
             columns = columns[ratios(program, answer.multipliers, columns) > _NEAR]
-        columns = np.vstack([columns, priced.columns])
+        lowest = min(lowest, reached)
+        columns = np.unique(np.vstack([columns, priced.columns]), axis=0)
     reason = f"The bound is still {reached / bound - 1:.1e} away after {_ROUNDS} rounds"
     raise ConvergenceError(reason, "Ask for a larger tolerance.")
+
+
+def _spectral(program: Program, shares: Array, span: float) -> float:
+    noise = spectral_bound(program.wanted, shares @ program.populations, span)
+    return (noise - float(program.offsets @ shares)) * program.unit
+
+
+def _solved(program: Program, columns: Array, close: float = _SOLVED) -> ConeAnswer:
+    """Of many numbers by the smaller matrices, where these are not singular."""
+    if program.common and not program.capped.any() and len(program.wanted) > _PLANE:
+        try:
+            return solve_saddle(program, columns, close)
+        except ConvergenceError:
+            pass
+    return solve_cones(program, columns)
 
 
 def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Pricing:
     if policy.rule_name == "matrix":
         return RayList(matrix_rays(policy.bounds()))
-    if policy.size <= MOST_ENUMERATED:
+    if policy.size <= (MOST_ENUMERATED if program.common else _MOST_OF_FORMS):
         return Enumeration(windows(policy))
     if len(program.wanted) <= _PLANE:
         return Plane(windows(policy), tolerance / 2)
     if program.common and not program.capped.any() and policy.size <= _MOST_SEARCHED:
         return LocalSearch(windows(policy))
-    most = _MOST_SEARCHED if program.common else MOST_ENUMERATED
+    most = _MOST_SEARCHED if program.common else _MOST_OF_FORMS
     allowed = f"at most {most} for more than {_PLANE} wanted numbers"
     raise InputError("symbols", policy.size, allowed, "Join neighbouring symbols.")
 
@@ -238,17 +261,27 @@ def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Prici
 def _searched(program: Program, pricing: LocalSearch, columns: Array, tolerance: float) -> _Best:
     """Columns as far as local search finds them, and the bound that needs none."""
     span = max(float(window.high.max() - window.low.min()) for window in pricing.windows)
-    bound, value, found = -np.inf, np.inf, columns[:0]
+    bound, value, listed = -np.inf, np.inf, 0
+    if np.array_equal(program.populations, np.eye(columns.shape[1])):
+        bound = _spectral(program, worst_population(program.wanted, span), span)
     for _ in range(_SEARCH_ROUNDS):
-        columns = np.vstack([columns, found])
-        answer = solve_cones(program, columns)
+        answer = _solved(program, columns, _WORTH / 10)
         shares = answer.multipliers.scenarios / answer.multipliers.scenarios.sum()
-        noise = spectral_bound(program.wanted, shares @ program.populations, span)
-        bound = max(bound, (noise - float(program.offsets @ shares)) * program.unit)
+        bound = max(bound, _spectral(program, shares, span))
         before, value = value, lower_bound(program, answer.multipliers, 1.0)
-        found = pricing.price(program, answer.multipliers, _COLUMNS_A_ROUND).columns
-        if not len(found) or before - value <= max(tolerance, _WORTH) * value:
-            break
+        columns = columns[ratios(program, answer.multipliers, columns) > _NEARER]
+        most = _SEARCHED_A_ROUND * columns.shape[1]
+        found = pricing.price(program, answer.multipliers, most)
+        if not len(found.columns) or before - value <= _WORTH * value:
+            if columns.shape[1] > MOST_LISTED or listed == _LISTED_ROUNDS:
+                break
+            listed += 1
+            found = Enumeration(pricing.windows).price(program, answer.multipliers, most)
+            bound = max(bound, lower_bound(program, answer.multipliers, found.largest))
+            if value - bound <= max(tolerance, _FINE) * bound:
+                break
+        columns = np.vstack([columns, found.columns])
+    answer = _solved(program, columns)
     return _Best(answer, columns, bound)
 
 
