@@ -29,8 +29,9 @@ __all__ = ["ItemAnswer", "ItemMultipliers", "bound_of_items", "solve_items"]
 
 Array = NDArray[np.float64]
 
-_TOLERANCE = 1e-10
-_GOOD_ENOUGH = ("Solved", "AlmostSolved")
+_TOLERANCES = (1e-10, 1e-8, 1e-6)  # the next where the solver makes no progress
+# Of an answer that is not quite solved the bound and the error are computed apart, too.
+_GOOD_ENOUGH = ("Solved", "AlmostSolved", "InsufficientProgress")
 
 
 class ItemMultipliers(NamedTuple):
@@ -94,11 +95,14 @@ def solve_items(problem: DesignProblem, columns: Columns, size: float) -> ItemAn
     limit[0] = 1.0
     settings = clarabel.DefaultSettings()
     settings.verbose, settings.max_threads = False, 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TOLERANCE
     kinds = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(t * t + n)]
     kinds += [clarabel.SecondOrderConeT(3)] * cones
     nothing = sp.csc_matrix((matrix.shape[1], matrix.shape[1]))
-    answer = clarabel.DefaultSolver(nothing, cost[free], matrix, limit, kinds, settings).solve()
+    for tolerance in _TOLERANCES:
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+        answer = clarabel.DefaultSolver(nothing, cost[free], matrix, limit, kinds, settings).solve()
+        if str(answer.status) in _GOOD_ENOUGH:
+            break
     point, prices = np.zeros(cost.size), np.array(answer.z)
     point[free] = answer.x
     if str(answer.status) not in _GOOD_ENOUGH or not np.isfinite([*point, *prices]).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import product
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 
 _ROUNDS = 80
 _NODES = 100_000
+_SCALES = (1.0, 10.0, 0.1, 100.0)  # of the objective, if all goes well 1
 _PATIENCE = 12  # rounds without a better bound: digits are used up
 _WAYS = (0.0, 0.7)  # from the newest multipliers to the best ones
 _MOST_NEW = 6  # types a round, way and level
@@ -73,9 +75,9 @@ class _Search:
     def __init__(self, problem: DesignProblem, tolerance: float, columns: Columns) -> None:
         self.problem, self.tolerance, self.columns = problem, tolerance, columns
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
-        width = float((problem.windows.high - problem.windows.low).max())
-        size = float(problem.weights.max()) / (4 * np.sinh(width / 2) ** 2)
-        self.solved = columns, solve_items(problem, columns, size)
+        width = np.maximum((problem.windows.high - problem.windows.low).max(axis=0), 1e-6)
+        size = problem.weights / (4 * np.sinh(width / 2) ** 2)
+        self.solved = columns, self._solve(float(size.max()))
         self.multipliers = self.solved[1].multipliers  # the best, of no known ratio above 1
         self.likely = self.bound = -np.inf
         self.work, self.stuck = 0.0, 0
@@ -84,16 +86,19 @@ class _Search:
         """Rounds until the gap is small enough, or nothing gets better."""
         for _ in range(_ROUNDS):
             try:
-                answer = solve_items(self.problem, self.columns, self.solved[1].value)
+                answer = self._solve(self.solved[1].value)
             except ConvergenceError:
                 break
-            self.solved = self.columns, answer
+            if answer.value < (1 + self.tolerance / 10) * self.solved[1].value:
+                self.solved = self.columns, answer
             before = self.likely
             new = self._priced(answer)
-            self.stuck = 0 if self.likely > before else self.stuck + 1
+            self.stuck += 1 if new.window.size else 4  # the program over the same types again
+            self.stuck *= self.likely <= before
             over = self.stuck >= _PATIENCE
-            if over or answer.value - self.likely <= self.tolerance / 2 * answer.value:
-                seen = self._prove(answer)
+            value = self.solved[1].value
+            if over or value - self.likely <= self.tolerance / 2 * value:
+                seen = self._prove(value)
                 if over or seen is None:
                     return
                 new = new.joined(seen)
@@ -110,6 +115,13 @@ class _Search:
             proof = ItemPricer(self.problem, lifted).largest_ratio(1.0, 1e-9, _NODES // 20)
             bounds.append(bound_of_items(self.problem, lifted, proof.ratio)[0])
         return max(bounds)
+
+    def _solve(self, size: float) -> ItemAnswer:
+        """The program over the types so far; at another scale where the solver gives up."""
+        for scale in _SCALES:
+            with suppress(ConvergenceError):
+                return solve_items(self.problem, self.columns, scale * size)
+        return solve_items(self.problem, self.columns, size)
 
     def _priced(self, answer: ItemAnswer) -> Columns:
         """Types with a ratio above 1 at the newest multipliers, or between them and the best."""
@@ -139,7 +151,7 @@ class _Search:
                     self.problem, self.multipliers, ratio
                 )
 
-    def _prove(self, answer: ItemAnswer) -> Columns | None:
+    def _prove(self, value: float) -> Columns | None:
         """Settle the best multipliers' bound; types that were missed, or ``None``: enough."""
         if not np.isfinite(self.likely):
             return None
@@ -148,7 +160,7 @@ class _Search:
         proof = pricer.largest_ratio(1.0, fine, _NODES)
         self.work += proof.work
         self.bound = max(self.bound, bound_of_items(self.problem, self.multipliers, proof.ratio)[0])
-        small = answer.value - self.bound <= self.tolerance * self.bound
+        small = value - self.bound <= self.tolerance * self.bound
         if small or self.work > _NODES or proof.seen <= 1 + fine:
             return None
         self._charge(proof.types)

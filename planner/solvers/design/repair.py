@@ -20,7 +20,7 @@ _PRESENT = 1e-10  # of the largest weight: less is noise
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
 _USED = 1e-6  # of the largest weight, where types are many
 _MOST_NUMBERS = 100  # that the error depends on
-_KNOWN = 1e-6  # of the prices of all single items
+_SHARES = (1.0, 0.3, 0.1, 0.03)  # of a step
 _ROUNDS = 30
 _LEVEL = 1e-12  # relative: errors that agree this well are level
 
@@ -123,37 +123,46 @@ def balanced_prior(errors_at: Callable[[Array], Array], prior: Array) -> Array:
             break
         step = _newton_step(errors_at, prior, active, errors)
         room = np.where(step < 0, -0.5 * prior[active] / np.minimum(step, -1e-300), 1.0)
-        prior = prior.copy()
-        prior[active] += min(1.0, float(room.min())) * step
-        prior /= prior.sum()
-        try:
-            worst = float(errors_at(prior).max())
-        except InputError:
-            break
-        if worst < least:
-            best, least = prior, worst
+        for share in _SHARES:
+            moved = prior.copy()
+            moved[active] += share * min(1.0, float(room.min())) * step
+            moved /= moved.sum()
+            worst = _worst(errors_at, moved)
+            if worst < least:
+                break
         else:
             break
+        best, least, prior = moved, worst, moved
     return best
+
+
+def _worst(errors_at: Callable[[Array], Array], prior: Array) -> float:
+    try:
+        return float(errors_at(prior).max())
+    except InputError:
+        return float(np.inf)
 
 
 def balanced_others(types: OutputTypes, others: Array) -> Array:
     """For the items of each level the least favourable people with another item.
 
-    Where a level's items are far from the worst ones little is known of whom; then to begin
-    with all other items alike.
+    Where a level's items are far from the worst ones little is known of whom: then from all
+    other items alike, if that is better to begin with.
     """
     m = types.item_counts
     alike = m - np.eye(m.size)
-    others = np.where(others.sum(axis=1, keepdims=True) > _KNOWN, others, alike)
-    others /= np.maximum(others.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    alike /= np.maximum(alike.sum(axis=1, keepdims=True), 1)
+    total = others.sum(axis=1, keepdims=True)
+    others = np.divide(others, total, out=alike.copy(), where=total > 0)
     for k in range(m.size):
 
         def errors_at(row: Array, k: int = k) -> Array:
             rows = np.where(np.arange(m.size)[:, None] == k, row, others)
             return types.variances(types.estimator(rows)).other[:, k]
 
-        others[k] = balanced_prior(errors_at, others[k])
+        starts = (others[k], alike[k], 0.99 * others[k] + 0.01 * alike[k])
+        first = min(starts, key=lambda row: _worst(errors_at, row))
+        others[k] = balanced_prior(errors_at, first)
     return others
 
 

@@ -174,6 +174,23 @@ def test_levels_without_weight_are_estimated_and_cost_nothing():
     assert np.isfinite(design.noise[2])
 
 
+@pytest.mark.parametrize(
+    ("budgets", "items", "rule", "weights"),
+    [
+        ((0.145, 7.67), (2, 3), "avg", None),
+        ((5.263, 3.85), (67, 73), "min", (0.1, 0)),
+        ((0.158, 0.114), (1, 2), [[0.9, 3.459], [3.459, 3.878]], None),
+        ((8.0, 10.0), (5, 5), "min", None),
+    ],
+)
+def test_budgets_far_apart_cost_digits_of_the_gap_alone(budgets, items, rule, weights):
+    objective = Objective("minimax", weights=weights)
+    policy = PrivacyPolicy(budgets, items, rule)
+    design = best_design(policy, objective)
+    assert design.certificate.relative_gap < 0.01
+    assert design.objective_value <= solve(policy, objective=objective).objective_value
+
+
 def test_components_are_solved_alone():
     apart = [[1.0, 2.0, inf], [2.0, 1.0, inf], [inf, inf, 3.0]]
     design = best_design(PrivacyPolicy([1, 1, 1], [2, 1, 3], apart), WORST)
