@@ -128,6 +128,8 @@ def grouped(
         inner = cut_line(place[here], problem.item_counts[here], each)
         groups[here] = size + inner
         size += int(inner.max()) + 1
+    if size == problem.size:  # in the order of the levels, which all else is in
+        groups = np.arange(size)
     return GroupedLevels(problem, groups)
 
 

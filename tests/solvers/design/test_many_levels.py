@@ -96,6 +96,18 @@ def test_levels_of_different_kinds_are_never_grouped():
     assert grouped(problem, 12).all_apart
 
 
+def test_levels_that_all_differ_keep_their_order():
+    """Nine weights, none like another, rising and falling: no group has two levels."""
+    policy = PrivacyPolicy(np.linspace(1, 2, 9), [20] * 8 + [1])
+    weights = np.array([5, 3, 1, 2, 4, 6, 8, 7, 9.0])
+    groups = grouped(
+        DesignProblem(policy.item_counts, windows_of(policy, np.arange(9)), weights), 4
+    )
+    assert groups.all_apart
+    np.testing.assert_array_equal(groups.item_counts, policy.item_counts)
+    np.testing.assert_array_equal(groups.weights_above_zero, weights)
+
+
 @pytest.mark.parametrize("prior", [None, (0.1, 0.2, 0.7)])
 def test_weights_and_multipliers_of_a_few_types_prove_each_other(prior):
     """The program over few types: error and bound meet, and the types' own errors agree."""
