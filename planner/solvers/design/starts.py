@@ -12,6 +12,7 @@ __all__ = ["first_columns", "leanings", "random_columns"]
 
 _FIRST = 400  # types, over all windows
 _RANDOM = 20
+_BESIDE = (0.0, -0.1, 0.1)  # in log-odds: a similar policy's types are seldom exactly these
 
 
 def leanings(types: OutputTypes) -> NDArray[np.float64]:
@@ -29,7 +30,7 @@ def first_columns(problem: DesignProblem, near: NDArray[np.float64] | None) -> C
     """Items of no level high, of all, of one, and of all but one, in every window or in some.
 
     "Some" are as many as with that level alone. ``near`` are the :func:`leanings` of a design,
-    whose counts are tried in every window in their place.
+    whose counts, and some beside them, are tried in every window in their place.
     """
     low, high = problem.windows
     some = np.rint(problem.item_counts / (1 + np.exp(high - low))).astype(np.int64)
@@ -42,11 +43,12 @@ def first_columns(problem: DesignProblem, near: NDArray[np.float64] | None) -> C
         alone = np.diag(middle)
         rows = np.vstack([0 * middle, middle, alone, middle - alone])
         if near is not None:
+            likely = np.vstack([near + change for change in _BESIDE])
             with np.errstate(over="ignore"):
-                share = 1 / (1 + np.exp(high[window] - low[window] - near))
+                share = 1 / (1 + np.exp(high[window] - low[window] - likely))
             counts = np.rint(share * problem.item_counts).astype(np.int64)
             inside = np.clip(counts, 1, np.maximum(problem.item_counts - 1, 1))
-            rows = np.vstack([np.where(np.isfinite(near), inside, counts), 0 * middle, alone])
+            rows = np.vstack([np.where(np.isfinite(likely), inside, counts), 0 * middle, alone])
         tables.append(np.column_stack([np.full(len(rows), window), rows]))
     table = np.unique(np.vstack(tables), axis=0)
     return Columns(table[:, 0], table[:, 1:])
