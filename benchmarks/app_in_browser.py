@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from measure import Figure, show
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from planner.deployment.parameter_file.parameters import read_parameters
 from tests.browser.chromium import launch_arguments
@@ -60,16 +60,18 @@ WATCH_EDIT = """
 
 
 @contextmanager
-def opened(browser: Browser, address: str) -> Iterator[tuple[Page, float]]:
+def opened(browser: Browser, address: str) -> Iterator[tuple[Visit, float]]:
     """A visitor with nothing cached, and the seconds until all of the first figures were seen."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
+    visit = Visit(page, address)
+    visit.watch()
     page.add_init_script(WATCH_OPENING)
     page.goto(address)
     page.wait_for_function("Object.keys(window.seen).length === 3", timeout=60_000)
     seen: dict[str, float] = page.evaluate("window.seen")
     page.wait_for_timeout(1000)
-    yield page, max(seen.values()) / 1000
+    yield visit, max(seen.values()) / 1000
     context.close()
 
 
@@ -85,8 +87,8 @@ def openings(browser: Browser, address: str) -> list[float]:
 def redraws(browser: Browser, address: str, drawers: Sequence[str]) -> list[float]:
     """Seconds from the end of an edit until the page stands still, with these drawers open."""
     times = []
-    with opened(browser, address) as (page, _):
-        visit = Visit(page, address)
+    with opened(browser, address) as (visit, _):
+        page = visit.page
         for label in drawers:
             page.get_by_text(label).click()
             visit.settle()
