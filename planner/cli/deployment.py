@@ -165,6 +165,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.deployment.collecting.counting.collector import MISSING, collect
     from planner.deployment.collecting.estimating import (
         TABLE_SUFFIXES,
+        check_set_sizes,
         estimates_table,
         write_table,
     )
@@ -182,6 +183,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError.unknown("missing", missing, MISSING, remedy)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
     sizes = dict(_pair(parameters, one) for one in set_sizes or ())
+    check_set_sizes(parameters, sizes)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
     _require_apart(out, [params, *(place for place in reports if place.is_file())])

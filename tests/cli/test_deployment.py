@@ -49,8 +49,9 @@ def test_set_sizes_name_two_questions(place):
     for text in ("diagnosis", "diagnosis=how many", "="):
         with pytest.raises(InputError, match="with = between them"):
             shown(*words, text)
-    with pytest.raises(InputError, match="set sizes"):
-        shown(*words, "diagnosis = diagnosis")
+    elsewhere = ("aggregate", place / "params.json", place / "nothing here", "--set-sizes")
+    with pytest.raises(InputError, match="item sets"):  # before anything is counted
+        shown(*elsewhere, "diagnosis = diagnosis")
 
 
 def test_every_engine_counts_the_same(place):

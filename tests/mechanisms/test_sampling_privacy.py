@@ -15,6 +15,7 @@ from tests.mechanisms.test_direct import BAD_ITEMS
 
 class TwoRoundSuite(FiniteLawSuite):
     repeats = 12_000
+    variance_near_miss = 1.1
     draws = 400_000
     bias_near_miss = 1.0
 
@@ -87,6 +88,7 @@ class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
 
 class CoinSuite(FiniteLawSuite):
     repeats = 12_000
+    variance_near_miss = 1.1
     draws = 1_000_000
 
     def values(self, rng):

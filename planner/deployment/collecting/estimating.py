@@ -23,7 +23,7 @@ from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["COLUMNS", "TABLE_SUFFIXES", "estimates_table", "write_table"]
+__all__ = ["COLUMNS", "TABLE_SUFFIXES", "check_set_sizes", "estimates_table", "write_table"]
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
@@ -75,20 +75,36 @@ def estimates_table(
         question that is unknown, of another kind, or without reports.
     """
     sizes = dict(set_sizes or {})
-    for name in (*sizes, *sizes.values()):
-        if name not in (known := [question.name for question in parameters.questions]):
-            remedy = "Name two questions of the parameters, that about sets first."
-            raise InputError.unknown("set_sizes", name, known, remedy)
+    check_set_sizes(parameters, sizes)
+    questions = {question.name: question for question in parameters.questions}
     tables = []
-    for question in parameters.questions:
+    for name, question in questions.items():
         if rounds := _rounds(question, sums):
             mechanism = deployed(question.law)
-            if question.name in sizes:
-                mechanism = mechanism.with_sizes(_set_sizes(parameters, sums, sizes[question.name]))
-            tables.append(_table(question.name, mechanism.estimate(rounds, confidence)))
+            if name in sizes:
+                mechanism = mechanism.with_sizes(_set_sizes(questions[sizes[name]], sums))
+            tables.append(_table(name, mechanism.estimate(rounds, confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
+
+
+def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
+    """Check what :func:`estimates_table` is told of set sizes, before anything is counted.
+
+    Raises
+    ------
+    InputError
+        A question is unknown or of another kind, or its scores are no numbers of items.
+    """
+    laws = {question.name: question.law for question in parameters.questions}
+    for name in (*set_sizes, *set_sizes.values()):
+        if name not in laws:
+            remedy = "Name two questions of the parameters, that about sets first."
+            raise InputError.unknown("set_sizes", name, tuple(laws), remedy)
+    for of_sets, of_sizes in set_sizes.items():
+        deployed(laws[of_sets]).with_sizes(None)
+        deployed(laws[of_sizes]).size_reader()
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
@@ -122,14 +138,13 @@ def _rounds(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> list[A
     return [one for one in found if one is not None]
 
 
-def _set_sizes(parameters: Parameters, sums: Mapping[Key, Aggregate], name: str) -> SetSizes:
-    """What the question of this name says of the sizes of sets."""
-    (question,) = (one for one in parameters.questions if one.name == name)
+def _set_sizes(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> SetSizes:
+    """What a question says of the sizes of sets."""
     rounds = _rounds(question, sums)
     if not rounds:
         remedy = "Collect them first, or estimate without set sizes."
-        raise InputError.because("reports", f"question {name!r} has none", remedy)
-    return deployed(question.law).set_sizes(rounds)
+        raise InputError.because("reports", f"question {question.name!r} has none", remedy)
+    return deployed(question.law).size_reader()(rounds)
 
 
 def _table(name: str, rows: AnswerRows) -> pa.Table:

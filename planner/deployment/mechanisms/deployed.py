@@ -9,7 +9,7 @@ in the file.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
@@ -94,8 +94,8 @@ class Deployed(ABC, Generic[L]):
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
 
-    def with_sizes(self, sizes: SetSizes) -> Self:  # noqa: ARG002 - some know what to do with it
-        """The same, with set sizes that were asked for: of what was cut more is known.
+    def with_sizes(self, sizes: SetSizes | None) -> Self:  # noqa: ARG002 - some know better
+        """The same, with set sizes that were asked for, if any: of what was cut more is known.
 
         Raises
         ------
@@ -105,8 +105,8 @@ class Deployed(ABC, Generic[L]):
         remedy = "Name the question about sets first, then the one about their sizes."
         raise InputError("set_sizes", self.law.kind, "of a question about item sets", remedy)
 
-    def set_sizes(self, rounds: Sequence[Aggregate]) -> SetSizes:  # noqa: ARG002 - likewise
-        """How many items people have, if that was asked.
+    def size_reader(self) -> Callable[[Sequence[Aggregate]], SetSizes]:
+        """What reads from the sums of each round how many items people have, if that was asked.
 
         Raises
         ------

@@ -32,7 +32,7 @@ class PaddedSets:
     sizes: SetSizes | None = None
     """Of the sets, if that was asked for."""
 
-    def with_sizes(self, sizes: SetSizes) -> Self:
+    def with_sizes(self, sizes: SetSizes | None) -> Self:
         known = type(self)(self.law)  # type: ignore[call-arg]
         known.sizes = sizes
         return known

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,16 +66,20 @@ class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):
             return quantity_rows(found.users, [("mean score", mean, possible)])
         return ordered_rows(law.levels, law.order, self.shares(rounds, confidence), law.scores)
 
-    def set_sizes(self, rounds: Sequence[Aggregate]) -> SetSizes:
+    def size_reader(self) -> Callable[[Sequence[Aggregate]], SetSizes]:
         law = self.law
         whole = all(score.is_integer() for score in law.scores)
         if not (law.scores and whole) or law.wanted == MEAN_OF_SCORES:
             allowed = "whole numbers, and not the mean of them alone wanted"
             remedy = "Give each answer, as its score, the largest number of items it stands for."
             raise InputError("scores of set sizes", law.scores, allowed, remedy)
-        shares = self.shares(rounds, 1 - SIZES_MISS)
-        longer = tuple((1 - shares.band[0]).tolist())
-        return SetSizes(tuple(map(int, law.scores)), tuple(shares.shares.tolist()), longer)
+
+        def read(rounds: Sequence[Aggregate]) -> SetSizes:
+            shares = self.shares(rounds, 1 - SIZES_MISS)
+            longer = tuple((1 - shares.band[0]).tolist())
+            return SetSizes(tuple(map(int, law.scores)), tuple(shares.shares.tolist()), longer)
+
+        return read
 
     def shares(self, rounds: Sequence[Aggregate], confidence: float) -> OrderedEstimates:
         """The shares of people up to each answer, unless the mean of scores is wanted alone."""
