@@ -146,7 +146,9 @@ def figures() -> list[Figure]:
         browser = playwright.chromium.launch(**launch_arguments())
         first, *times = openings(browser, address)
         plain = redraws(browser, address, [])
-        drawn = redraws(browser, address, ["Draw the levels", "Draw the error against the budgets"])
+        drawn = redraws(
+            browser, address, ["Draw the levels", "If all budgets were larger or smaller"]
+        )
         actions, taken = exported(browser, address, Path(folder))
         browser.close()
     load = f"load {os.getloadavg()[0]:.1f}"

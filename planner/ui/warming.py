@@ -34,4 +34,4 @@ def _load() -> None:
     state = import_module("planner.ui.state")
     first = state.example_survey(state.FIRST_EXAMPLE)
     results = import_module("planner.ui.parts.results")
-    results.error_curve(results.survey_plan(first).questions[0])
+    results.survey_plan(first)

@@ -176,7 +176,7 @@ def test_every_page_fits_both_widths_and_asks_no_other_host(visit, shots):
     for title in PAGES:
         visit.go(title)
         if title == "Budgets":
-            for label in ("Draw the levels", "Draw the error against the budgets"):
+            for label in ("Draw the levels", "If all budgets were larger or smaller"):
                 visit.page.get_by_text(label).click()
                 visit.settle()
         if title == "Try it on data":

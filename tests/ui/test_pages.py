@@ -239,11 +239,13 @@ def test_charts_are_drawn_once_their_drawer_is_open_and_stay_on_the_next_visit(b
 
 
 def test_bars_and_tables_show_the_plan_at_once(budgets):
-    mechanisms, levels, reports, scale = tables(budgets)
+    mechanisms, levels, reports = tables(budgets)
     assert mechanisms["mechanism"][:2] == ["Subset design", "GRR, smallest budget"]
     assert mechanisms["against the plan"][0] == "the plan"
     assert levels["more budget"] == ["helps", "helps"]
     assert reports["a: with the answer"] == ["0.524865", "0.662433"]
+    budgets.session_state["scale-drawn"] = True  # other budgets are planned once it is asked for
+    scale = tables(budgets.run())[-1]
     assert scale["all budgets times"] == ["0.25", "0.5", "1", "2", "4"]
     assert f"{float(scale['error, people'][2]):,.0f} people" == metric(budgets, "Total error")
 

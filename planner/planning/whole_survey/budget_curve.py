@@ -13,9 +13,16 @@ from planner.planning.budgets import largest_budgets
 from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.whole_survey.question_plan import QuestionPlan
 
-__all__ = ["budget_curve"]
+__all__ = ["budget_curve", "has_budget_curve"]
 
 _POINTS, _DESIGNS = 50, 9  # designs take longer
+
+
+def has_budget_curve(question: QuestionPlan) -> bool:
+    """Whether there is a :func:`budget_curve`, which takes time: of a design, several others."""
+    certified = question.certified
+    proven = certified is not None and certified.certificate is not None
+    return proven and question.block is not None and question.padding_length is None
 
 
 def budget_curve(
@@ -44,9 +51,7 @@ def budget_curve(
     True
     """
     certified, block = question.certified, question.block
-    if certified is None or certified.certificate is None or block is None:
-        return None
-    if question.padding_length is not None:
+    if not has_budget_curve(question) or certified is None or block is None:
         return None
     if scales is None:
         scales = usual_scales(certified.policy, _POINTS if question.design is None else _DESIGNS)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
+from planner.planning.whole_survey.budget_curve import has_budget_curve
 from planner.planning.whole_survey.cautions import cautions
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -214,29 +215,30 @@ def _prices(plan: QuestionPlan, said: Said) -> None:
 
 
 def _scale(plan: QuestionPlan) -> None:
-    curve = error_curve(plan)
+    """Drawn on demand: every point of a design's curve is another design."""
+    if not has_budget_curve(plan):
+        return
+    box = show.drawer("If all budgets were larger or smaller", "scale-drawn")
+    curve = error_curve(plan) if box.open else None
     if curve is None:
         return
-    st.subheader("If all budgets were larger or smaller")
     now = curve.scale.tolist().index(1.0)
     errors = plan.users * curve.total_error
-    show_table(
-        {
-            "all budgets times": curve.scale,
-            "largest epsilon": (curve.scale * plan.deployed.policy.epsilons.max()).round(3),
-            "shorter is better": Bars(errors, _one_blue(errors.size, now)),
-            "error, people": errors.round(1),
-        },
-        accent=now,
-    )
-    box = show.drawer("Draw the error against the budgets", "scale-drawn")
-    if box.open:
-        with box:
-            show.chart(
-                frontier_figure(curve),
-                "frontier",
-                "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
-            )
+    with box:
+        show_table(
+            {
+                "all budgets times": curve.scale,
+                "largest epsilon": (curve.scale * plan.deployed.policy.epsilons.max()).round(3),
+                "shorter is better": Bars(errors, _one_blue(errors.size, now)),
+                "error, people": errors.round(1),
+            },
+            accent=now,
+        )
+        show.chart(
+            frontier_figure(curve),
+            "frontier",
+            "Error falls as all budgets are scaled up; today's budgets are at factor 1.",
+        )
 
 
 def _say(*sentences: str) -> None:
