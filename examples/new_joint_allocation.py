@@ -29,7 +29,7 @@ def reproduce(setting: Setting) -> Result:
     shares = np.linspace(0.2, 0.65, setting.pick(31, 7))
     rest = found.shares[1:] / found.shares[1:].sum()
     curve = [_total(np.append(share, (1 - share) * rest)) for share in shares]
-    each = found.one_each
+    each = found.some_each
     rows = [
         (name, float(share), float(fraction))
         for name, share, fraction in zip(found.names, found.shares, each.fractions, strict=True)

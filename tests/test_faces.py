@@ -115,7 +115,7 @@ def test_text(plan):
         assert one_line(sentence) in page
     for row in plan.sharing if plan.several else ():
         assert said.percent(row.error) in page
-        assert said.percent(row.error_alone) in page
+        assert said.percent(row.error_of_some) in page
     for question in plan.questions:
         if question.sampling is not None:
             assert one_line(said.reliance_sentence(question.sampling)) in page

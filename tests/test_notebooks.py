@@ -156,7 +156,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert whole.to_frame()["share"].tolist() == [one.share for one in whole.questions]
     assert shown["planned"].to_frame()["error"].is_monotonic_increasing
     allocation = shown["allocation"]
-    assert allocation.to_frame()["error_one_each"].tolist() == allocation.one_each.errors.tolist()
+    assert allocation.to_frame()["error_some_each"].tolist() == allocation.some_each.errors.tolist()
     curve = shown["frontier"]
     assert list(curve.to_frame())[2:4] == ["error of a & b", "error of <common>"]
     assert curve.to_frame()["total_error"].tolist() == curve.total_error.tolist()

@@ -89,6 +89,7 @@ class _SurveyTable(Table):
     design: str = "split"
     objective: str = "sum"
     ledger: str | None = None
+    asked: int | None = None
 
 
 def _require_plain(document: dict[str, Any], source: str | Path) -> None:
@@ -127,7 +128,8 @@ class _SurveyFile(Table):
         about = self.survey
         ledger = None if about.ledger is None else str(folder / about.ledger)
         questions = tuple(_read(question, folder) for question in self.question)
-        return Survey(about.name, about.users, questions, about.design, about.objective, ledger)
+        aims = about.design, about.objective, ledger, about.asked
+        return Survey(about.name, about.users, questions, *aims)
 
 
 def _read(question: QuestionTable | NumericTable, folder: Path) -> Question:

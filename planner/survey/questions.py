@@ -36,7 +36,7 @@ from planner.survey.target import Target, check_targets
 
 __all__ = ["DESIGNS", "Question", "Rule", "Survey"]
 
-DESIGNS = ("split", "one-each")
+DESIGNS = ("split", "one-each", "some-each")
 OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
 _MOST_LISTED_LEVELS = 200
@@ -315,19 +315,24 @@ class Survey:
     name, users, questions:
         At least one question and one user.
     design:
-        ``"split"`` (everybody answers everything and each question gets a share of the budgets)
-        or ``"one-each"`` (everybody answers one question at its full budget).
+        ``"split"`` (everybody answers everything and each question gets a share of the budgets),
+        ``"one-each"`` (everybody answers one question at its full budget) or ``"some-each"``
+        (everybody answers ``asked`` questions, each with an even part of its budgets).
     objective:
         ``"sum"``: the sum of the questions' errors by their weights. ``"minimax"``: the largest
         ratio of a question's error to its target.
     ledger:
         File of earlier collections from the same people, or None.
+    asked:
+        For ``"some-each"``, and only for it: how many questions each person answers, 1 to all that
+        share the budgets; None to plan with the best number.
 
     Raises
     ------
     InputError
         No question, a repeated question name, a number of users below 1, only weights of 0, an
-        unknown design or objective, or a minimax without targets.
+        unknown design or objective, a number asked that does not fit, or a minimax without
+        targets.
     """
 
     name: str
@@ -336,6 +341,7 @@ class Survey:
     design: str = "split"
     objective: str = "sum"
     ledger: str | None = None
+    asked: int | None = None
 
     def __post_init__(self) -> None:
         _require_text("survey name", self.name)
@@ -362,6 +368,7 @@ class Survey:
         ):
             if value not in known:
                 raise InputError.unknown(name, value, known, "Leave it out for the usual one.")
+        self._check_asked()
         weights = [question.weight for question in self.questions]
         if not any(weights):
             remedy = "Say which questions matter, or leave all weights out."
@@ -374,6 +381,15 @@ class Survey:
                 remedy = "Give it a [[question.target]] with an error and no level."
                 what = f"targets of question {question.name!r}"
                 raise InputError(what, None, 'given for the objective "minimax"', remedy)
+
+    def _check_asked(self) -> None:
+        if self.asked is None:
+            return
+        if self.design != "some-each":
+            remedy = 'Set design = "some-each", or leave it out.'
+            raise InputError("asked", self.asked, "given for the design some-each alone", remedy)
+        sharing = sum(question.kind != "sampled-choice" for question in self.questions)
+        arguments.whole_number("asked", self.asked, 1, max(1, sharing))
 
 
 def _total_target(targets: Sequence[Target]) -> Target | None:

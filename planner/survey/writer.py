@@ -52,6 +52,7 @@ def survey_to_text(survey: Survey) -> str:
             name=survey.name,
             users=survey.users,
             design=_unless(survey.design, "split"),
+            asked=survey.asked,
             objective=_unless(survey.objective, "sum"),
             ledger=survey.ledger,
         ),

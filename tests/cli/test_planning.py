@@ -61,7 +61,7 @@ def test_the_document_has_all_of_it(tmp_path):
     found = document["survey"]["allocation"]
     assert found["better_design"] == "one-each"
     assert found["split"]["value"] == pytest.approx(91.662, rel=1e-3)
-    assert found["one_each"]["perturbation_alone"] == pytest.approx(30.2229, rel=1e-3)
+    assert found["some_each"]["perturbation_alone"] == pytest.approx(30.2229, rel=1e-3)
     assert [q["name"] for q in document["questions"]] == ["diagnosis", "page", "income"]
     assert document["questions"][0]["targets"][0]["met"] is False
     exported = {q.name: q.mechanism for q in read_parameters(out).questions}

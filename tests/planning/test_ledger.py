@@ -53,6 +53,14 @@ def test_one_question_each_spends_the_largest_of_them():
     assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
 
 
+def test_some_questions_each_spend_the_largest_of_so_many():
+    levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
+    questions = tuple(Question(name, levels, mechanism="opt0") for name in "abc")
+    made = plan_survey(Survey("s", 1000, questions, "some-each", asked=2))
+    assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
+    assert made.most_spent == pytest.approx(2.0)
+
+
 def test_what_is_left_keeps_every_pair_under_each_rule():
     past = Ledger().after(spent(A=0.5, B=0.2))
     left = past.left(PrivacyPolicy([1.0, 2.0], [1, 4], names=["A", "B"]))

@@ -138,6 +138,9 @@ TARGET = Target(error=0.01)
     ("change", "survey", "message"),
     [
         ({}, {"design": "both"}, "design is 'both' but must be one of split, one-each"),
+        ({}, {"asked": 1}, "asked is 1 but must be given for the design some-each alone"),
+        ({}, {"design": "some-each", "asked": 2}, "asked is 2 but must be a whole number"),
+        ({}, {"design": "some-each", "asked": 0}, "asked is 0 but must be a whole number"),
         ({}, {"objective": "max"}, "objective is 'max' but must be one of sum, minimax"),
         ({"weight": 0.0}, {}, r"weights is \[0.0\] .* Say which questions matter"),
         (

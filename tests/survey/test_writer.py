@@ -85,7 +85,7 @@ def test_item_sets_targets_and_design():
         )
         for i, (one, length) in enumerate(sets)
     )
-    survey = Survey("s", 10, questions, "one-each", "minimax", "ledger.json")
+    survey = Survey("s", 10, questions, "some-each", "minimax", "ledger.json", 2)
     assert survey_from_text(survey_to_text(survey)) == survey
 
 

@@ -55,8 +55,9 @@ SURVEYS = {
                 targets=(Target(error=0.125), Target(detect=0.5)),
             ),
         ),
-        "one-each",
+        "some-each",
         "minimax",
+        asked=1,
     ),
     "sampled": Survey(
         "s",

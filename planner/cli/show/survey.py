@@ -76,11 +76,13 @@ def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str
 
 
 def _show_allocation(console: Console, plan: SurveyPlan) -> None:
-    headings = ("split: share", "error", "one each: asked", "error")
+    asked = 1 if plan.allocation is None else plan.allocation.some_each.asked
+    each = "one" if asked == 1 else f"{asked}"
+    headings = ("split: share", "error", f"{each} each: asked", "error")
     view = table("One survey, one budget a person", ("question",), headings)
     for row in plan.sharing:
-        split, alone = percent(row.error), percent(row.error_alone)
-        view.add_row(row.question, f"{row.share:.1%}", split, f"{row.fraction:.1%}", alone)
+        split, some = percent(row.error), percent(row.error_of_some)
+        view.add_row(row.question, f"{row.share:.1%}", split, f"{row.fraction:.1%}", some)
     console.print(view)
     console.print(ALLOCATION_ERRORS)
     for sentence in (design_sentence(plan), objective_sentence(plan), shares_sentence(plan)):
@@ -113,10 +115,12 @@ def _allocation(found: Allocation) -> dict[str, Any]:
             "lower_bound": found.lower_bound,
             "relative_gap": found.relative_gap,
         },
-        "one_each": {
-            "fractions": found.one_each.fractions.tolist(),
-            "errors": found.one_each.errors.tolist(),
-            "value": found.one_each.value,
-            "perturbation_alone": found.one_each.noise_value,
+        "some_each": {
+            "asked": found.some_each.asked,
+            "best_asked": found.best_each.asked,
+            "fractions": found.some_each.fractions.tolist(),
+            "errors": found.some_each.errors.tolist(),
+            "value": found.some_each.value,
+            "perturbation_alone": found.some_each.noise_value,
         },
     }

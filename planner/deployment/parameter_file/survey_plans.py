@@ -13,7 +13,7 @@ __all__ = ["deployable_files", "one_file", "survey_parameters"]
 
 
 def one_file(plan: SurveyPlan) -> bool:
-    """Whether everybody gets the same parameter file: not if each person answers one question."""
+    """Whether everybody gets the same parameter file: not if each person answers some questions."""
     return plan.survey.design == "split" or len(plan.questions) == 1
 
 
@@ -44,7 +44,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     ------
     InputError
         No such question; a question cannot be deployed, a weaker guarantee is not
-        acknowledged for example; or everybody answers one question, so that there is no one
+        acknowledged for example; or everybody answers some questions, so that there is no one
         file for everybody.
     VerificationError
         Probabilities do not keep their budgets.
@@ -57,11 +57,12 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     'subset-design'
     """
     if question is None and not one_file(plan):
-        remedy = "Export the questions one by one: each person gets the file of one of them."
-        raise InputError("design", "one-each", '"split" for a file with all questions', remedy)
+        remedy = "Export the questions one by one: each person gets the files of theirs."
+        raise InputError(
+            "design", plan.survey.design, '"split" for a file with all questions', remedy
+        )
     planned = plan.questions if question is None else (plan.question(question),)
     users = plan.survey.users if question is None else planned[0].users
-    survey = replace(
-        plan.survey, users=users, questions=tuple(one.deployed for one in planned), objective="sum"
-    )
+    questions = tuple(one.deployed for one in planned)
+    survey = replace(plan.survey, users=users, questions=questions, objective="sum", asked=None)
     return parameters_from_mechanisms(survey, {one.name: one.mechanism for one in planned})

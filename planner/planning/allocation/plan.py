@@ -2,8 +2,9 @@
 
 Two designs are compared. *Split*: everybody answers everything, question ``j`` with the
 share ``g_j`` of its budgets, ``sum g_j <= 1``; by sequential composition (theorem 2 of the
-IDUE paper) what a person spends adds up over the questions, per input. *One each*:
-everybody answers one question, drawn with probability ``f_j``, at its full budget.
+IDUE paper) what a person spends adds up over the questions, per input. *Some each*:
+everybody answers ``k`` questions, each drawn with probability ``f_j``, at ``1/k`` of its budgets;
+with ``k = 1``, *one each*, at its full budget.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.planning.allocation.blocks import AtShare, Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.joint_program import solve_shares
-from planner.planning.allocation.one_each import OneEach, one_each
 from planner.planning.allocation.search import search_shares
+from planner.planning.allocation.some_each import SomeEach, best_some_each, some_each
 from planner.planning.certified import Certified
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ _TIGHT = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Allocation(Framed):
-    """The best split of everybody's budget, proven, beside asking each person one question.
+    """The best split of everybody's budget, proven, beside asking each person some questions.
 
     Attributes
     ----------
@@ -55,8 +57,9 @@ class Allocation(Framed):
         questions' errors, or where these are not convex from their falling, to a few per cent.
     certified:
         One table or design per question at its share; None for a mean.
-    one_each:
-        The alternative.
+    some_each, best_each:
+        The alternative, of so many questions a person as were asked for, or else are best; and
+        with the best number.
     """
 
     names: tuple[str, ...]
@@ -67,31 +70,38 @@ class Allocation(Framed):
     lower_bound: float
     relative_gap: float
     certified: tuple[Certified | None, ...]
-    one_each: OneEach
+    some_each: SomeEach
+    best_each: SomeEach
 
     @property
     def better(self) -> str:
-        """``"split"`` or ``"one-each"``, whichever has the smaller objective, sampling included."""
-        return "one-each" if self.one_each.value < self.value else "split"
+        """The design of the smallest objective, sampling included.
+
+        ``"split"``, ``"one-each"``, or ``"some-each"`` where more than one question a person is
+        best.
+        """
+        if self.best_each.value >= self.value:
+            return "split"
+        return "one-each" if self.best_each.asked == 1 else "some-each"
 
     @property
     def reason(self) -> str:
         """Why, in a sentence or two."""
         if len(self.names) == 1:
             return "There is one question: it gets the whole budget."
-        split, each = self.value, self.one_each.value
-        if self.better == "one-each":
+        split, each = self.value, self.best_each.value
+        if self.better == "split":
             return (
-                f"Ask each person one question: the objective is at most {each:,.6g}, "
-                f"{split / each:.2g} times smaller than {split:,.6g} when everybody answers "
-                "everything. A budget split over questions hurts more than fewer answers do: at "
-                "small budgets the error grows with the square of what is split, and only "
-                "in proportion to the people left out."
+                f"Ask everybody everything: the objective is {split:,.6g}, and may be as large as "
+                f"{each:,.6g} if each person answers {self.best_each.in_words}. The budgets are so "
+                "large that leaving people out costs more than splitting."
             )
         return (
-            f"Ask everybody everything: the objective is {split:,.6g}, and may be as large as "
-            f"{each:,.6g} if each person answers one question. The budgets are so large that "
-            "leaving people out costs more than splitting."
+            f"Ask each person {self.best_each.in_words}: the objective is at most {each:,.6g}, "
+            f"{split / each:.2g} times smaller than {split:,.6g} when everybody answers "
+            "everything. A budget split over questions hurts more than fewer answers do: at "
+            "small budgets the error grows with the square of what is split, and only "
+            "in proportion to the people left out."
         )
 
     @property
@@ -101,7 +111,7 @@ class Allocation(Framed):
         return f"Better: {self.better}; {proven}."
 
     def to_frame(self) -> DataFrame:
-        """One row a question: split, and one question each; errors per user."""
+        """One row a question: split, and some questions each; errors per user."""
         from pandas import DataFrame
 
         return DataFrame(
@@ -109,8 +119,8 @@ class Allocation(Framed):
                 "question": list(self.names),
                 "share": self.shares,
                 "error": self.errors,
-                "fraction_one_each": self.one_each.fractions,
-                "error_one_each": self.one_each.errors,
+                "fraction_some_each": self.some_each.fractions,
+                "error_some_each": self.some_each.errors,
             }
         )
 
@@ -120,6 +130,7 @@ def allocate(
     objective: str = "sum",
     targets: ArrayLike | None = None,
     alone: Sequence[Block] | None = None,
+    asked: int | None = None,
 ) -> Allocation:
     """The shares with the smallest error, with proof: by one convex program, or a search.
 
@@ -136,13 +147,15 @@ def allocate(
     targets:
         For the minimax, and only for it: a target error per user for each question, above 0.
     alone:
-        The questions as they are asked if each person answers one, in the same order, where
+        The questions as they are asked if each person answers some, in the same order, where
         that is not as in ``blocks``: item sets may have another padding length.
+    asked:
+        How many questions each person answers then, 1 to all; the best number when omitted.
 
     Raises
     ------
     InputError
-        No question, a repeated name, or targets that do not fit.
+        No question, a repeated name, targets that do not fit, or more asked than there are.
     ConvergenceError
         The convex program could not be proven optimal to a relative 1e-6.
 
@@ -157,7 +170,7 @@ def allocate(
     ... ])
     >>> round(found.value, 3), found.shares.round(3).tolist()
     (125.735, [0.416, 0.296, 0.288])
-    >>> round(found.one_each.noise_value, 3), found.better
+    >>> round(found.some_each.noise_value, 3), found.better
     (45.675, 'one-each')
     """
     names = tuple(block.name for block in blocks)
@@ -175,8 +188,11 @@ def allocate(
             f"The shares are proven optimal only to {gap:.1e}",
             "Bring the weights or targets of the questions closer together.",
         )
-    each = one_each(blocks if alone is None else alone, goal)
-    return Allocation(names, objective, shares, errors, value, bound, gap, certified, each)
+    each = best = best_some_each(blocks if alone is None else alone, goal)
+    if asked not in (None, best.asked):
+        number = whole_number("asked", asked, 1, len(blocks))
+        each = some_each(blocks if alone is None else alone, goal, number)
+    return Allocation(names, objective, shares, errors, value, bound, gap, certified, each, best)
 
 
 def _solved(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from heapq import nlargest
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -32,18 +33,19 @@ class SurveyOutsiderView(Framed):
     ----------
     questions:
         Question by question, as far as something can be said.
-    asked_all:
-        Whether everybody answers all questions, or one each.
+    asked:
+        How many of the questions each person answers.
     left_out:
         Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
         whose guarantee is of another nature, or with a pair of answers that no budget protects.
     reidentification:
-        Success of finding, among all people, the one whom a person's reports came from. None for
-        one question each, or where a question is left out: nothing bounds what it tells.
+        Success of finding, among all people, the one whom a person's reports came from. None
+        where a person answers some of them, or a question is left out: nothing bounds what it
+        tells.
     """
 
     questions: tuple[OutsiderView, ...]
-    asked_all: bool
+    asked: int
     left_out: tuple[str, ...] = ()
     reidentification: Reidentification | None = field(init=False, default=None)
 
@@ -74,11 +76,16 @@ class SurveyOutsiderView(Framed):
         return self._together([one.shuffled.delta for one in self.questions])
 
     @property
+    def asked_all(self) -> bool:
+        """Whether everybody answers all questions."""
+        return self.asked >= len(self.questions)
+
+    @property
     def guess(self) -> Guess | None:
         """Success of guessing every answer of a person right, if the answers are independent.
 
-        Those to questions that are left out are not guessed. None for one question each, or where
-        a question's is not known.
+        Those to questions that are left out are not guessed. None where a person answers some
+        of the questions, or where a question's is not known.
         """
         known = [one.guess for one in self.questions if one.guess is not None]
         if not self.asked_all or len(known) < len(self.questions):
@@ -125,7 +132,7 @@ class SurveyOutsiderView(Framed):
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:
             return None
-        return sum(each) if self.asked_all else max(each)
+        return sum(nlargest(self.asked, each))
 
     def _nothing(self) -> str:
         if not self.left_out:
@@ -139,7 +146,7 @@ class SurveyOutsiderView(Framed):
         epsilon, delta = self.epsilon, self.delta
         if epsilon is None or delta is None:
             return ""
-        each = "all their reports" if self.asked_all else "the report of the question they get"
+        each = "all their reports" if self.asked_all else "the reports of the questions they get"
         return (
             f"All questions together, each shuffled separately: {each} hide a person with epsilon "
             f"{rounded_up(epsilon, 5)} at delta {delta_text(delta)}. "

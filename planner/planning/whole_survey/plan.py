@@ -1,7 +1,7 @@
 """Plan a survey: what every question gets, what everybody spends, and what else to know.
 
 For one question this is its plan with the full budgets. For several questions asked of the
-same people the budgets are split, or everybody answers one question, as the survey's
+same people the budgets are split, or everybody answers some of them, as the survey's
 ``design`` says; both are computed and the better one is recommended. What is planned
 (and exported) never spends more than the levels tolerate.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from heapq import nlargest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,15 +53,15 @@ class Sharing:
         Its name.
     share, error:
         Of a split: its share of the budgets, and its error as a share of the people.
-    fraction, error_alone:
-        Of one question each: the share of the people asked it, and its error then.
+    fraction, error_of_some:
+        Of some questions each: the share of the people asked it, and its error then.
     """
 
     question: str
     share: float
     error: float
     fraction: float
-    error_alone: float
+    error_of_some: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -74,7 +75,7 @@ class SurveyPlan(Framed):
     questions:
         All its questions, planned for the survey's design.
     allocation:
-        The shares with their proof, and the alternative of one question each, for the questions
+        The shares with their proof, and the alternative of some questions each, for the questions
         that share the budgets: all but those of the kind ``"sampled-choice"``, whose guarantee is
         of another nature. None without such questions.
     """
@@ -103,16 +104,25 @@ class SurveyPlan(Framed):
         return self.allocation is not None and len(self.allocation.names) > 1
 
     @property
+    def asked(self) -> int:
+        """How many of the questions that share the budgets a person answers."""
+        if self.allocation is None:
+            return 0
+        if self.survey.design == "split":
+            return len(self.allocation.names)
+        return self.allocation.some_each.asked
+
+    @property
     def sharing(self) -> tuple[Sharing, ...]:
         """The questions that share the budgets, in both designs."""
         found, users = self.allocation, self.survey.users
         if found is None:
             return ()
-        errors, alone = (
+        errors, some = (
             np.sqrt(np.maximum(e, 0.0) / users).tolist()
-            for e in (found.errors, found.one_each.errors)
+            for e in (found.errors, found.some_each.errors)
         )
-        columns = (found.shares.tolist(), errors, found.one_each.fractions.tolist(), alone)
+        columns = (found.shares.tolist(), errors, found.some_each.fractions.tolist(), some)
         return tuple(map(Sharing, found.names, *columns))
 
     @property
@@ -133,18 +143,21 @@ class SurveyPlan(Framed):
         if found is None:
             remedy = "Compare the questions one by one."
             raise InputError.because("kind", "no question shares the budgets", remedy)
-        split = self.survey.design == "split" or not self.several
-        return found.value if split else found.one_each.value
+        return (
+            found.value
+            if self.survey.design == "split" or not self.several
+            else found.some_each.value
+        )
 
     @property
     def most_spent(self) -> float:
         """What a person spends at most, in nats: the largest level of every question they answer.
 
-        By sequential composition the questions of a split add up; of one question each, only
-        the costliest counts. Questions of the kind ``"sampled-choice"`` are not counted.
+        By sequential composition the questions that a person answers add up: all, or the
+        costliest of so many. Questions of the kind ``"sampled-choice"`` are not counted.
         """
         largest = [max(row.spent for row in one.spending) for one in self.questions if one.spending]
-        return sum(largest) if self.survey.design == "split" else max(largest, default=0.0)
+        return sum(nlargest(self.asked, largest))
 
     def outsiders(self, delta: float | None = None) -> SurveyOutsiderView | None:
         """What an outsider learns, question by question and from all together.
@@ -169,13 +182,12 @@ class SurveyPlan(Framed):
         views = {one.name: one.outsiders(delta) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
-        asked_all = self.survey.design == "split"
-        return SurveyOutsiderView(known, asked_all, left_out) if known else None
+        return SurveyOutsiderView(known, self.asked, left_out) if known else None
 
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.
 
-        Of one question each a person spends one question's budget: the largest per level.
+        Who answers so many questions spends so many questions' budgets: the largest per level.
 
         Raises
         ------
@@ -188,11 +200,10 @@ class SurveyPlan(Framed):
             remedy = "One ledger keeps one pair rule: plan these questions as surveys of their own."
             reason = f"the questions have different pair rules, {' and '.join(sorted(rules))}"
             raise InputError.because("rule", reason, remedy)
-        spent: dict[str, float] = {}
+        spent_on: dict[str, list[float]] = {}
         for row in self.spending:
-            before = spent.get(row.level, 0.0)
-            both = before + row.spent if self.survey.design == "split" else max(before, row.spent)
-            spent[row.level] = both
+            spent_on.setdefault(row.level, []).append(row.spent)
+        spent = {level: sum(nlargest(self.asked, rows)) for level, rows in spent_on.items()}
         if not spent:
             remedy = "What Sampling Privacy reveals does not add up with other budgets."
             raise InputError.because("spending", "no question shares the budgets", remedy)
@@ -290,7 +301,7 @@ def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
     asked = tuple(q for q in survey.questions if q.kind == "sampled-choice")
     if not asked:
         return {}
-    return plan_sampling_survey(replace(survey, questions=asked, objective="sum"))
+    return plan_sampling_survey(replace(survey, questions=asked, objective="sum", asked=None))
 
 
 def _settled(
@@ -299,12 +310,12 @@ def _settled(
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [with_budget(question, survey.users) for question in survey.questions]
     left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
-    split, alone, found = _allocated(left, survey, tables)
+    split, some, found = _allocated(left, survey, tables)
     whole = np.ones(len(left))
-    if survey.design == "one-each":
-        columns = alone, whole, found.one_each.fractions
-    else:
+    if survey.design == "split":
         columns = split, found.shares, whole
+    else:
+        columns = some, whole * found.some_each.share, found.some_each.fractions
     parts = [
         Part(asked, before, question, float(share), float(fraction), survey.users)
         for asked, before, question, share, fraction in zip(
@@ -317,23 +328,26 @@ def _settled(
 def _allocated(
     questions: Sequence[Question], survey: Survey, tables: Tables
 ) -> tuple[list[Question], list[Question], Allocation]:
-    """The questions as a split asks them, as they are asked alone, and the allocation.
+    """The questions as a split asks them, as some are asked each, and the allocation.
 
     They have the padding lengths that fit; those depend on the shares, and the shares on them.
     """
     users, targets = survey.users, None
     if survey.objective == "minimax":
         targets = [target_error(question, users) for question in questions]
-    split = alone = [with_padding(question, users, tables) for question in questions]
+    # A plan that splits stands beside one question each, or more if that is better.
+    asked = 1 if survey.design == "one-each" else survey.asked
+    split = some = [with_padding(question, users, tables) for question in questions]
     for _ in range(_ROUNDS):
-        blocks, blocks_alone = ([block_of(q, users, tables) for q in qs] for qs in (split, alone))
-        found = allocate(blocks, survey.objective, targets, blocks_alone)
-        made_for = split, alone
-        shares, fractions = found.shares.tolist(), found.one_each.fractions.tolist()
+        blocks, blocks_of_some = ([block_of(q, users, tables) for q in qs] for qs in (split, some))
+        found = allocate(blocks, survey.objective, targets, blocks_of_some, asked)
+        made_for = split, some
+        shares, each = found.shares.tolist(), found.some_each
         split = [with_padding(q, users, tables, g) for q, g in zip(questions, shares, strict=True)]
-        alone = [
-            with_padding(q, f * users, tables) for q, f in zip(questions, fractions, strict=True)
+        some = [
+            with_padding(q, f * users, tables, each.share)
+            for q, f in zip(questions, each.fractions.tolist(), strict=True)
         ]
-        if (split, alone) == made_for:
+        if (split, some) == made_for:
             break
     return *made_for, found

@@ -49,12 +49,12 @@ def design_sentence(plan: SurveyPlan) -> str:
     found = plan.allocation
     if found is None:
         return ""
-    better, design = found.better, plan.survey.design
-    if better == design:
+    better, split = found.better, plan.survey.design == "split"
+    if split == (better == "split") and (split or found.some_each is found.best_each):
         return f"{found.reason} This plan does so."
-    words = {"split": "splits the budgets", "one-each": "asks everybody one question"}
+    here = "splits the budgets" if split else f"asks everybody {found.some_each.in_words}"
     return (
-        f"{found.reason} This plan {words[design]} all the same: to change that, put "
+        f"{found.reason} This plan {here} all the same: to change that, put "
         f'design = "{better}" under [survey].'
     )
 
@@ -63,7 +63,7 @@ def recommended_sentence(plan: SurveyPlan) -> str:
     """The better design in a few words."""
     if plan.allocation is None or plan.allocation.better == "split":
         return "Recommended: everything of everybody."
-    return "Recommended: one question each."
+    return f"Recommended: {plan.allocation.best_each.in_words} each."
 
 
 def shares_sentence(plan: SurveyPlan) -> str:
@@ -104,7 +104,7 @@ def objective_sentence(plan: SurveyPlan) -> str:
         name = "largest squared error over its target"
     return (
         f"Objective, the {name}: {found.value:,.6g} if the budgets are split, at most "
-        f"{found.one_each.value:,.6g} if everybody answers one question."
+        f"{found.some_each.value:,.6g} if everybody answers {found.some_each.in_words}."
     )
 
 
@@ -118,7 +118,8 @@ def spending_sentence(plan: SurveyPlan) -> str:
             f"A person who answers everything spends the sum over the questions of what their "
             f"answers' levels spend (sequential composition): at most {most} nats."
         )
-    return f"A person answers one question and spends at most {most} nats."
+    asked = plan.allocation.some_each.in_words
+    return f"A person answers {asked} and spends at most {most} nats."
 
 
 def asked_sentence(question: QuestionPlan) -> str:

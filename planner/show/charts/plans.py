@@ -163,7 +163,7 @@ def padding_figure(padding: PaddingPlan) -> Figure:
 
 
 def allocation_figure(plan: SurveyPlan) -> Figure:
-    """Each question's error when everybody answers everything, and when one question each."""
+    """Each question's error when everybody answers everything, and when some questions each."""
     from plotly.graph_objects import Bar
 
     names = [row.question for row in plan.sharing]
@@ -174,16 +174,17 @@ def allocation_figure(plan: SurveyPlan) -> Figure:
         marker_color=ORANGE,
         text=[f"share {row.share:.0%}" for row in plan.sharing],
     )
-    one_each = Bar(
+    each = "some questions" if plan.allocation is None else plan.allocation.some_each.in_words
+    some_each = Bar(
         x=names,
-        y=[row.error_alone for row in plan.sharing],
-        name="everybody answers one question",
+        y=[row.error_of_some for row in plan.sharing],
+        name=f"everybody answers {each}",
         marker_color=BLUE,
         text=[f"{row.fraction:.0%} asked" for row in plan.sharing],
     )
     return figure(
         split,
-        one_each,
+        some_each,
         barmode="group",
         yaxis={"title": "error, share of the people", "rangemode": "tozero", "tickformat": ".2~%"},
     )

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from planner.errors import InputError
+from planner.survey import DESIGNS
 from planner.survey.ordered_answers import WANTED
 from planner.ui.draft.categorical import CategoricalDraft, PairChoice
 from planner.ui.draft.numeric import MODELS, NumericDraft
@@ -45,7 +46,7 @@ _CHOICES = {
     "model": tuple(MODELS),
     "wanted": WANTED,
 }
-_WHOLE = {"design": ("split", "one-each"), "objective": ("sum", "minimax")}
+_WHOLE = {"design": DESIGNS, "objective": ("sum", "minimax")}
 
 
 def word_of_draft(draft: SurveyDraft) -> str:
@@ -62,6 +63,7 @@ def word_of_draft(draft: SurveyDraft) -> str:
         "users": draft.users,
         "design": draft.design,
         "objective": draft.objective,
+        "asked": draft.asked,
         "questions": [_document(question) for question in draft.questions],
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
@@ -112,10 +114,11 @@ def _document(draft: QuestionDraft) -> dict[str, Any]:
 def _draft(document: Any) -> SurveyDraft:
     questions = [_question(one) for one in document["questions"]]
     texts = [document[key] for key in ("name", "users", "design", "objective")]
+    texts.append(document.get("asked", ""))  # older links have none
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("no text")
-    name, users, design, objective = texts
-    draft = SurveyDraft(name, users, questions, design, objective)
+    name, users, *aims = texts
+    draft = SurveyDraft(name, users, questions, *aims)
     _check(draft, _WHOLE)
     return draft
 

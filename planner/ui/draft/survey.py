@@ -50,12 +50,15 @@ class SurveyDraft:
     questions: list[QuestionDraft]
     design: str = "split"
     objective: str = "sum"
+    asked: str = ""
 
     @classmethod
     def of(cls, survey: Survey) -> SurveyDraft:
         """The draft that builds this survey."""
         questions = [_draft_of(question) for question in survey.questions]
-        return cls(survey.name, f"{survey.users:,}", questions, survey.design, survey.objective)
+        asked = "" if survey.asked is None else str(survey.asked)
+        aims = survey.design, survey.objective, asked
+        return cls(survey.name, f"{survey.users:,}", questions, *aims)
 
     def build(self) -> Built:
         """All that is right, and one sentence for each thing that is not."""
@@ -72,7 +75,9 @@ class SurveyDraft:
         if not name or users is None or not questions:
             return Built(None, tuple(problems))
         try:
-            survey = Survey(name, users, tuple(questions), self.design, self.objective)
+            asked = self.read_asked() if self.design == "some-each" else None
+            aims = self.design, self.objective, None, asked
+            survey = Survey(name, users, tuple(questions), *aims)
             return Built(survey, tuple(problems))
         except InputError as error:
             return Built(None, (*problems, str(error)))
@@ -91,6 +96,16 @@ class SurveyDraft:
             What was typed is no such number.
         """
         return cells.whole_number(self.users, "users")
+
+    def read_asked(self) -> int | None:
+        """How many questions each person answers; None for the best number.
+
+        Raises
+        ------
+        InputError
+            What was typed is no such number.
+        """
+        return cells.whole_number(self.asked, "asked") if self.asked.strip() else None
 
 
 def _draft_of(question: Question) -> QuestionDraft:

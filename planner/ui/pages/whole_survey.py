@@ -37,6 +37,7 @@ __all__ = ["page"]
 _DESIGNS = {
     "split": "everybody answers everything (budgets are split)",
     "one-each": "everybody answers one question (drawn at random)",
+    "some-each": "everybody answers some questions (drawn at random)",
 }
 _OBJECTIVES = {
     "sum": "the errors, added up by weight",
@@ -157,6 +158,17 @@ def _aims() -> None:
     here = session().draft
     left, right = st.columns(2)
     kept(left.radio, "Who answers what", "v-design", here, "design", options=_DESIGNS)
+    if here.design == "some-each":
+        kept(
+            left.text_input,
+            "Questions a person answers",
+            "v-asked",
+            here,
+            "asked",
+            placeholder="the best number",
+            help="Each gets an even part of its budgets. Left blank, the number with the smallest "
+            "predicted error is planned.",
+        )
     kept(
         right.radio,
         "Make as small as possible",
@@ -225,14 +237,22 @@ def _results(plan: SurveyPlan) -> None:
 
 
 def _sharing(plan: SurveyPlan) -> None:
-    st.subheader("Split the budget, or ask one question each?")
+    st.subheader("Split the budget, or ask some questions each?")
+    found = plan.allocation
+    each = "some" if found is None else found.some_each.in_words
     st.markdown(f"**{recommended_sentence(plan)}** {show.plain(design_sentence(plan))}")
     rows = [
         row
         for one in plan.sharing
         for row in (
             (one.question, "split", f"{one.share:.1%} of the budget", ORANGE, one.error),
-            (one.question, "one each", f"{one.fraction:.1%} of the people", BLUE, one.error_alone),
+            (
+                one.question,
+                f"{each} each",
+                f"{one.fraction:.1%} of the people",
+                BLUE,
+                one.error_of_some,
+            ),
         )
     ]
     names, which, parts, colours, errors = map(list, zip(*rows, strict=True))

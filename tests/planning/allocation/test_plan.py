@@ -17,7 +17,7 @@ def test_the_figures_of_the_theory():
     found = allocate(SECTION_9)
     assert found.value == pytest.approx(125.735, abs=5e-4)
     assert found.shares == pytest.approx([0.416, 0.296, 0.288], abs=5e-4)
-    assert found.one_each.noise_value == pytest.approx(45.675, abs=5e-4)
+    assert found.some_each.noise_value == pytest.approx(45.675, abs=5e-4)
     assert found.relative_gap < 1e-9
     assert found.better == "one-each"
     assert found.shares.sum() == pytest.approx(1, abs=1e-12)
@@ -138,4 +138,4 @@ def test_questions_asked_alone_may_be_other_blocks():
     alone = [ChoiceBlock(b.name, b.policy, b.weight, scale=0.5) for b in SECTION_9[:2]]
     plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
     assert other.value == plain.value
-    assert other.one_each.noise_value == pytest.approx(plain.one_each.noise_value / 2)
+    assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)

@@ -137,7 +137,7 @@ def test_means_and_many_levels():
     assert first.lift == pytest.approx(first.guess.lift)
     assert found.expected <= found.most
     assert "these are, among 20,000 people" in together.sentences[-1]
-    apart = replace(together, asked_all=False)
+    apart = replace(together, asked=1)
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
     assert apart.guess is apart.reidentification is None
     assert len(apart.sentences) == 1
@@ -147,7 +147,7 @@ def test_means_and_many_levels():
 def test_whose_reports_these_are_in_words(mechanism):
     """Twelve questions: one kind of report each, or 4^12 together, of which some are drawn."""
     (view,) = planned(Question("q", LEVELS, mechanism=mechanism)).outsiders().questions
-    together = SurveyOutsiderView((view,) * 12, asked_all=True)
+    together = SurveyOutsiderView((view,) * 12, asked=12)
     found, said = together.reidentification, together.sentences[-1]
     assert found.most == pytest.approx(min(1, view.lift**12 / 20_000))
     shown, blind, alike = (float(x) for x in re.findall(r"for (?:at most )?(\d\S*?\d)\b", said))

@@ -61,7 +61,7 @@ def test_no_total_is_claimed_over_questions_that_are_left_out(view):
     assert "holds if a shuffler" not in nothing
     assert guess.startswith("Guessing every answer of a person but those to 'unprotected', 'twice'")
     assert view.guess.success == pytest.approx(view.questions[0].guess.success ** 2)
-    one_each = replace(view, asked_all=False)
+    one_each = replace(view, asked=1)
     assert one_each.epsilon is one_each.delta is one_each.guess is None
     whole = replace(view, left_out=())
     assert whole.epsilon == sum(one.shuffled.epsilon for one in view.questions)

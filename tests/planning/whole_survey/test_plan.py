@@ -40,7 +40,7 @@ def plan():
 def test_the_survey_of_the_theory_from_its_file(plan):
     assert plan.allocation.value == pytest.approx(125.735, abs=5e-4)
     assert [q.share for q in plan.questions] == pytest.approx([0.416, 0.296, 0.288], abs=5e-4)
-    assert plan.allocation.one_each.noise_value == pytest.approx(45.675, abs=5e-4)
+    assert plan.allocation.some_each.noise_value == pytest.approx(45.675, abs=5e-4)
 
 
 def test_errors_are_those_of_the_tables(plan):
@@ -96,7 +96,7 @@ def test_priors_change_the_table():
 def test_importance_raises_what_a_sample_may_miss():
     levels, other = (Level("a", 3.0, item_count=2, importance=4.0),), (Level("b", 3.0, ("x", "y")),)
     questions = (Question("q", levels, mechanism="opt0"), Question("other", other))
-    found = plan_survey(Survey("s", 1000, questions, "one-each")).allocation.one_each
+    found = plan_survey(Survey("s", 1000, questions, "one-each")).allocation.some_each
     error, missed = solve(PrivacyPolicy([3.0], [2])).worst_case_mse, 0.5  # a fair coin's variance
     expected = 4 * ((error + missed) / found.fractions[0] - missed)
     assert found.errors[0] == pytest.approx(expected, rel=1e-9)
@@ -126,7 +126,7 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     of_sample = second.padding.mse_at(second.padding_length) / second.fraction
     unasked = SETS.mean_size * (1 / second.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
-    assert split.allocation.one_each.value == pytest.approx(each.objective_value, rel=1e-9)
+    assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)
 
 
 def test_sets_of_a_fixed_length_need_no_sizes():

@@ -96,7 +96,7 @@ def test_both_designs_of_a_survey():
     found = plan.allocation
     assert split.x == one_each.x == ("diagnosis", "page", "income")
     assert np.square(split.y) * 200_000 == pytest.approx(found.errors)
-    assert np.square(one_each.y) * 200_000 == pytest.approx(found.one_each.errors)
+    assert np.square(one_each.y) * 200_000 == pytest.approx(found.some_each.errors)
     assert split.text[0] == f"share {found.shares[0]:.0%}"
-    assert one_each.text[0] == f"{found.one_each.fractions[0]:.0%} asked"
+    assert one_each.text[0] == f"{found.some_each.fractions[0]:.0%} asked"
     assert figure.layout.yaxis.title.text == "error, share of the people"

@@ -1,0 +1,77 @@
+import json
+
+import numpy as np
+import pytest
+
+from planner import InputError, Numeric, NumericDomain, Question, Survey, plan_survey
+from planner.deployment.parameter_file.survey_plans import deployable_files, survey_parameters
+from planner.planning.whole_survey.sentences import (
+    design_sentence,
+    objective_sentence,
+    recommended_sentence,
+    spending_sentence,
+)
+from planner.survey.writer import survey_to_text
+from planner.ui.draft.survey import SurveyDraft
+from planner.ui.state import Session
+from tests.cli.running import invoke
+from tests.ui.pages import by_label, open_page, session
+
+
+def survey(epsilon, design, asked=None):
+    about = Numeric(NumericDomain(0, 100), epsilon=epsilon)
+    questions = tuple(Question(f"mean {j}", (), kind="numeric", numeric=about) for j in range(5))
+    return Survey("means", 10_000, questions, design, asked=asked)
+
+
+def test_several_attributes_are_sampled():
+    """One bit a mean: d/k tanh(eps/2k)^-2 per person is the error of k of d attributes."""
+    plan = plan_survey(survey(6.0, "some-each"))
+    errors = [5 / k / np.tanh(6 / k / 2) ** 2 for k in (1, 2, 3, 4)]
+    assert plan.asked == 1 + int(np.argmin(errors)) == 3
+    assert plan.objective_value == pytest.approx(5 * min(errors))
+    for one in plan.questions:
+        assert (one.share, one.fraction, one.users) == pytest.approx((1 / 3, 3 / 5, 6_000))
+        assert one.mechanism.epsilon == pytest.approx(2.0)
+        assert one.error == pytest.approx(min(errors))
+    assert plan.most_spent == pytest.approx(6.0)
+    assert design_sentence(plan).endswith("This plan does so.")
+    assert "3 of 5 questions" in design_sentence(plan)
+    assert recommended_sentence(plan) == "Recommended: 3 of 5 questions each."
+    assert "A person answers 3 of 5 questions and spends at most 6.0000 nats" in spending_sentence(
+        plan
+    )
+    assert "if everybody answers 3 of 5 questions." in objective_sentence(plan)
+
+
+def test_the_number_asked_may_be_given():
+    plan = plan_survey(survey(6.0, "some-each", 2))
+    assert (plan.asked, plan.allocation.best_each.asked) == (2, 3)
+    assert "This plan asks everybody 2 of 5 questions all the same" in design_sentence(plan)
+    assert plan.questions[0].mechanism.epsilon == pytest.approx(3.0)
+    one = plan_survey(survey(6.0, "one-each"))
+    assert one.asked == 1
+    assert 'put design = "some-each" under [survey]' in design_sentence(one)
+
+
+def test_every_question_has_a_file_of_its_own():
+    plan = plan_survey(survey(6.0, "some-each", 2))
+    with pytest.raises(InputError, match=r"design is .some-each. .* the files of theirs"):
+        survey_parameters(plan)
+    files = deployable_files(plan)
+    assert [one.questions[0].law.epsilon for one in files.values()] == pytest.approx([3.0] * 5)
+
+
+def test_terminal_and_page_say_how_many(tmp_path):
+    path = tmp_path / "means.toml"
+    path.write_text(survey_to_text(survey(6.0, "some-each", 2)))
+    result = invoke("plan", path, "--details")
+    assert "2 each: asked" in result.stdout, result.output
+    document = json.loads(invoke("plan", path, "--json").stdout)
+    each = document["survey"]["allocation"]["some_each"]
+    assert (each["asked"], each["best_asked"]) == (2, 3)
+    app = open_page("survey", session=Session(SurveyDraft.of(survey(6.0, "some-each"))))
+    by_label(app.text_input, "Questions a person answers").set_value("2").run()
+    shown = " ".join(one.value for one in app.markdown)
+    assert "Recommended: 3 of 5 questions each." in shown
+    assert session(app).build().survey.asked == 2
