@@ -1,9 +1,10 @@
 """Random sets of exact sizes in bulk: packed rows with a given number of ones in every level.
 
 Each lane of a level is first 1 with a probability near ``target / items``, by one random word per
-binary digit and 64 lanes; then ones are added or taken away at random places until the number is
-right. All items of a level are treated alike in both steps, so every set of the right size is
-equally likely, whatever the first probability was: it only saves time.
+binary digit and 64 lanes; of four such sets the nearest in size is kept, and ones are added or
+taken away at random places until the number is right. All items of a level are treated alike in
+every step, so every set of the right size is equally likely, whatever was drawn and kept first: it
+only saves time.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ __all__ = ["Segments", "draw_sets"]
 Words = NDArray[np.uint64]
 _ALL = ~np.uint64(0)
 _ONE = np.uint64(1)
-_AIM = 0.6  # standard deviations
+_NEAR, _NEAR_WORDS = 0.8, 2**15  # standard deviations, and words at a time: in the cache
 _LOOK = 3  # steps between two looks at which rows still miss something
 _FEW_ITEMS = 2**12  # for which 16 random bits are seldom odd
 _FEW: tuple[Any, Any]
@@ -92,60 +93,68 @@ def draw_sets(
     """
     rows = own.size
     bits = np.zeros((segments.word.size, rows), dtype=np.uint64)
+    sizes = np.diff(segments.starts).tolist()
+    words = [slice(a, b + 1) for a, b in zip(segments.first, segments.last, strict=True)]
     starts = np.concatenate([[0], runs[:-1]])
     for kind, (start, end) in enumerate(zip(starts, runs, strict=True)):
-        if start < end:
-            for level, target in enumerate(targets[kind].tolist()):
-                part = bits[segments.first[level] : segments.last[level] + 1, start:end]
-                _near(part, target, int(np.diff(segments.starts)[level]), rng)
-    bits &= segments.mask[:, None]
+        for level, target in enumerate(targets[kind].tolist()):
+            part, mask = bits[words[level]], segments.mask[words[level]]
+            step = max(1, _NEAR_WORDS // mask.size)
+            for row in range(start, end, step):
+                _near(part[:, row : min(row + step, end)], mask, target, sizes[level], rng)
     own_level = np.searchsorted(segments.starts, own, side="right") - 1
     own_row = (own >> 6) + (segments.first - (segments.starts[:-1] >> 6))[own_level]
     place, shift = own_row * rows + np.arange(rows), (own & 63).astype(np.uint64)
     flat = bits.reshape(-1)
     kinds = np.repeat(np.arange(runs.size), np.diff(runs, prepend=0))
     flat[place] &= ~(_ONE << shift)
-    need = targets[kinds].T - _weights(bits, segments)
+    need = targets[kinds].T - np.stack([_ones(bits[level]) for level in words])
     need[own_level, np.arange(rows)] -= held
     # The given bit must never be picked: it looks as if it were right already.
     blocked = need[own_level, np.arange(rows)] > 0
     flat[place] |= blocked.astype(np.uint64) << shift
-    sizes = np.diff(segments.starts).tolist()
-    for level, (start, end) in enumerate(zip(segments.first, segments.last + 1, strict=True)):
-        _repair(bits[start:end], int(segments.starts[level] & 63), sizes[level], need[level], rng)
+    for level, rows_of in enumerate(words):
+        _repair(bits[rows_of], int(segments.starts[level] & 63), sizes[level], need[level], rng)
     flat[place] &= ~(_ONE << shift)
     flat[place] |= held.astype(np.uint64) << shift
     return _joined(bits, segments)
 
 
-def _near(part: Words, target: int, items: int, rng: np.random.Generator) -> None:
+def _near(part: Words, mask: Words, target: int, items: int, rng: np.random.Generator) -> None:
     """Lanes that are 1 with a probability near ``target / items``, of few binary digits.
 
-    The probability errs to the side from which a random place is more often one to be changed.
+    Random words cost more than all else. So the last two digits' complements are tried as well,
+    and of the four sets every row gets the one whose size is nearest to the target.
     """
-    share = target / items
-    spread = np.sqrt(items * share * (1 - share))
-    digits = max(1, round(np.log2(items / max(spread, 1.0))))
-    aim = share + np.copysign(_AIM * spread / items, share - 0.5)
-    value = round(aim * 2**digits)
-    if value <= 0:
+    share, digits, lanes = target / items, 2, mask[:, None]
+    near = _NEAR * max(np.sqrt(items * share * (1 - share)), 1.0) / items
+    while abs(round(share * 2**digits) / 2**digits - share) > near:
+        digits += 1
+    value = round(share * 2**digits)
+    if value in (0, 2**digits):
+        part[:] = lanes if value else 0
         return
-    if value >= 2**digits:
-        part[:] = _ALL
-        return
-    raw = rng.bit_generator.random_raw
-    while value % 2 == 0:
-        value //= 2
-        digits -= 1
-    part[:] = raw(part.size).reshape(part.shape)
-    for digit in range(1, digits):
-        word = raw(part.size).reshape(part.shape)
-        (np.bitwise_or if value >> digit & 1 else np.bitwise_and)(part, word, out=part)
+    steps = [np.bitwise_or if value >> digit & 1 else np.bitwise_and for digit in range(digits)]
+    words = (rng.bit_generator.random_raw(part.size).reshape(part.shape) & lanes for _ in steps)
+    for step, word in zip(steps[:-2], words, strict=False):
+        step(part, word, out=part)
+    (first, second), (one, two) = steps[-2:], words
+    base, whole, misses = np.empty_like(one), np.empty_like(one), []
+    for _ in range(2):
+        size = _ones(second(first(part, one, out=base), two, out=whole))
+        turned = _ones(base) + items * (second is np.bitwise_or) - size
+        misses += [np.abs(size - target), np.abs(turned - target)]
+        one ^= lanes
+    best = (4 * np.stack(misses) + np.arange(4, dtype=np.int32)[:, None]).min(axis=0)
+    one ^= -(best >> 1 & 1).astype(np.uint64)
+    two ^= -(best & 1).astype(np.uint64)
+    second(first(part, one, out=part), two, out=part)
+    part &= lanes
 
 
-def _weights(bits: Words, segments: Segments) -> NDArray[np.int64]:
-    """Ones of each level in each row, shape ``(t, rows)``."""
-    return np.add.reduceat(np.bitwise_count(bits), segments.first, axis=0, dtype=np.int64)
+def _ones(bits: Words) -> NDArray[np.int32]:
+    """Ones of all words of each row, shape ``(rows,)``."""
+    return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
 
 
 def _repair(

@@ -20,7 +20,7 @@ __all__ = ["BitCounter", "bit_counts", "check_reports", "pack", "unpack", "words
 
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
-_SLAB_WORDS = (2**15, 2**12, 2**9)  # the first: in the cache, yet few calls
+_SLAB_WORDS = (2**14, 2**12, 2**9)  # the first: in the cache, yet few calls
 
 
 def words_for(items: int) -> int:

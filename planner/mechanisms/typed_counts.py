@@ -20,7 +20,7 @@ from planner.mechanisms.packed import BitCounter, check_reports, words_for
 __all__ = ["TypedCounter", "list_reports"]
 
 Words = NDArray[np.uint64]
-_CHUNK_WORDS = 2**15  # of one type at a time: in the cache, and as much as is added up at once
+_CHUNK_WORDS = 2**14  # of one type at a time: in the cache, and as much as is added up at once
 _MAX_LISTED, _MAX_LISTED_ITEMS = 2**16, 48
 
 
@@ -67,7 +67,7 @@ class TypedCounter:
             Reports of the wrong shape, or one that the mechanism cannot send.
         """
         rows = check_reports(reports, self._items + 64)
-        kinds = rows[:, 0]
+        kinds = rows[:, 0].copy()  # side by side: they are read more than once
         for u in np.flatnonzero(kinds >= self._reports.size)[:1]:
             allowed = f"a type from 0 to {self._reports.size - 1}"
             remedy = "Read the reports with the mechanism that made them."
@@ -90,11 +90,13 @@ class TypedCounter:
     def _add(self, rows: Words, numbers: NDArray[np.int64], kind: int, first: int) -> None:
         """Reports of one type, by their numbers: each type is added up alone."""
         part = rows.take(numbers, axis=0)
-        weights = self._weights.of(part)
-        for u in np.flatnonzero((weights != self._high_counts[kind]).any(axis=1))[:1]:
+        weights, right = self._weights.of(part), self._high_counts[kind]
+        wrong = weights != right[:, None].astype(np.float32)
+        if wrong.any():
+            u = int(wrong.any(axis=0).argmax())
             name = f"size of reports[{first + numbers[u]}]"
-            allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
-            seen = weights[u].astype(int).tolist()
+            allowed = f"{right.tolist()}, by level, for type {kind}"
+            seen = weights[:, u].astype(int).tolist()
             raise InputError(name, seen, allowed, "The mechanism sends no such report.")
         self._counters[kind].add(part)
 
@@ -142,16 +144,16 @@ class _Weights:
         levels = segments.first.size
         level = np.repeat(np.arange(levels), segments.last - segments.first + 1)
         last = np.append(segments.word[1:] != segments.word[:-1], True)  # bits beyond them are 0
-        self._words = np.zeros((int(segments.word[-1]) + 2, levels), dtype=np.float32)
-        self._words[1 + segments.word[last], level[last]] = 1
+        self._words = np.zeros((levels, int(segments.word[-1]) + 2), dtype=np.float32)
+        self._words[level[last], 1 + segments.word[last]] = 1
         self._word, self._mask = 1 + segments.word[~last], segments.mask[~last]
-        self._lanes = -self._words[self._word]
-        self._lanes[np.arange(self._word.size), level[~last]] = 1
+        self._lanes = -self._words[:, self._word]
+        self._lanes[level[~last], np.arange(self._word.size)] = 1
 
     def of(self, rows: Words) -> NDArray[np.float32]:
-        """Shape ``(n, t)``; whole numbers below 2^24, which such floats hold exactly."""
-        weights = np.bitwise_count(rows).astype(np.float32) @ self._words
+        """Shape ``(t, n)``; whole numbers below 2^24, which such floats hold exactly."""
+        weights = self._words @ np.bitwise_count(rows).T.astype(np.float32)
         if self._word.size:
-            lanes = np.bitwise_count(rows.take(self._word, axis=1) & self._mask)
-            weights += lanes.astype(np.float32) @ self._lanes
+            lanes = np.bitwise_count(rows.T[self._word] & self._mask[:, None])
+            weights += self._lanes @ lanes.astype(np.float32)
         return weights

@@ -152,6 +152,9 @@ def test_reports_hold_exactly_the_items_that_their_type_says(counts):
     expected = np.zeros_like(total.counts[:, 1:])
     np.add.at(expected, reports[:, 0].astype(int), bits)
     np.testing.assert_array_equal(total.counts[:, 1:], expected)
+    reports[12_345, 1] ^= np.uint64(1)  # its first level has one too many, or one too few
+    with pytest.raises(InputError, match=r"size of reports\[12345\] is \["):
+        mechanism.aggregate(reports)
 
 
 def test_many_items_are_estimated_within_their_errors():
