@@ -23,11 +23,11 @@ from planner import (
 from planner.planning.channels.means import bisample_error
 
 PUBLISHED = 1910.8675697859098  # Prefix, 128 values, budget 1: McKenna et al. 2020, their README
-HIERARCHICAL = 5665.561344360352  # the same source
+CONSISTENT = 5665.561344360352  # a tree of intervals, its estimates made consistent: the same
 
 
 def figures() -> list[Figure]:
-    return [*_means(), _curve(), *_ordered(), _many(), _prefix()]
+    return [*_means(), _curve(), *_ordered(), *_many()]
 
 
 def _means() -> list[Figure]:
@@ -118,7 +118,7 @@ def hierarchical(answers: int, epsilon: float) -> float:
     person draws one of ``h`` levels and reports the interval there by OUE, whose bits have
     variance ``v`` and ``v + 1``; a share up to an answer adds up intervals, as many as the digits
     of its place in base ``B`` sum to. One of them holds the person. The best ``B`` is taken, and
-    no estimates are made consistent, which saves more: published with it, ``HIERARCHICAL``.
+    no estimates are made consistent, which saves more: published with it, ``CONSISTENT``.
     """
     variance = 4 * np.exp(epsilon) / np.expm1(epsilon) ** 2
     errors = []
@@ -140,32 +140,34 @@ def _response(channel: Channel) -> float:
     return Channel(*about, channel.scenarios).worst_error
 
 
-def _many(answers: int = 64) -> Figure:
-    policy, bound = PrivacyPolicy([1.0] * answers, [1] * answers), ordered_bound(answers, 1.0)
-    channels: list[Channel] = []
-    taken = seconds(lambda: channels.append(best_ordered_channel(policy)), repeat=1, warm_up=False)
-    error = channels[-1].worst_error
-    return Figure(
-        f"cumulative shares of {answers} ordered answers, budget 1, columns by local search",
-        f"{taken:.0f} s, error {error:.5g}",
-        "within 5 % of the bound",
-        error < 1.05 * bound,
-        f"hierarchical {hierarchical(answers, 1.0):.5g}; "
-        f"randomised response {_response(channels[-1]):.5g}",
-        f"bound over all mechanisms: gap {error / bound - 1:.1%}",
-    )
-
-
-def _prefix() -> Figure:
-    taken = seconds(lambda: ordered_bound(128, 1.0), repeat=1)
-    bound = ordered_bound(128, 1.0)
-    return Figure(
-        "bound for Prefix on 128 values, budget 1",
-        f"{bound:.1f} in {taken:.1f} s",
-        peer=f"published: {PUBLISHED:.1f} (hierarchical {HIERARCHICAL:.1f}, "
-        f"inconsistent {hierarchical(128, 1.0):.0f}); "
-        f"no mechanism is more than {1 - bound / PUBLISHED:.1%} below",
-    )
+def _many() -> list[Figure]:
+    """Sizes at which columns are found by local search: Prefix of 128 values is the anchor."""
+    rows = []
+    for answers in (64, 128):
+        policy, bound = PrivacyPolicy([1.0] * answers, [1] * answers), ordered_bound(answers, 1.0)
+        channels: list[Channel] = []
+        taken = seconds(
+            lambda p=policy, c=channels: c.append(best_ordered_channel(p)), repeat=1, warm_up=False
+        )
+        error = channels[-1].worst_error
+        anchor, target, met = "", "within 6 % of the bound", error < 1.06 * bound
+        if answers == 128:
+            target, met = f"below the published {PUBLISHED:,.1f}", error < PUBLISHED
+            anchor = (
+                f"published: {PUBLISHED:,.1f}, hierarchical made consistent {CONSISTENT:,.1f}; "
+            )
+        rows.append(
+            Figure(
+                f"cumulative shares of {answers} ordered answers, budget 1, by local search",
+                f"{taken:.0f} s, error {error:.5g}",
+                target,
+                met,
+                f"{anchor}hierarchical {hierarchical(answers, 1.0):,.5g}; "
+                f"randomised response {_response(channels[-1]):,.5g}",
+                f"bound over all mechanisms {bound:,.5g}: gap {error / bound - 1:.1%}",
+            )
+        )
+    return rows
 
 
 if __name__ == "__main__":

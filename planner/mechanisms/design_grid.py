@@ -197,16 +197,26 @@ def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fractio
     ends: dict[int, list[Fraction]] = {}
     for cell in column:
         ends.setdefault(cell.level, []).append(cell.chance / cell.share)
-    worst = Fraction(0)
-    for i, values in ends.items():
+    tops = {level: max(values) for level, values in ends.items()}
+    leasts = {level: min(values) for level, values in ends.items()}
+    # Most levels share the few values of a type, and fractions are slow: each pair once.
+    alike: dict[Fraction, int] = {}
+    numbers = [
+        {level: alike.setdefault(value, len(alike)) for level, value in values.items()}
+        for values in (tops, leasts)
+    ]
+    worst, seen = Fraction(0), set()
+    for i, top in tops.items():
         for j, bound in enumerate(bounds[i]):
             if bound is None:
                 continue
-            least = min(ends.get(j, [Fraction(0)]))
-            if least == 0:
+            if not leasts.get(j):
                 raise VerificationError(
                     f"Level {j} never sends what level {i} does",
                     "Do not deploy these parameters: plan again with budgets that differ less.",
                 )
-            worst = max(worst, max(values) / least / bound - 1)
+            pair = numbers[0][i], numbers[1][j], id(bound)
+            if pair not in seen:
+                seen.add(pair)
+                worst = max(worst, top / leasts[j] / bound - 1)
     return worst

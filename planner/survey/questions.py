@@ -62,7 +62,7 @@ class Question:
         ``"item-set"``: every person holds a set of answers, which may be empty.
         ``"sampled-choice"``: one answer or none, asked twice (Sampling Privacy).
         ``"numeric"``: a number or no answer.
-        ``"ordinal"``: exactly one answer of 2 to 24 named ones that have an order.
+        ``"ordinal"``: exactly one answer of 2 to 32 named ones that have an order.
     sampling:
         For ``"sampled-choice"``, and only for it.
     numeric:

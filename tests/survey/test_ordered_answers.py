@@ -45,7 +45,7 @@ def test_answers_may_be_written_as_whole_numbers():
     assert question.ordered == ("1", "2", "3")
 
 
-MANY = tuple(map(str, range(25)))
+MANY = tuple(map(str, range(33)))
 NAN = float("nan")
 
 
@@ -58,7 +58,7 @@ NAN = float("nan")
         ({"scores": (1, 1, 1, 1)}, "two of them different"),
         ({"scores": (1, 2, 3, NAN)}, "scores is"),
         ({"criterion": "minimax"}, "criterion is 'minimax' but must be left out for 'ordinal'"),
-        ({"levels": (Level("a", 1.0, MANY),), "order": (), "scores": ()}, "2 to 24 for 'ordinal'"),
+        ({"levels": (Level("a", 1.0, MANY),), "order": (), "scores": ()}, "2 to 32 for 'ordinal'"),
         ({"levels": (Level("a", 1.0, ("x",)),), "order": (), "scores": ()}, "number of answers"),
         ({"levels": (ENDS, Level("a", 1.0, (), 2))}, "items of level 'a' is .* must be listed"),
         ({"levels": (replace(ENDS, prior=0.5), MIDDLE)}, "prior of level 'ends'"),

@@ -153,9 +153,11 @@ def _provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     finite = bounds[np.isfinite(bounds)]
     if finite.size == 0 or finite.max() <= _PROVABLE:
         return policy
-    least = np.minimum(policy.with_changes(self_pairs=True).bounds(), _PROVABLE)
     epsilons = np.minimum(policy.epsilons, _PROVABLE)
-    return PrivacyPolicy(epsilons, policy.item_counts, least, policy.names)
+    rule: str | Array = policy.rule_name
+    if rule not in ("min", "avg"):
+        rule = np.minimum(policy.with_changes(self_pairs=True).bounds(), _PROVABLE)
+    return PrivacyPolicy(epsilons, policy.item_counts, rule, policy.names)
 
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:

@@ -70,6 +70,22 @@ def test_prefix_on_128_values():
     assert 1520 < bound < 1910.8675697859098
 
 
+def test_some_of_the_answers_bound_the_error_of_all(monkeypatch):
+    """At a budget where singular values prove little: 8 of 12 answers."""
+    from planner.planning.channels import ordered
+    from planner.solvers.channel import solving
+
+    exact = best_ordered_channel(plain(3.0, 12), tolerance=1e-5)
+    for module in (ordered, solving):
+        monkeypatch.setattr(module, "MOST_LISTED", 8)
+    monkeypatch.setattr(solving, "MOST_ENUMERATED", 8)
+    searched = best_ordered_channel(plain(3.0, 12), tolerance=1e-5)
+    assert searched.worst_error == pytest.approx(exact.worst_error, rel=0.02)
+    bound = searched.certificate.lower_bound
+    assert exact.worst_error * 0.6 < bound < exact.worst_error
+    assert searched.certificate.relative_gap == pytest.approx(searched.worst_error / bound - 1)
+
+
 def test_local_search_finds_the_optimum_where_it_can_be_checked(monkeypatch):
     from planner.solvers.channel import solving
 

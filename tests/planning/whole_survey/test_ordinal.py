@@ -207,8 +207,9 @@ def test_several_questions_share_the_budgets():
     assert alone.least_error is None
 
 
-def test_large_budgets_are_spent_as_eight_without_a_bound():
-    levels = (Level("all", 12.0, ("a", "b", "c")),)
+@pytest.mark.parametrize("answers", ["abc", "abcdefghijkl"])  # twelve are too many for a matrix
+def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
+    levels = (Level("all", 12.0, tuple(answers)),)
     (planned,) = plan_survey(Survey("s", 100, (Question("q", levels, kind="ordinal"),))).questions
     assert planned.least_error is None
     assert planned.channel.max_violation == 0
