@@ -70,7 +70,7 @@ class Tables:
         tolerance: float = TIGHT,
         most_levels: int | None = None,
     ) -> SubsetDesign:
-        """As :func:`planner.best_design`; those solved for the same levels help."""
+        """As :func:`planner.best_design`; those solved for as many levels help."""
         problem = (policy, f"{DESIGN} {most_levels}", objective or Objective())
         for known in (TIGHT, tolerance):
             if (problem, known) in self._designs:
@@ -81,12 +81,8 @@ class Tables:
         return solved
 
     def _nearest(self, policy: PrivacyPolicy) -> SubsetDesign | None:
-        """The design solved for the same levels with the most similar budgets."""
-        alike = [
-            design
-            for design in self._designs.values()
-            if np.array_equal(design.policy.item_counts, policy.item_counts)
-        ]
+        """The design solved for as many levels with the most similar budgets."""
+        alike = [one for one in self._designs.values() if one.policy.size == policy.size]
         apart = [np.abs(np.log(one.policy.epsilons / policy.epsilons)).max() for one in alike]
         return alike[int(np.argmin(apart))] if alike else None
 
@@ -208,10 +204,14 @@ def _designed(
     return best_design(policy, objective, tolerance, near, most_levels)
 
 
+_drawn = lru_cache(maxsize=_REMEMBERED)(as_drawn)  # of a design, which is equal to itself alone
+
+
 def forget() -> None:
     """Forget what earlier plans solved: before a measurement."""
     _solved.cache_clear()
     _designed.cache_clear()
+    _drawn.cache_clear()
 
 
 def _if_deployable(
@@ -232,7 +232,7 @@ def _within_limit(design: D | None, reason: str, objective: Objective) -> D:
         remedy = "Leave the limit out to have another mechanism planned."
         raise InputError.because("guess_limit", reason, remedy)
     limit, one = objective.guess_limit, design.design if isinstance(design, SetDesign) else design
-    if limit is not None and as_drawn(one).types.guess > limit:
+    if limit is not None and _drawn(one).types.guess > limit:
         remedy = "Round the limit up a little, or take smaller budgets."
         allowed = "kept by a design on a grid of 2^-32"
         raise InputError("guess_limit", limit, allowed, remedy)
@@ -257,7 +257,7 @@ def differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:
 
 def _check_deployable(design: SubsetDesign) -> None:
     """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
-    drawn, least = as_drawn(design).objective_value, design.objective_value
+    drawn, least = _drawn(design).objective_value, design.objective_value
     if drawn > least * (1 + _MOST_LOST):
         allowed = f"at most {_MOST_LOST:g} of its error"
         remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."

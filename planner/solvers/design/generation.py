@@ -79,12 +79,7 @@ class _Search:
         self.multipliers: Multipliers | None = None  # the best, scaled to no known ratio above 1
         self.most_nodes = int(_NODES * min(1.0, (6 / problem.size) ** 3))
         self.likely = -np.inf  # their bound, were no other types left
-        self.bound, self.work, self.stuck, self.apart = (
-            0.0,
-            0.0,
-            0,
-            np.inf if near is None else 0.01,
-        )
+        self.bound, self.work, self.stuck, self.apart = 0.0, 0.0, 0, np.inf
 
     def run(self) -> None:
         """Rounds until the gap is small enough, or nothing gets better."""

@@ -20,6 +20,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgetrf, dgetri, dgetrs
 
 from planner.errors import ConvergenceError
 from planner.solvers.design.problem import Columns, Multipliers
@@ -29,7 +30,7 @@ __all__ = ["Levels", "Restricted", "solve_restricted"]
 Array = NDArray[np.float64]
 
 _STEPS = 100
-_CENTRING = 0.03  # of the mean product of a variable and its multiplier: the next one's aim
+_CENTRING = 0.01  # of the mean product of a variable and its multiplier: the next one's least aim
 _LOST = 1e6  # times the least distance: digits are used up
 _ROOM = 0.98  # of the way to the nearest bound
 
@@ -154,6 +155,14 @@ class _Point(NamedTuple):
     share: float  # of the error in these
 
 
+class _Equations(NamedTuple):
+    """A matrix in its two triangular factors, and the right side."""
+
+    factors: Array
+    pivots: NDArray[np.int32]
+    target: Array
+
+
 class _Program:
     def __init__(self, levels: Levels, mean: Array, spread: Array, guesses: Array) -> None:
         m = levels.item_counts.astype(np.float64)
@@ -187,7 +196,7 @@ class _Program:
         expected = self.mean @ at.prior
         s = at.weights / expected
         c = np.divide(1.0, s @ self.spread, out=np.zeros(self.omega.size), where=self.several)
-        S = np.linalg.inv((self.u * s[:, None]).T @ self.u) / self.items
+        S = dgetri(*_factors((self.u * s[:, None]).T @ self.u))[0] / self.items
         S = (S + S.T) / 2
         num = self.spread @ (self.freedom * np.square(c)) + np.square(self.u @ S) @ self.omega
         rate = num / expected
@@ -206,21 +215,52 @@ class _Program:
         return float(at.weights @ at.z + (at.prior @ at.y if self.assumed is None else 0.0))
 
     def step(self, p: _Point) -> _Point:
-        """One Newton step towards the saddle point, not over any bound."""
-        at, (n, t), free = p.at, self.mean.shape, self.assumed is None
-        aim = _CENTRING * self.products(at) / (n + t * free)
-        change = np.linalg.solve(*self._equations(p, aim))
-        weights, prior, slack = np.split(change[:-1], [n, n + t])
-        z = aim / at.weights - at.z - at.z / at.weights * weights
-        y = aim / at.prior - at.y - at.y / at.prior * prior if free else np.zeros(t)
-        by = _Variables(weights, z, prior, y, slack, float(change[-1]))
-        room = min(_room(at.weights, weights), _room(at.z, z))
-        if free:
-            room = min(room, _room(at.prior, prior), _room(at.y, y))
-        return self.seen(at.moved(by, room))
+        """One step towards the saddle point, not over any bound: Mehrotra's, in two.
 
-    def _equations(self, p: _Point, aim: float) -> tuple[Array, Array]:
-        """Newton's equations for weights, prior, the multipliers of the sums and of the prior's."""
+        The first goes straight for products of 0. How near it would come says at which products
+        the second aims, which is corrected for what the first one's equations leave out.
+        """
+        at, free = p.at, self.assumed is None
+        equations = self._equations(p)
+        first = self._change(at, equations, 0.0, 0.0)
+        now, then = self.products(at), self.products(at.moved(first, self._room(at, first)))
+        aim = max(_CENTRING, (then / now) ** 2) * now / (at.z.size + at.y.size * free)
+        by = self._change(at, equations, aim - first.weights * first.z, aim - first.prior * first.y)
+        return self.seen(at.moved(by, self._room(at, by)))
+
+    def _change(
+        self, at: _Variables, equations: _Equations, aim: Array | float, aim_of_prior: Array | float
+    ) -> _Variables:
+        """Newton's change of all variables, after which the products would be as aimed."""
+        n, t = self.mean.shape
+        target = equations.target.copy()
+        target[:n] += aim / at.weights
+        y = np.zeros(t)
+        if self.assumed is None:
+            target[n : n + t] -= aim_of_prior / at.prior
+        change = dgetrs(equations.factors, equations.pivots, target)[0]
+        weights, prior, slack = change[:n], change[n : n + t], change[n + t : -1]
+        z = (aim - at.z * weights) / at.weights - at.z
+        if self.assumed is None:
+            y = (aim_of_prior - at.y * prior) / at.prior - at.y
+        return _Variables(weights, z, prior, y, slack, float(change[-1]))
+
+    def _room(self, at: _Variables, by: _Variables) -> float:
+        """The share of a change that keeps all variables above 0."""
+        pairs = [(at.weights, by.weights), (at.z, by.z)]
+        if self.assumed is None:
+            pairs += [(at.prior, by.prior), (at.y, by.y)]
+        most = max(float((-change / values).max()) for values, change in pairs)
+        return 1.0 if most <= _ROOM else _ROOM / most
+
+    def _equations(self, p: _Point) -> _Equations:
+        """Newton's equations for weights, prior, the multipliers of the sums and of the prior's.
+
+        Raises
+        ------
+        LinAlgError
+            They have no solution.
+        """
         at, (n, t) = p.at, self.mean.shape
         size = n + t + self.sums.shape[1] + 1
         matrix, target = np.zeros((size, size)), np.zeros(size)
@@ -229,21 +269,21 @@ class _Program:
         matrix[w, w] = curve
         matrix[np.arange(n), np.arange(n)] += at.z / at.weights
         matrix[w, lam], matrix[lam, w] = self.sums, self.sums.T
-        target[w] = p.rate - self.sums @ at.slack + aim / at.weights
+        target[w] = p.rate - self.sums @ at.slack
         target[lam] = 1 - at.weights @ self.sums
         place = np.arange(n, n + t)
         if self.assumed is not None:
             matrix[place, place] = matrix[-1, -1] = 1.0
-            return matrix, target
+            return _Equations(*_factors(matrix), target)
         moved = self.mean * p.s[:, None]
         cross = (p.rate / p.expected)[:, None] * self.mean - curve @ moved
         matrix[w, pi], matrix[pi, w] = cross, cross.T
         matrix[pi, pi] = moved.T @ (curve @ moved - 2 * (p.rate / p.expected)[:, None] * self.mean)
         matrix[place, place] -= at.y / at.prior
         matrix[pi, -1] = matrix[-1, pi] = -1.0
-        target[pi] = at.level - p.pull - aim / at.prior
+        target[pi] = at.level - p.pull
         target[-1] = at.prior.sum() - 1
-        return matrix, target
+        return _Equations(*_factors(matrix), target)
 
     def _curvature(self, p: _Point) -> Array:
         """Second derivatives of the error in ``s``, shape ``(n, n)``."""
@@ -254,8 +294,9 @@ class _Program:
         return np.asarray(2 * (within + gram * weighted))
 
 
-def _room(values: Array, change: Array) -> float:
-    falls = change < 0
-    if not falls.any():
-        return 1.0
-    return min(1.0, _ROOM * float((values[falls] / -change[falls]).min()))
+def _factors(matrix: Array) -> tuple[Array, NDArray[np.int32]]:
+    """Two triangular factors and the pivots, without the checks that cost more than small ones."""
+    factors, pivots, failed = dgetrf(matrix)
+    if failed:
+        raise np.linalg.LinAlgError("singular")
+    return factors, pivots

@@ -102,12 +102,13 @@ class Pricer:
         """Climb from types to larger ``f_rho``, one level's count at a time, to whole counts."""
         w, k, m = types.window, types.high_counts.copy(), self.m
         core, gap, curve = self._core(rho), self.gap[w], self.curve[w]
+        bends = np.square(gap) * np.diag(core) - 2 * curve
         pull = (self.low[w] + gap * (k / m)) @ core - rho * self.guess * self.prior
         rows = np.arange(len(k))
         for _ in range(_SWEEPS):
             still = True
             for i in range(m.size):
-                bend = gap[:, i] ** 2 * core[i, i] - 2 * curve[:, i]
+                bend = bends[:, i]
                 slope = curve[:, i] * (1 - 2 * k[:, i] / m[i]) + gap[:, i] * pull[:, i]
                 tries = _promising(k[:, i], int(m[i]), slope, bend)
                 step = (tries - k[:, i]) / m[i]
@@ -214,6 +215,6 @@ def _promising(count: Counts, items: int, slope: Array, bend: Array) -> Counts:
     tries = np.zeros((5, count.size), dtype=np.int64)
     tries[0], tries[1] = count, items
     peak = np.divide(-slope * items, bend, out=np.zeros(count.size), where=bend < 0)
-    tries[2] = np.clip(np.floor(count + np.clip(peak, -items, items)), 0, items)
+    tries[2] = np.minimum(np.maximum(np.floor(count + peak), 0), items)
     tries[3] = np.minimum(tries[2] + 1, items)
     return tries

@@ -42,8 +42,11 @@ class Columns(NamedTuple):
     def joined(self, other: Columns) -> Columns:
         """Both, each type once."""
         both = [np.column_stack([part.window, part.high_counts]) for part in (self, other)]
-        rows = np.unique(np.vstack(both), axis=0)
-        return Columns(rows[:, 0], rows[:, 1:])
+        rows = np.vstack(both)
+        rows = rows[np.lexsort(rows.T[::-1])]  # several times as fast as np.unique
+        first = np.ones(len(rows), dtype=np.bool_)
+        first[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        return Columns(rows[first, 0], rows[first, 1:])
 
     def chosen(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Columns:
         """Some of them."""

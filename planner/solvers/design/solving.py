@@ -159,7 +159,7 @@ def _best_from(
 ) -> SubsetDesign:
     aims = _aims(policy, chosen)
     start = None
-    if near is not None and np.array_equal(near.types.item_counts, merged.kept.item_counts):
+    if near is not None and near.types.item_counts.size == merged.kept.size:
         start = leanings(near.types)
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
     if aims.worst_item:

@@ -204,7 +204,7 @@ def test_many_levels_and_designs_that_are_drawn_otherwise(monkeypatch):
         planned(Question("q", many, guess_limit=0.1))
     design = planned(replace(FREE, targets=(), guess_limit=LIMIT)).design
     loose = planned(replace(FREE, targets=())).design
-    monkeypatch.setattr(tables, "as_drawn", lambda _: replace(loose, objective=design.objective))
+    monkeypatch.setattr(tables, "_drawn", lambda _: replace(loose, objective=design.objective))
     monkeypatch.setattr(tables, "_check_deployable", lambda _: None)
     with pytest.raises(InputError, match="kept by a design on a grid"):
         tables.Tables().limited(design.policy, design.objective, named=False)
