@@ -22,13 +22,14 @@ from planner.planning.budget_search import BudgetAnswer, BudgetSearch
 from planner.planning.certified import DESIGN, CertifiedSolver, solve_named, solve_of_sets
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
+from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target, check_targets
 
 __all__ = ["smallest_budgets"]
 
 
-def smallest_budgets(
+def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
     policy: PrivacyPolicy,
     users: int,
     targets: Target | Sequence[Target],
@@ -36,6 +37,7 @@ def smallest_budgets(
     adjustable: Sequence[str] | None = None,
     solver: CertifiedSolver | None = None,
     sets: Padding | None = None,
+    guess_limit: float | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
 
@@ -57,11 +59,15 @@ def smallest_budgets(
         :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
     sets:
         For item sets, and only for these: how they are padded.
+    guess_limit:
+        What guesses of an answer may succeed at most, all answers alike before: for designs. It
+        leaves an error that no budget lowers.
 
     Raises
     ------
     InputError
-        No target, contradicting targets, an unknown level, or an argument out of range.
+        No target, contradicting targets, an unknown level, or an argument out of range; or a table
+        is to keep a limit on guesses.
     SolverError
         No certified table could be produced.
 
@@ -86,7 +92,8 @@ def smallest_budgets(
     whole_number("users", users)
     check_targets(wanted, policy.names, of_sets=sets is not None)
     solve = solver or (solve_named if sets is None else solve_of_sets)
-    search = BudgetSearch(policy, users, wanted, model, _adjustable(policy, adjustable), solve)
+    free = _adjustable(policy, adjustable)
+    search = BudgetSearch(policy, users, wanted, model, free, solve, guess_limit)
     if sets is None:
         return search.smallest()
     if sets.length is not None:
@@ -100,7 +107,7 @@ def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:
     """Smallest budgets at one length and the best length at these, in turn, until both stay."""
     length, start, answers = 0, 0.0, dict[int, BudgetAnswer]()
     if search.model == DESIGN:  # a table is quick, and needs nearly the same
-        near = _at_best_length(replace(search, model="opt0"), sets)
+        near = _at_best_length(replace(search, model="opt0", guess_limit=None), sets)
         length, start = near.padding_length or 1, log(near.scale) if near.possible else 0.0
     else:
         length = _first_length(search, _padding_plan(search, search.policy, sets))
@@ -123,7 +130,7 @@ def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
 
 def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
     """Every length's error with what is best whatever the sets, as plans choose by."""
-    drawn = search.solver(policy, search.model)
+    drawn = search.solver(policy, search.model, objective=Objective(guess_limit=search.guess_limit))
     if isinstance(drawn, SubsetDesign) or sets.sets is None:
         remedy = "Leave the solver out, or give one that solves for items and a dummy."
         raise InputError("solver", search.model, "one for sets", remedy)

@@ -354,18 +354,14 @@ class _Planning:
         return self.part.people * np.sqrt(every / self.part.everybody)
 
     def _smallest(self, people: int, target: Target) -> str:
-        if self.objective.guess_limit is not None:
-            return "Not searched where guesses are limited."
         if self.name not in (*MODELS, DESIGN):
             label = CATALOGUE[self.name].label
             return f"Not searched for {label}, which has one budget for all levels."
         asked, sets = self.part.asked, None
         if self.sets:
             sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
-        answer = smallest_budgets(
-            self.policy, people, target, self.name, solver=self.solver, sets=sets
-        )
-        return answer.reason
+        about = self.policy, people, target, self.name, None, self.solver, sets
+        return smallest_budgets(*about, self.objective.guess_limit).reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
         length, offer = self.spent.padding_length, CATALOGUE[self.name]

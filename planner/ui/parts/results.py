@@ -164,7 +164,8 @@ def target_answer(
     sets = None
     if plan.padding_length is not None:
         sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
-    return compute(smallest_budgets, policy, plan.users, target, name, adjustable, None, sets)
+    about = policy, plan.users, target, name, adjustable, None, sets, asked.guess_limit
+    return compute(smallest_budgets, *about)
 
 
 @lru_cache(maxsize=_ENTRIES)

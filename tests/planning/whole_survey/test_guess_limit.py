@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Question, Survey, plan_survey
+from planner import AssumedSets, Level, Padding, Question, Survey, plan_survey, smallest_budgets
 from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.errors import InputError, PlannerError
 from planner.outsiders import DesignGuessing, exposure_of
@@ -96,7 +96,19 @@ def test_only_mechanisms_that_keep_it_are_compared(free, limited):
     )
     assert "IDUE opt0 is left out: the best guess is right for" in out
     assert limited.misplacement is None
-    assert "Not searched where guesses are limited" in limited.targets[0].budgets
+
+
+def test_the_smallest_budgets_keep_it(limited):
+    about = limited.deployed.policy, 10_000, Target(error=limited.targets[0].reached)
+    answer = smallest_budgets(*about, "subset-design", guess_limit=LIMIT)
+    assert answer.scale == pytest.approx(1, rel=1e-4)
+    assert answer.certified.types.guess <= LIMIT
+    assert smallest_budgets(*about, "subset-design").scale < 0.9
+    assert limited.targets[0].budgets.startswith(
+        "Impossible, because even at budgets up to 24 and with the limit on guesses, the best is"
+    )
+    with pytest.raises(InputError, match="guess_limit"):
+        smallest_budgets(*about, guess_limit=LIMIT)
 
 
 def test_a_limit_that_costs_nothing(free):
@@ -171,7 +183,7 @@ def test_a_mean_cannot_have_one():
 
 def test_sets_have_one_on_what_is_drawn():
     sets = Question("q", LEVELS, kind="item-set", sets=AssumedSets([1, 4, 3, 2]))
-    one = planned(replace(sets, guess_limit=0.18, targets=FREE.targets))
+    one = planned(replace(sets, guess_limit=0.18))
     free = planned(replace(sets, padding_length=one.padding_length))
     assert free.design.types.guess > 1.1 * 0.18
     assert one.deployed.mechanism == "subset-design"
@@ -185,7 +197,12 @@ def test_sets_have_one_on_what_is_drawn():
     assert "these budgets and this limit and reports one answer drawn" in certificate_sentence(one)
     assert [rival.name for rival in one.choice.candidates] == ["subset-design"]
     assert all("nobody knows" in why for why in one.choice.left_out)
-    assert "Not searched" in one.targets[0].budgets
+    wanted = Target(error=one.total_error / 10_000)
+    padding = Padding(sets.sets)
+    about = one.deployed.policy, 10_000, wanted, "subset-design", None, None, padding
+    answer = smallest_budgets(*about, 0.18)
+    assert (answer.scale, answer.padding_length) == (pytest.approx(1, rel=1e-4), one.padding_length)
+    assert answer.certified.design.types.guess <= 0.18
     with pytest.raises(InputError, match="Only these are made for a limit"):
         planned(replace(sets, guess_limit=0.18, mechanism="oue"))
     many = tuple(Level(f"l{i}", 1.0 + i / 10, item_count=2) for i in range(6))
