@@ -30,8 +30,8 @@ class Relaxation:
     """What it buys to raise one level's budget by ``amount`` nats.
 
     ``saving`` is the share of the objective that goes away, 0 to 1, from solving the
-    relaxed problem. ``price`` is the slope: by how much the objective falls per nat; None for a
-    subset design, which has none.
+    relaxed problem; levels that are merged may be merged otherwise then. ``price`` is the slope:
+    by how much the objective falls per nat; None for a subset design, which has none.
     """
 
     level: str
@@ -88,6 +88,7 @@ def relaxations(
         if largest[i] + amount > MAX_EPSILON:
             continue
         after = solver(relaxed(policy, i, amount), certified.model, objective=certified.objective)
+        # What is planned now keeps the relaxed budgets, too.
         saving = max(0.0, 1 - after.objective_value / certified.objective_value)
         if prices is not None or saving > _NOTHING:
             price = None if prices is None else float(prices[i])

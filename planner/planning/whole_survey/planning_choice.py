@@ -19,7 +19,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders.exposure import exposure_of
 from planner.outsiders.shown import of_hundred
-from planner.planning.certified import DESIGN, MOST_LEVELS, Certified, solve_named, solve_of_sets
+from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_sets
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import (
@@ -43,13 +43,12 @@ from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import choice_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.spending import at_share, spending_of
-from planner.planning.whole_survey.tables import Tables, differing_levels
+from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import (
     TargetAnswer,
     answer_choice_targets,
     answer_set_targets,
 )
-from planner.policy.objective import Objective
 from planner.solvers import MODELS
 from planner.survey.kinds import BEST
 from planner.survey.target import Target
@@ -293,7 +292,7 @@ class _Planning:
         return 1 - sqrt(max(0.0, 1 - change / self.error))
 
     def _relaxations(self) -> tuple[Relaxation, ...]:
-        if self.certified is None or self._may_merge():
+        if self.certified is None:
             return ()
         found = []
         for one in relaxations(self.certified, _RELAX_BY, self.solver):
@@ -303,17 +302,9 @@ class _Planning:
             found.append(replace(one, saving=saving, price=in_people))
         return tuple(found)
 
-    def _may_merge(self) -> bool:
-        """Whether a design of sets may have to merge levels if one more of them is different."""
-        if not isinstance(self.certified, SetDesign) or self.policy.size <= MOST_LEVELS:
-            return False
-        return differing_levels(self.policy, Objective()) >= MOST_LEVELS
-
     def _misplacement(self) -> Misplacement | None:
         certified = self.certified
         if certified is None or certified.certificate is None:
-            return None
-        if (design := self._design()) is not None and design.merges_budgets:
             return None
         if self.objective.guess_limit is not None:  # the other levels' design has another limit
             return None

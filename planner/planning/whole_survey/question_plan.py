@@ -83,12 +83,12 @@ class QuestionPlan(Framed):
         variance, and its total error in people, shape ``(k,)``.
     relaxations:
         For the levels with the highest prices, best first; ``saving`` is the share of
-        ``total_error`` that goes away, ``price`` as in ``levels``. None where levels of sets
-        are merged, or would be.
+        ``total_error`` that goes away, ``price`` as in ``levels``. Where levels are merged, of
+        what would be planned then.
     misplacement:
         What five per cent of items in the wrong level would do; None where there is one level,
-        the table is not optimal for its levels, or these were merged. ``wasted_error`` is a share
-        of ``total_error``.
+        or the table is not optimal for its levels. ``wasted_error`` is a share of
+        ``total_error``.
     targets:
         What becomes of the question's targets.
     explanations:

@@ -19,6 +19,8 @@ from planner.deployment.parameter_file.building import question_document
 from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.designs.output_types import OutputTypes
 from planner.mechanisms.itemsets import ItemSets
+from planner.planning.budgets import relaxed
+from planner.planning.certified import solve_of_sets
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.tables import Tables
 from planner.survey import Numeric
@@ -142,8 +144,12 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     gap = question.total_error / question.lower_bound - 1
     stated = float(said.certificate_sentence(question).split("is within ")[1].split(" %")[0])
     assert 100 * gap <= stated < 100 * gap + 1
-    assert question.relaxations == ()
-    assert question.misplacement is None
+    best, policy, block = question.relaxations[0], question.deployed.policy, question.block
+    raised = solve_of_sets(relaxed(policy, 0, 0.1), "subset-design", objective=block.objective)
+    after = question.block.error_with(raised.objective_value) / question.error
+    assert (best.level, best.saving) == ("l0", pytest.approx(1 - np.sqrt(after), abs=2e-5))
+    assert best.saving > 0.01
+    assert question.misplacement.largest_excess == pytest.approx(1.0)  # of 2, treated as if of 3
     assert "are treated as one of 5, with the smallest budget" in said.types_sentence(question)
     law = survey_parameters(plan).questions[0].law  # every pair of levels is checked, exactly
     assert deployed(law).counter() is not None
