@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import os
 import statistics
 import tempfile
@@ -16,7 +17,7 @@ from playwright.sync_api import Browser, sync_playwright
 from planner.deployment.parameter_file.parameters import read_parameters
 from tests.browser.chromium import launch_arguments
 from tests.browser.conftest import Visit
-from tests.browser.server import running_app
+from tests.browser.server import ROOT, running_app
 
 VISITS, EDITS = 7, 12
 OPEN_WITHIN, REDRAW_WITHIN, MOST_ACTIONS = 3.0, 0.5, 12
@@ -138,6 +139,7 @@ def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
 
 
 def figures() -> list[Figure]:
+    compileall.compile_dir(ROOT / "planner", quiet=1)  # as installing it, or its first start, does
     with (
         tempfile.TemporaryDirectory() as folder,
         running_app(Path(folder) / "log") as address,

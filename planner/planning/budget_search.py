@@ -12,7 +12,6 @@ from math import exp, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from planner.errors import ConvergenceError
 from planner.limits import MAX_EPSILON
@@ -93,6 +92,8 @@ class BudgetSearch:
 
     def smallest(self) -> BudgetAnswer:
         """The answer: the crossing is bracketed, then found."""
+        from scipy.optimize import brentq
+
         low, high = self._bracket(*self._limits())
         if self._excess(high) > 0:
             return self._impossible(high)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from planner.errors import ConvergenceError
 from planner.solvers.program import Program
@@ -43,6 +42,8 @@ def prove(program: Program, v0: Array) -> Proof:
     ConvergenceError
         The linear program could not be solved, or the error is too small to be proven.
     """
+    from scipy.optimize import linprog
+
     rows = program.model.rows(program.policy, v0)
     total, branches, slope, own = program.pieces(v0)
     t, size = branches.size, v0.size

@@ -47,10 +47,10 @@ def main() -> None:
     st.session_state["pages"] = pages
     enter(page.title)
     slot = st.container()
+    warming.wait()
     page.run()
     _neighbours(list(pages.values()), page)
     keep_work(slot, page.title)
-    warming.start()
 
 
 def _neighbours(pages: Sequence[StreamlitPage], shown: StreamlitPage) -> None:

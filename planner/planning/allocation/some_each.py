@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.allocation.goal import Goal
@@ -102,6 +101,8 @@ def some_each(blocks: Sequence[Block], goal: Goal, asked: int) -> SomeEach:
 
 def _fractions(growing: Array, rest: Array, goal: Goal, asked: int) -> Array:
     """The best fractions for errors ``growing / f + rest``: at most 1, sum ``asked``."""
+    from scipy.optimize import brentq
+
     targets = goal.targets
     if targets is None:
         return _filled(np.sqrt(goal.weights * growing), asked)
