@@ -49,7 +49,8 @@ class TypedCounter:
     __slots__ = ("_counters", "_high_counts", "_items", "_reports", "_weights", "_width")
 
     def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
-        self._items, self._high_counts = int(item_counts.sum()), high_counts
+        self._items = int(item_counts.sum())
+        self._high_counts = high_counts[:, :, None].astype(np.float32)  # as the weights are
         self._width = 1 + words_for(self._items)
         # The adders want rows without gaps, so the type's word is added up with the others.
         self._counters = [BitCounter(64 * self._width) for _ in high_counts]
@@ -91,11 +92,11 @@ class TypedCounter:
         """Reports of one type, by their numbers: each type is added up alone."""
         part = rows.take(numbers, axis=0)
         weights, right = self._weights.of(part), self._high_counts[kind]
-        wrong = weights != right[:, None].astype(np.float32)
-        if wrong.any():
+        wrong = weights != right
+        if np.count_nonzero(wrong):
             u = int(wrong.any(axis=0).argmax())
             name = f"size of reports[{first + numbers[u]}]"
-            allowed = f"{right.tolist()}, by level, for type {kind}"
+            allowed = f"{right[:, 0].astype(int).tolist()}, by level, for type {kind}"
             seen = weights[:, u].astype(int).tolist()
             raise InputError(name, seen, allowed, "The mechanism sends no such report.")
         self._counters[kind].add(part)

@@ -7,7 +7,7 @@ of levels, and summed for a given share of misplaced items.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,9 +123,12 @@ def misplaced(
     right = policy.with_changes(item_counts=np.maximum(np.rint(moved.sum(axis=1)), 1).astype(int))
     same = compared_by(certified.objective)
     after = same
+    if same.guess_limit is not None:  # where rounding leaves fewer items, they are guessed better
+        fewer = max(1.0, float(policy.item_counts.sum() / right.item_counts.sum()))
+        after = replace(after, guess_limit=min(1.0, same.guess_limit * fewer))
     if same.prior is not None:  # people's items move with them
         prior = moved @ (np.array(same.prior) / policy.item_counts)
-        after = Objective(same.kind, prior=np.minimum(prior, right.item_counts).tolist())
+        after = replace(after, prior=tuple(np.minimum(prior, right.item_counts).tolist()))
     ideal = solver(right, certified.model, objective=after).value(after)
     return Misplacement(share, exposed, largest, 1 - ideal / certified.value(same))
 
@@ -133,11 +136,12 @@ def misplaced(
 def compared_by(objective: Objective) -> Objective:
     """In which sense errors are compared: for the people assumed, if any are, else the worst case.
 
-    Weights are of levels, which misplaced items change.
+    Weights are of levels, which misplaced items change; a limit on guesses stays.
 
     Examples
     --------
     >>> compared_by(Objective(weights=(1.0, 2.0))) == Objective()
     True
     """
-    return Objective(objective.kind, prior=objective.prior) if objective.prior else Objective()
+    kind = objective.kind if objective.prior else Objective().kind
+    return Objective(kind, prior=objective.prior, guess_limit=objective.guess_limit)

@@ -306,8 +306,6 @@ class _Planning:
         certified = self.certified
         if certified is None or certified.certificate is None:
             return None
-        if self.objective.guess_limit is not None:  # the other levels' design has another limit
-            return None
         if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
             return None
         found = misplaced(certified, _MISPLACED, self.solver)
