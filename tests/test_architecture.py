@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.

@@ -6,8 +6,6 @@ import pytest
 
 from tests.documents import ROOT, play
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 DOCS = ROOT / "docs"
 PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
 

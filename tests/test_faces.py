@@ -29,8 +29,6 @@ from tests.cli.running import invoke, printed
 from tests.surveys import EXAMPLES
 from tests.ui.pages import metric, open_page, tables, words
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
 MEAN = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0, correlation=0.4)
 TWO_ROUNDS = Question(

@@ -15,8 +15,6 @@ from tests.deployment.examples import FILES, singles
 from tests.deployment.mutations import breach, garbled, mutated, paths_of
 from tests.effort import tries
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 CHANGED, GARBLED = tries(150, 2200), tries(1000, 11_800)
 
 

@@ -20,8 +20,6 @@ from tests.deployment.mutations import garbled, mutated, paths_of
 from tests.deployment.readers import CLIENT, collector, javascript_client, python_client, text
 from tests.effort import tries
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 
 def test_the_javascript_client_reads_the_schema_that_is_printed():
     assert (CLIENT.parent / "client" / "schema.json").read_text() == json_schema()

@@ -19,8 +19,6 @@ from planner.errors import PlannerError
 from tests.deployment.report_files import draw, write
 from tests.fuzz.readers import READERS, Refused, attack
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 ALL_SECONDS = float(os.environ.get("FUZZ_SECONDS", "30"))
 SECONDS = ALL_SECONDS / len(READERS)
 LARGE = 200_000 if ALL_SECONDS > 60 else 5_000

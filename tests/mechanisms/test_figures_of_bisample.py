@@ -12,8 +12,6 @@ from planner.survey.preferences import (
     NormalPreferences,
 )
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 ADULT = Path(__file__).parents[2] / "../shared/data/adult.data"
 
 

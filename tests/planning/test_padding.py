@@ -10,8 +10,6 @@ from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
 from planner.survey.set_model import AssumedSets
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])

@@ -21,8 +21,6 @@ from tests.policies import (
     worst_excess,
 )
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 KINDS = ("worst-case", "expected", "minimax")
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 every_kind = pytest.mark.parametrize("kind", KINDS)

@@ -12,8 +12,6 @@ from planner.solvers.program import Program
 from planner.solvers.search import Minimum
 from tests.policies import random_objective, random_policy, seeds
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_rule = pytest.mark.parametrize("rule", ["min", "avg"])
 KINDS = ("worst-case", "expected", "minimax")

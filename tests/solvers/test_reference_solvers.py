@@ -7,8 +7,6 @@ from planner import Objective, PrivacyPolicy, solve
 from tests.effort import tries
 from tests.policies import RULES, log_uniform, random_objective, random_policy
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 SOLVERS = dict.fromkeys(("min", "avg"), ("reduced", "slsqp", "conic"))
 SOLVERS["matrix"] = ("slsqp", "conic")
 

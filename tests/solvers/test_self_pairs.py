@@ -12,8 +12,6 @@ from planner.solvers.program import Program
 from planner.solvers.reduced import solve_reduced
 from tests.policies import seeds, worst_excess
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 
 def random_case(seed):
     """Small, with many one-item levels, and objectives under which one level may dominate."""

@@ -28,8 +28,6 @@ from planner.survey.numeric_domain import NumericDomain
 from planner.trial.audit import audit_client, plan_audit
 from tests.effort import tries
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
 QUESTION = Question("q", LEVELS)
 MECHANISMS = {

@@ -10,8 +10,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey import Level, Question
 from planner.trial.simulate import Assignment, assign_levels, build_mechanisms, simulate
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 RETAIL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "retail.dat"
 POLICY = PrivacyPolicy([1.0, 2.0], [2, 4])
 ASSIGNED = Assignment(POLICY, np.array([1, 0, 1, 1, 0, 1]))

@@ -36,8 +36,6 @@ from tests.ui.pages import (
     words,
 )
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 LEVELS = "levels-0-0"
 
 

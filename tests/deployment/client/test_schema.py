@@ -24,8 +24,6 @@ from tests.deployment.examples import FILES, singles
 from tests.deployment.mutations import mutated, paths_of
 from tests.effort import tries
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 NULL = {"type": "null"}
 LIST = list_of(either(BUDGET, NULL))
 RECORD = record({"a": whole(1, 3), "b": list_of(TEXT, least=0)}, "Two keys.")

@@ -10,8 +10,6 @@ from planner.planning.budgets import scaled
 from tests.effort import tries
 from tests.planning.allocation.questions import SECTION_9
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 
 def test_the_figures_of_the_theory():
     found = allocate(SECTION_9)

@@ -10,8 +10,6 @@ from planner.planning.whole_survey import tables
 from planner.solvers import best_design, solving
 from tests.surveys import EXAMPLES
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
 SETS = Question("articles", LEVELS, kind="item-set", sets=AssumedSets([0, 40, 30, 20, 10]))
 AIM = (Target(error=0.01),)

@@ -8,8 +8,6 @@ from planner.designs.channel import Scenario
 from planner.solvers.channel.solving import solve_channel
 from tests.policies import log_uniform
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 
 def _apart(policy):
     """The same policy with every item a level of its own."""

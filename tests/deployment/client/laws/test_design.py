@@ -30,8 +30,6 @@ from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.random_designs import random_design, random_policy
 from tests.mechanisms.test_design_grid import exponential, violations
 
-pytestmark = pytest.mark.no_cover  # many cases of lines that other tests run too
-
 MUTATED = tries(600, 20_000)
 
 

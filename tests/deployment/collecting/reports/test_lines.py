@@ -109,7 +109,7 @@ def test_a_bad_line_never_stops_the_collection(one_question, tmp_path, line, rea
         assert done.sums["q", None].users == 1
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 def test_a_flipped_byte_is_never_counted_differently(one_question, tmp_path):
     """Many flips: the line is refused, or says what it said."""
     random = Random(5)
