@@ -17,8 +17,15 @@ export function meanChannel(question) {
   if (yesNo && rows.length !== 3) refuse("a question of yes and no has three rows");
   checkShape(rows, estimator.values, 2);
   checkLaw(rows);
-  const [top, bottom] = largestRatio(rows);
-  checkRatio(top, bottom, epsilon);
+  const named = readLevels(question.levels, rows.length, epsilon);
+  const groups = named ?? [{ epsilon, rows: rows.map((_, x) => x) }];
+  const pairs = largestRatios(groups.map((level) => level.rows.map((x) => rows[x]))).map(
+    ({ first, second, ratio }) => {
+      const demanded = Math.min(groups[first].epsilon, groups[second].epsilon);
+      checkRatio(...ratio, demanded);
+      return { first, second, realised: logAbove(...ratio), demanded };
+    },
+  );
   const last = rows.length - 2;
   const grid = Array.from({ length: last + 1 }, (_, k) => [BigInt(2 * k - last), BigInt(last)]);
   const one = grid.map(() => [1n, 1n]);
@@ -29,7 +36,7 @@ export function meanChannel(question) {
     return below + (word < Math.floor((share - below) * GRID + 0.5));
   };
   return {
-    pairs: [{ first: 0, second: 0, realised: logAbove(top, bottom), demanded: epsilon }],
+    pairs,
     estimator,
     size: 2,
     cells: rows[0].length,
@@ -52,15 +59,38 @@ export function checkLaw(rows) {
   if (rows.some((row) => row.reduce((sum, x) => sum + x, 0) !== GRID)) refuse("a row does not sum to 2^32");
 }
 
-/** Of two symbols in one report. */
-function largestRatio(rows) {
-  let worst = [1, 1];
-  for (let y = 0; y < rows[0].length; y++) {
-    const column = rows.map((row) => row[y]);
-    const ratio = [Math.max(...column), Math.min(...column)];
-    if (BigInt(ratio[0]) * BigInt(worst[1]) > BigInt(worst[0]) * BigInt(ratio[1])) worst = ratio;
-  }
-  return worst;
+/** Levels with budgets of their own, every row in one; null if all have the same budget. */
+function readLevels(stated, size, epsilon) {
+  if (stated === undefined) return null;
+  const held = stated.flatMap((level) => level.rows).sort((a, b) => a - b);
+  if (held.length !== size || held.some((x, k) => x !== k)) refuse("levels do not have every row once");
+  if (new Set(stated.map((level) => level.name)).size < stated.length) refuse("two levels share a name");
+  if (Math.max(...stated.map((level) => level.epsilon)) !== epsilon) refuse("epsilon is not the largest");
+  return stated;
+}
+
+/** Largest ratio of a row of one group and one of the other in any report. */
+export function largestRatios(groups) {
+  const ends = groups.map((group) =>
+    group[0].map((_, y) => {
+      const column = group.map((row) => row[y]);
+      return [Math.min(...column), Math.max(...column)];
+    }),
+  );
+  const pairs = [];
+  ends.forEach((one, first) => {
+    for (let second = first; second < ends.length; second++) {
+      let worst = [1n, 1n];
+      one.forEach(([least, most], y) => {
+        const [low, high] = ends[second][y];
+        for (const [top, bottom] of [[most, low], [high, least]]) {
+          if (BigInt(top) * worst[1] > worst[0] * BigInt(bottom)) worst = [BigInt(top), BigInt(bottom)];
+        }
+      });
+      pairs.push({ first, second, ratio: worst });
+    }
+  });
+  return pairs;
 }
 
 /** Each symbol counts as what is wanted of it, on average. */

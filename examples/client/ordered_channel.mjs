@@ -1,7 +1,7 @@
 // Channels for ordered answers: a row of probabilities an answer, shares up to each answer.
 // The order of random words is that of planner/deployment/client/mechanisms/ordered_channel.py.
 
-import { checkLaw, checkShape, checkUnbiased, output } from "./channel.mjs";
+import { checkLaw, checkShape, checkUnbiased, largestRatios, output } from "./channel.mjs";
 import { refuse } from "./document.mjs";
 import { words } from "./draws.mjs";
 import { checkRatio, demandedBudget, fraction, logAbove } from "./exact.mjs";
@@ -47,25 +47,5 @@ export function orderedChannel(question) {
 /** Largest ratio of two items of each pair of levels in one report. */
 function realised(levels, rows) {
   let start = 0;
-  const ends = levels.map(({ item_count: count }) => {
-    const own = rows.slice(start, (start += count));
-    return rows[0].map((_, y) => {
-      const column = own.map((row) => row[y]);
-      return [Math.min(...column), Math.max(...column)];
-    });
-  });
-  const pairs = [];
-  ends.forEach((one, first) => {
-    for (let second = first; second < ends.length; second++) {
-      let worst = [1n, 1n];
-      one.forEach(([least, most], y) => {
-        const [low, high] = ends[second][y];
-        for (const [top, bottom] of [[most, low], [high, least]]) {
-          if (BigInt(top) * worst[1] > worst[0] * BigInt(bottom)) worst = [BigInt(top), BigInt(bottom)];
-        }
-      });
-      pairs.push({ first, second, ratio: worst });
-    }
-  });
-  return pairs;
+  return largestRatios(levels.map(({ item_count: count }) => rows.slice(start, (start += count))));
 }

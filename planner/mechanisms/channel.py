@@ -47,7 +47,7 @@ class MeanChannelMechanism(NumericMechanism):
     Parameters
     ----------
     epsilon:
-        Budget in nats, 0.0001 to 50.
+        Budget in nats, 0.0001 to 50; the largest where symbols have budgets of their own.
     domain:
         Range of the answers.
     integers:
@@ -101,7 +101,7 @@ class MeanChannelMechanism(NumericMechanism):
         drawn = as_drawn(channel)
         total, number = drawn.estimator
         values = np.array([(total - domain.center * number) / domain.radius, number])
-        epsilon = float(channel.policy.bounds().min())
+        epsilon = float(channel.policy.epsilons.max())
         return cls(epsilon, domain, integers_of(drawn), values)
 
     @property

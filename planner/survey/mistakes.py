@@ -34,7 +34,8 @@ def explain(
     error, document:
         What pydantic found, and where.
     tables:
-        Each table of a file by its name, the whole file by the empty one.
+        Each table of a file by its name, with a branch before it (``branch.name``) where that
+        matters; the whole file by the empty one.
     branches:
         Names that stand in pydantic's places for a choice between tables, not in the file.
     """
@@ -95,4 +96,5 @@ def _place(location: list[Any], document: Any, branches: Collection[str]) -> str
 
 def _known_keys(parents: list[Any], tables: Mapping[str, type[Table]]) -> list[str]:
     names = [part for part in parents if isinstance(part, str)]
-    return list(tables[names[-1] if names else ""].model_fields)
+    table = tables.get(".".join(names[-2:])) or tables[names[-1] if names else ""]
+    return list(table.model_fields)

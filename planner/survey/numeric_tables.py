@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from planner.errors import InputError
 from planner.policy.budget_text import parse_epsilon
 from planner.survey.kinds import Numeric
+from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -23,7 +24,7 @@ from planner.survey.preferences import (
 from planner.survey.questions import Question
 from planner.survey.tables import Table, TargetTable
 
-__all__ = ["MODEL_TABLES", "PREFERENCE_TABLES", "ModelTable", "NumericTable"]
+__all__ = ["MODEL_TABLES", "PREFERENCE_TABLES", "ModelTable", "NumberLevelTable", "NumericTable"]
 
 
 class ModelTable(Table):
@@ -89,6 +90,16 @@ MODEL_TABLES: dict[str, type[ModelTable]] = {
 PREFERENCE_TABLES: dict[str, type[Table]] = {**MODEL_TABLES, "sample": _Sample}
 
 
+class NumberLevelTable(Table):
+    """Answers of a numeric question with a budget of their own."""
+
+    name: str
+    epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
+    lower: float | None = None
+    upper: float | None = None
+    no_answer: bool = False
+
+
 class NumericTable(Table):
     """A question of the kind ``"numeric"``."""
 
@@ -104,6 +115,7 @@ class NumericTable(Table):
     weight: float = 1.0
     mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
+    level: list[NumberLevelTable] = Field(default=[])
     preferences: (
         Annotated[
             _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
@@ -120,7 +132,13 @@ class NumericTable(Table):
             (),
             kind="numeric",
             numeric=Numeric(
-                domain, preferences, self.epsilon, self.mean, self.sd, self.correlation
+                domain,
+                preferences,
+                self.epsilon,
+                self.mean,
+                self.sd,
+                self.correlation,
+                tuple(NumberLevel(**level.model_dump()) for level in self.level),
             ),
             weight=self.weight,
             targets=tuple(target.read() for target in self.target),

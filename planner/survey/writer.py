@@ -10,6 +10,7 @@ import tomli_w
 from planner.errors import InputError
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import USUAL_MECHANISM, Level, Numeric, Sampling
+from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_tables import MODEL_TABLES
 from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -135,6 +136,17 @@ def _numeric(about: Numeric) -> dict[str, Any]:
         sd=about.sd,
         correlation=about.correlation or None,
         preferences=None if about.preferences is None else _preferences(about.preferences),
+        level=[_number_level(level) for level in about.levels] or None,
+    )
+
+
+def _number_level(level: NumberLevel) -> dict[str, Any]:
+    return _given(
+        name=level.name,
+        epsilon=level.epsilon,
+        lower=level.lower,
+        upper=level.upper,
+        no_answer=level.no_answer or None,
     )
 
 

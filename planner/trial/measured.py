@@ -107,10 +107,10 @@ def mean_mechanisms(question: Question, users: int) -> dict[str, NumericMechanis
         raise InputError("kind", question.kind, "numeric", "Choose a question for a number.")
     asked = Question(question.name, (), kind="numeric", numeric=question.numeric, mechanism=CHANNEL)
     (planned,) = plan_survey(Survey("trial", users, (asked,))).questions
-    domain, (spent,) = question.numeric.domain, planned.spending
+    domain, least = question.numeric.domain, min(row.spent for row in planned.spending)
     return {
         CHANNEL: MeanChannelMechanism.of(planned.mechanism, domain.yes_no),
-        "bisample-md": BiSampleMD(spent.spent, domain),
+        "bisample-md": BiSampleMD(least, domain),
     }
 
 

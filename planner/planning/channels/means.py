@@ -100,7 +100,7 @@ five_populations` has them for other ranges.
 
 
 def provable_channel(
-    epsilon: float,
+    epsilon: float | ArrayLike,
     assumed: Sequence[AssumedAnswers],
     points: int,
     stated: AssumedAnswers | None = None,
@@ -111,12 +111,12 @@ def provable_channel(
     More leaves next to no noise to lose. Of stated answers, others have at most 1.02 times the
     error of BiSample.
     """
-    first, second = (min(epsilon, most) for most in _PROVABLE)
+    first, second = (np.minimum(epsilon, most) for most in _PROVABLE)
     solve = partial(best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance)
     try:
         return solve(first, assumed)
     except SolverError:
-        if first == second:
+        if np.array_equal(first, second):
             raise
         return solve(second, assumed)
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.arguments import budget
 from planner.designs.channel import Channel
 from planner.errors import SolverError
 from planner.mechanisms.channel_grid import as_drawn
@@ -17,6 +20,7 @@ from planner.planning.channels.populations import (
     five_populations,
     stated_answers,
 )
+from planner.survey import Numeric
 from planner.survey.preferences import answering
 
 __all__ = ["QuestionChannel", "question_channel"]
@@ -67,7 +71,7 @@ class QuestionChannel:
 
 
 def question_channel(
-    model: AnswerRateModel, epsilon: float, rate: float | None = None
+    model: AnswerRateModel, about: Numeric, rate: float | None = None
 ) -> QuestionChannel:
     """Plan a channel for a mean, on the coarsest grid that a finer one hardly beats.
 
@@ -77,8 +81,8 @@ def question_channel(
         The question and its people. A stated mean is what the channel is made for (with the
         stated spread, or 0.3 of half the range), at no more than 1.02 times BiSample's error for
         five means over the range; without one the largest error of these five is made small.
-    epsilon:
-        Budget in nats.
+    about:
+        The budgets: one, or some of levels too, which each grid point gets its smallest of.
     rate:
         Share of the people who answer; all of them when omitted.
 
@@ -91,27 +95,42 @@ def question_channel(
     --------
     >>> from planner.survey.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=10_000, mean=0.5)
-    >>> errors = question_channel(model, 2.0, rate=0.9).mean_squared_errors(10_000)
+    >>> about = Numeric(model.domain, epsilon=2.0)
+    >>> errors = question_channel(model, about, rate=0.9).mean_squared_errors(10_000)
     >>> [(name, round(error**0.5, 4)) for name, error, _ in errors][:2]
     [('channel', 0.0098), ('bisample-md', 0.0149)]
     """
     missing = 0.0 if rate is None else 1 - rate
-    bias = 0.0
+    offered, bias = budget("epsilon", about.epsilon), 0.0
     if rate is not None:
-        bias = float(replace(model, preferences=answering(rate)).curve([epsilon]).mean_bias[0])
+        bias = float(replace(model, preferences=answering(rate)).curve([offered]).mean_bias[0])
     five = five_populations(model.domain, missing)
     stated = None if model.mean is None else stated_answers(model, missing, bias)
     grids = (2,) if model.domain.yes_no else _GRIDS
-    channel = _coarsest(grids, partial(provable_channel, epsilon, five, stated=stated))
+
+    def solve(points: int) -> Channel:
+        grid = np.linspace(model.domain.lower, model.domain.upper, points)
+        budgets = _budgets(about, grid) if about.levels else offered
+        return provable_channel(budgets, five, points, stated=stated)
+
+    channel = _coarsest(grids, solve)
     return QuestionChannel(as_drawn(channel), five if stated is None else (stated,), bias)
 
 
-def _coarsest(grids: Sequence[int], solve: Callable[..., Channel]) -> Channel:
+def _budgets(about: Numeric, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of every grid point, and of no answer."""
+    budgets = np.empty(grid.size + 1)
+    for level in about.on_grid(grid):
+        budgets[list(level.symbols)] = level.epsilon
+    return budgets
+
+
+def _coarsest(grids: Sequence[int], solve: Callable[[int], Channel]) -> Channel:
     """The channel on the coarsest grid that a finer one, if it can be proven, hardly beats."""
-    best = solve(points=grids[0])
+    best = solve(grids[0])
     for points in grids[1:]:
         try:
-            finer = solve(points=points)
+            finer = solve(points)
         except SolverError:
             break
         if finer.worst_error > (1 - _WORTH) * best.worst_error:

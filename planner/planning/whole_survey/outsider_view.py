@@ -304,7 +304,8 @@ def _policy_of(question: Question) -> PrivacyPolicy:
     """The levels; of a mean one level for all numbers, and no answer."""
     if question.numeric is None:
         return question.policy
-    return PrivacyPolicy([budget_of(question)], [2], names=["any answer"])
+    largest = max(budget_of(question), *(level.epsilon for level in question.numeric.levels), 0.0)
+    return PrivacyPolicy([largest], [2], names=["any answer"])
 
 
 def _guessed(question: Question, exposed: Exposure) -> str:

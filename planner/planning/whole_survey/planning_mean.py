@@ -15,7 +15,7 @@ from planner.planning.whole_survey.left_open import answer_rate, budget_of
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import mean_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.spending import spending_of
+from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.target_answers import answer_mean_targets
 from planner.survey import Numeric, Question
 from planner.survey.kinds import CHANNEL
@@ -31,13 +31,14 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     InputError
         It has no budget, nobody answers, or a target does not fit.
     """
-    spent = part.share * budget_of(part.question)
+    deployed = at_share(part.question, part.share)
+    spent = budget_of(deployed)
     block = mean_block(part.question, about, part.everybody)
     model, rate = model_of(about, part.people), answer_rate(part.question)
     radius = about.domain.radius
     mechanism: Channel | BiSampleMD
     if part.asked.mechanism == CHANNEL:
-        planned = question_channel(model, spent, rate)
+        planned = question_channel(model, deployed.numeric or about, rate)
         mechanism = planned.channel
         noise = planned.channel.worst_error / radius**2
         error = part.error(block, noise + block.fixed)
@@ -51,7 +52,7 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     roots = [(name, total if name == own else sqrt(e), note) for name, e, note in errors]
     plan = QuestionPlan(
         question=part.asked,
-        deployed=replace(part.question, numeric=replace(about, epsilon=spent)),
+        deployed=deployed,
         share=part.share,
         fraction=part.fraction,
         users=part.people,

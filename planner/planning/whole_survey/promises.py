@@ -47,6 +47,8 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     if sampled is not None:
         return list(sampled.views.sentences(sampled.delta))
     if planned.question.numeric is not None:
+        if planned.question.numeric.levels:
+            return [_promise_of_level(row.level, row.spent, planned) for row in planned.spending]
         spent = planned.spending[0].spent
         return [
             "a report changes the odds between any two numbers, or a number and no "
@@ -60,6 +62,17 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     if policy.size > _MOST_LEVELS:
         sentences.append(f"... and {policy.size - _MOST_LEVELS:,} more levels.")
     return sentences
+
+
+def _promise_of_level(level: str, spent: float, planned: QuestionPlan) -> str:
+    whose = f"an answer of level '{level}'"
+    if level == planned.name:
+        whose = "an answer of no level of its own"
+    return (
+        f"whoever has {whose}: a report changes the odds between it and any other, or no answer, "
+        f"at most {_factor(spent)}-fold (epsilon {rounded_up(spent, 4)}), for any observer, "
+        "whatever else the observer knows."
+    )
 
 
 def _promise(planned: QuestionPlan, level: str, budget: float, policy: PrivacyPolicy) -> str:

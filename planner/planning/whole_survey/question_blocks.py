@@ -113,9 +113,10 @@ def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
     """The same for a numeric question, ``about`` this.
 
     With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate; without, it is
-    for the least favourable answers.
+    for the least favourable answers, at the smallest budget of any.
     """
     epsilon, rate = budget_of(question), answer_rate(question)
+    epsilon = min(epsilon, *(level.epsilon for level in about.levels), MAX_EPSILON)
     if rate is None:
         return MeanBlock(question.name, epsilon, question.weight)
     model = model_of(about, users)

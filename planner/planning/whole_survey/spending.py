@@ -18,7 +18,8 @@ class Spending:
     """What an answer of one level of one question tolerates in all, and spends here, in nats.
 
     ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
-    budget for all and no level: then ``level`` is the question's name.
+    budget for all, or for all answers without a level of their own: then ``level`` is the
+    question's name.
     """
 
     question: str
@@ -39,12 +40,17 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     about = question.numeric
     if about is None:
         return _with_policy(question, ledger.left(question.policy))
-    one = ledger.left(PrivacyPolicy([budget_of(question)], [1], names=[question.name]))
-    return replace(question, numeric=replace(about, epsilon=float(one.epsilons[0])))
+    budgets = _largest(question)
+    left = ledger.left(PrivacyPolicy(budgets, [1] * len(budgets), names=_names(question)))
+    first, *others = left.epsilons.tolist()
+    return replace(question, numeric=about.with_budgets(first, others))
 
 
 def at_share(question: Question, share: float) -> Question:
-    """A choice or set question with ``share`` of its budgets."""
+    """A question with ``share`` of its budgets."""
+    if question.numeric is not None:
+        first, *others = (share * budget for budget in _largest(question))
+        return replace(question, numeric=question.numeric.with_budgets(first, others))
     return question if share == 1 else _with_policy(question, scaled(question.policy, share))
 
 
@@ -53,10 +59,11 @@ def spending_of(asked: Question, left: Question, share: float) -> list[Spending]
 
     ``asked`` has the budgets tolerated in all, ``left`` those that the ledger has left.
     """
-    names = (asked.name,) if asked.numeric is not None else asked.policy.names
     return [
         Spending(asked.name, name, tolerated, rest, share * rest)
-        for name, tolerated, rest in zip(names, _largest(asked), _largest(left), strict=True)
+        for name, tolerated, rest in zip(
+            _names(asked), _largest(asked), _largest(left), strict=True
+        )
     ]
 
 
@@ -69,9 +76,15 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
     return replace(question, levels=levels, rule=question.rule if policy.rule.by_level else rule)
 
 
+def _names(question: Question) -> tuple[str, ...]:
+    if question.numeric is None:
+        return question.policy.names
+    return (question.name, *(level.name for level in question.numeric.levels))
+
+
 def _largest(question: Question) -> list[float]:
     """The most that any pair of a level's answers may spend."""
     if question.numeric is not None:
-        return [budget_of(question)]
+        return [budget_of(question), *(level.epsilon for level in question.numeric.levels)]
     policy = question.policy
     return policy.rule.tolerated(policy.epsilons).tolist()

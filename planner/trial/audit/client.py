@@ -176,6 +176,8 @@ def _default_answers(law: Law) -> list[Any]:
 
 def _place(law: Law, code: Any) -> int:
     """Which position of the law's pairs an answer belongs to."""
+    if isinstance(law, MeanChannelLaw):
+        return law.place(code)
     if not hasattr(law, "levels"):
         return 0
     number = code[0] if law.kind == "item-set" else code
@@ -192,7 +194,12 @@ def _chance(law: Law, i: int, j: int) -> float:
         sides = _chance_of_sides(law, law.level_groups[i], law.level_groups[j])
         return sides / law.padding_length if isinstance(law, DesignSetLaw) else sides
     if isinstance(law, MeanChannelLaw):
-        return _chance_of_report(law.rows)
+        held = (
+            [law.symbol_levels[k].rows for k in {i, j}]
+            if law.symbol_levels
+            else [range(len(law.rows))]
+        )
+        return _chance_of_report([law.rows[x] for rows in held for x in rows])
     if isinstance(law, OrderedChannelLaw):
         rows = zip(law.rows, law.levels.level_of(), strict=True)
         return _chance_of_report([row for row, level in rows if level in (i, j)])

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from planner.errors import InputError
 from planner.survey import Numeric, Question
+from planner.survey.kinds import CHANNEL
+from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -16,11 +18,14 @@ from planner.survey.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
+from planner.ui.draft.parts import Aim, QuestionDraft, Row, columns_of
 from planner.ui.parts import cells
 
-__all__ = ["EVERYBODY", "MODELS", "NumericDraft"]
+__all__ = ["EVERYBODY", "LEVEL_COLUMNS", "MODELS", "NONE", "NumericDraft"]
 
+LEVEL_COLUMNS = ("level", "epsilon", "lower", "upper")
+NONE = "no answer"
+"""What is typed in place of a level's smallest answer for giving none."""
 EVERYBODY = "everybody"
 """What stands in place of a model of preferences where all people answer."""
 
@@ -54,7 +59,9 @@ class NumericDraft(QuestionDraft):
     """A numeric question as typed; see :class:`planner.survey.Numeric` for the fields.
 
     ``parameters`` has the text of every parameter of every model, so that trying another
-    model loses nothing; ``sample`` is what was uploaded.
+    model loses nothing; ``sample`` is what was uploaded; ``levels`` has a row of
+    ``LEVEL_COLUMNS`` for answers with budgets of their own, ``NONE`` in place of the smallest for
+    giving none.
     """
 
     lower: str = "0"
@@ -67,6 +74,7 @@ class NumericDraft(QuestionDraft):
     model: str = "normal"
     parameters: dict[str, str] = field(default_factory=dict)
     sample: tuple[float, ...] = ()
+    levels: list[Row] = field(default_factory=list)
 
     @classmethod
     def of(cls, question: Question) -> NumericDraft:
@@ -85,6 +93,7 @@ class NumericDraft(QuestionDraft):
             about.correlation,
             aim=Aim.of(question),
             mechanism=question.mechanism,
+            levels=[_row_of(level) for level in about.levels],
         )
         draft._take(about.preferences)
         return draft
@@ -112,6 +121,7 @@ class NumericDraft(QuestionDraft):
                 cells.number(self.mean, "expected mean") if self.mean.strip() else None,
                 cells.number(self.sd, "expected spread") if self.sd.strip() else None,
                 self.correlation,
+                self._levels(),
             )
             weight, targets = self.aim.build()
             question = Question(
@@ -121,11 +131,25 @@ class NumericDraft(QuestionDraft):
                 numeric=numeric,
                 weight=weight,
                 targets=targets,
-                mechanism=self.mechanism,
+                mechanism=CHANNEL if numeric.levels else self.mechanism,
             )
         except InputError as error:
             return None, [str(error)]
         return question, []
+
+    def _levels(self) -> tuple[NumberLevel, ...]:
+        levels = []
+        for row in self.levels:
+            name, epsilon, lower, upper = (row.get(key, "").strip() for key in LEVEL_COLUMNS)
+            if not any((name, epsilon, lower, upper)):
+                continue
+            none = lower.lower() == NONE
+            ends = (
+                None if none or not typed else cells.number(typed, f"{end} of level {name!r}")
+                for end, typed in (("smallest answer", lower), ("largest answer", upper))
+            )
+            levels.append(NumberLevel(name, cells.budget(epsilon), *ends, none))
+        return tuple(levels)
 
     def _preferences(self) -> Preferences | None:
         if self.model == EVERYBODY:
@@ -164,3 +188,12 @@ class NumericDraft(QuestionDraft):
                 return
         for name, value in zip(MODELS[self.model], typed, strict=True):
             self.set_parameter(name, cells.number_text(value))
+
+
+def _row_of(level: NumberLevel) -> Row:
+    ends = ["" if end is None else cells.number_text(end) for end in (level.lower, level.upper)]
+    if level.no_answer:
+        ends[0] = NONE
+    return {"level": level.name, "epsilon": cells.budget_text(level.epsilon)} | dict(
+        zip(LEVEL_COLUMNS[2:], ends, strict=True)
+    )

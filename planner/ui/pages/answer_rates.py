@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -11,10 +13,10 @@ from planner.policy.budget_text import rounded_up
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey import Question
 from planner.survey.preferences import read_preferences
-from planner.ui.draft.numeric import EVERYBODY, MODELS, NumericDraft
+from planner.ui.draft.numeric import EVERYBODY, MODELS, NONE, NumericDraft
 from planner.ui.parts import cells, show, uploads
 from planner.ui.parts.accuracy import ENTRY, offer_people
-from planner.ui.parts.fields import kept, kept_item
+from planner.ui.parts.fields import edit_rows, kept, kept_item
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
 from planner.ui.parts.results import answer_rate_plan, channel_errors, enough
 from planner.ui.parts.tables import show_table
@@ -42,12 +44,14 @@ def page() -> None:
     draft = question_or_new(NumericDraft, "answer-rates", lambda: NumericDraft("a number"))
     part_of_survey(draft, "answer-rates")
     _fields(draft)
+    _levels(draft)
     _preferences(draft)
     question, found = draft.build()
     show.problems(found, "The answer follows when this is mended.")
     if question is not None and draft.model == EVERYBODY:
         st.info(
-            "Everybody answers at any budget: the larger, the more exact. There is no best one."
+            "Everybody answers at any budget: the larger, the more exact. There is no best one. "
+            "The page Export plans the question and predicts its error."
         )
     elif question is not None:
         with show.complaint():
@@ -96,6 +100,29 @@ def _fields(draft: NumericDraft) -> None:
         "epsilon",
         help="Empty while it is still open. Smaller is more private.",
     )
+
+
+def _levels(draft: NumericDraft) -> None:
+    box = show.drawer("Some answers need a budget of their own", "answer-levels")
+    if not box.open:
+        return
+    text = st.column_config.TextColumn
+    with box:
+        edit_rows(
+            f"n-levels-{place_of(draft)}",
+            draft.levels,
+            {
+                "level": text("Level", default="", help="A name, such as high incomes."),
+                "epsilon": text("Budget (epsilon)", default="", help="1.5, or ln 4."),
+                "lower": text("Smallest answer", default="", help=f'Or "{NONE}", for giving none.'),
+                "upper": text("Largest answer", default="", help="Empty: the largest of all."),
+            },
+            partial(setattr, draft, "levels"),
+        )
+        st.caption(
+            "All others have the budget above. The best channel is planned, which alone tells "
+            "answers apart by their budgets, and everybody is taken to answer: choose that below."
+        )
 
 
 def _preferences(draft: NumericDraft) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations_with_replacement
 from math import floor
 from typing import Any
 
@@ -19,6 +20,7 @@ __all__ = [
     "VALUES",
     "Rows",
     "Values",
+    "largest_ratios",
     "require_law",
     "require_shape",
     "require_unbiased",
@@ -70,6 +72,18 @@ def require_unbiased(rows: Rows, values: Values, wanted: Sequence[Sequence[Fract
             total = sum(weight * value for weight, value in zip(row, scaled, strict=True))
             if abs(total - floor(number * (D * _SCALE))) > bound:
                 raise VerificationError(f"The estimator is biased for the answers of row {x}")
+
+
+def largest_ratios(groups: Sequence[Sequence[Sequence[int]]]) -> dict[tuple[int, int], Fraction]:
+    """Largest ratio of a row of one group and one of the other in any report, by their places."""
+    ends = [[(min(column), max(column)) for column in zip(*group, strict=True)] for group in groups]
+    return {
+        (i, j): max(
+            max(Fraction(b, c), Fraction(d, a))
+            for (a, b), (c, d) in zip(ends[i], ends[j], strict=True)
+        )
+        for i, j in combinations_with_replacement(range(len(ends)), 2)
+    }
 
 
 def row_tuples(table: Sequence[Sequence[Any]]) -> Any:

@@ -18,7 +18,9 @@ from planner.deployment.client.schema import BUDGET, FINITE, FLAG, Schema
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["NumberEncoder", "NumberLaw"]
+__all__ = ["ANY_ANSWER", "NumberEncoder", "NumberLaw"]
+
+ANY_ANSWER = ("any answer or none",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class NumberLaw(Law):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return ("any answer or none",)
+        return ANY_ANSWER
 
     def verify(self) -> None:
         check_ratio(self.ratio, self.epsilon)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate, combinations_with_replacement
+from itertools import accumulate
 from math import inf, isfinite
 from typing import Any, ClassVar, Self
 
@@ -19,6 +19,7 @@ from planner.deployment.client.mechanisms.channel_rows import (
     VALUES,
     Rows,
     Values,
+    largest_ratios,
     require_law,
     require_shape,
     require_unbiased,
@@ -140,18 +141,9 @@ class OrderedChannelLaw(ItemLaw):
 
     def _realised(self) -> dict[tuple[int, int], Fraction]:
         """Largest ratio of two items of the levels in one report; 1 for an item alone."""
-        ends, first = [], 0
-        for count in self.levels.item_counts:
-            columns = list(zip(*self.rows[first : first + count], strict=True))
-            ends.append([(min(column), max(column)) for column in columns])
-            first += count
-        return {
-            (i, j): max(
-                max(Fraction(b, c), Fraction(d, a))
-                for (a, b), (c, d) in zip(ends[i], ends[j], strict=True)
-            )
-            for i, j in combinations_with_replacement(range(len(ends)), 2)
-        }
+        ends = list(accumulate(self.levels.item_counts))
+        starts = [0, *ends[:-1]]
+        return largest_ratios([self.rows[i:j] for i, j in zip(starts, ends, strict=True)])
 
 
 class OrderedChannelEncoder(ItemEncoder):
