@@ -144,11 +144,11 @@ class NumericDraft(QuestionDraft):
             if not any((name, epsilon, lower, upper)):
                 continue
             none = lower.lower() == NONE
-            ends = (
+            least, most = (
                 None if none or not typed else cells.number(typed, f"{end} of level {name!r}")
                 for end, typed in (("smallest answer", lower), ("largest answer", upper))
             )
-            levels.append(NumberLevel(name, cells.budget(epsilon), *ends, none))
+            levels.append(NumberLevel(name, cells.budget(epsilon), least, most, none))
         return tuple(levels)
 
     def _preferences(self) -> Preferences | None:
