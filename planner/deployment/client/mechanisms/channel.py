@@ -40,7 +40,7 @@ from planner.deployment.client.schema import (
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["MeanChannelEncoder", "MeanChannelLaw"]
+__all__ = ["MeanChannelEncoder", "MeanChannelLaw", "SymbolLevel"]
 
 
 class SymbolLevel(NamedTuple):
