@@ -219,10 +219,17 @@ def _chance_of_report(rows: Sequence[Sequence[int]]) -> float:
 
 
 def _chance_of_sides(law: DesignLaw, first: int, second: int) -> float:
-    """That the first answer is on the high side and the other, of these groups, on the low one."""
-    sent = zip(law.groups[first], law.types, strict=True)
-    items = law.items[second]
-    return sum(sides[1] / DENOMINATOR * (1 - highs[second] / items) for sides, highs in sent)
+    """That of the types and sides of both answers, of these groups, that tell them apart best."""
+    events = []
+    for one, other, highs in zip(law.groups[first], law.groups[second], law.types, strict=True):
+        own, others = (highs[group] / law.items[group] for group in (first, second))
+        for side, share in enumerate((1 - own, own)):
+            for there, part in enumerate((1 - others, others)):
+                if share and part and other[there]:
+                    ratio = one[side] / share * part / other[there]
+                    events.append((ratio, one[side] / DENOMINATOR * part))
+    best = max(ratio for ratio, _ in events)
+    return sum(chance for ratio, chance in events if ratio >= _TELLING * best)
 
 
 def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
