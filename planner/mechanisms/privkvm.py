@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
-from planner.estimates.means import NumericEstimates, large_sample, unlimited
+from planner.estimates.means import NumericEstimates, Ratio, large_sample
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.forced_answer import summarise
 from planner.mechanisms.numeric import (
@@ -47,7 +47,10 @@ class PrivKVM(NumericMechanism):
     a virtual iteration moves the mean by ``k (m_j - m_(j-1))`` with
     ``k = (1-f)(1-p) / F``, starting from ``m_0 = 0``. After ``c`` of them the
     expectation is ``mean (1 - k^(c+1))``: a bias that :meth:`bias` gives.
-    The counts are not clipped, so that ``f`` stays unbiased.
+    The counts are not clipped, so that ``f`` stays unbiased. Without end they would come to
+    ``(share of 2 - share of 1) / (theta p f)``, a ratio of unbiased estimates: the mean's interval
+    is Fieller's of that ratio, and covers the true mean. Where the bias is large, the estimate may
+    lie outside.
 
     Variance: first-order in ``1/n``, for people drawn at random.
 
@@ -98,12 +101,10 @@ class PrivKVM(NumericMechanism):
         missing = large_sample(1 - point.rate, point.variance(point.rate_slope) / n, confidence)
         total = n * self._total(point)
         spread = n * point.variance(self._total_slope(point))
-        if missing.upper >= 1:
-            error = sqrt(self._mean_variance(point) / n) if point.rate > 0 else None
-            value = self._mean(point) if point.rate > 0 else None
-            mean = unlimited(value, error, point.rate, confidence, (-1.0, 1.0))
-        else:
-            mean = large_sample(self._mean(point), self._mean_variance(point) / n, confidence)
+        mean = point.ratio(n).estimate(confidence, (-1.0, 1.0))
+        if mean.value is not None:  # the published one, with its bias
+            error = sqrt(self._mean_variance(point) / n)
+            mean = replace(mean, value=self._mean(point), standard_error=error)
         return summarise(self.domain, n, mean, large_sample(total, spread, confidence), missing)
 
     def variance(self, values: ArrayLike) -> NumericVariance:
@@ -203,6 +204,21 @@ class _Point(NamedTuple):
     @property
     def carry_slope(self) -> float:
         return -((1 - self.theta) / 2 / self.theta + self.carry) / self.key
+
+    def ratio(self, users: int) -> Ratio:
+        """What endless iterations would come to, as a ratio of two linear estimates."""
+        per_signed = 2 / (self.theta * (1 + self.theta))
+        total, rate = (0.0, per_signed), self.rate_slope
+        apart, both = (self.variance(one) for one in (total, (rate[0], per_signed)))
+        rates = self.variance(rate)
+        covariance = (both - apart - rates) / 2
+        return Ratio(
+            per_signed * self.signed,
+            self.rate,
+            apart / users,
+            rates / users,
+            covariance / users,
+        )
 
     def variance(self, slope: tuple[float, float]) -> float:
         """Per user, of the quantity with this gradient in (key, signed)."""

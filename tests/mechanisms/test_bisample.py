@@ -219,6 +219,27 @@ class TestPrivKVM(MissingSuite):
         assert not mean_square_is((runs - expected)[:, None], variance * 1.15)
         assert not mean_square_is((runs - expected)[:, None], variance / 1.15)
 
+    @pytest.mark.parametrize("users", [200, 200_000])
+    @pytest.mark.parametrize("epsilon", [0.5, 2.0])
+    def test_intervals_cover_a_key_that_few_hold(self, users, epsilon):
+        """Two in a hundred: 90 % intervals hold the truth 90 times in 100, or more if unbounded.
+
+        5,000 surveys of people drawn at random stray by 2 % once in a million.
+        """
+        mechanism, rng = PrivKVM(epsilon), np.random.default_rng(int(users * epsilon))
+        answers = np.array([0.8, -0.2, np.nan])
+        law = np.array([0.01, 0.01, 0.98]) @ mechanism.output_law(answers)
+        surveys = rng.multinomial(users, law, 5000)
+        means = [mechanism.estimate(Aggregate(users, row), 0.9).mean for row in surveys]
+        covered = np.mean([one.lower <= 0.3 <= one.upper for one in means])
+        assert covered > 0.9 - 0.021
+        if all(one.status == "bounded" for one in means):
+            assert covered < 0.9 + 0.021
+        drawn_by_slopes = np.mean(
+            [abs(one.value - 0.3) < 1.645 * one.standard_error for one in means if one.value]
+        )
+        assert drawn_by_slopes < 0.8 or users == 200  # the first-order interval it had before
+
     def test_more_iterations_less_bias(self):
         values = np.array([25.0, np.nan, np.nan])
         biases = [abs(PrivKVM(1.0, self.domain, c).bias(values)) for c in (0, 1, 5, 200)]
