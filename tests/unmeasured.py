@@ -67,8 +67,10 @@ UNMEASURED = (
     "tests/test_site.py",
     "tests/trial/test_client_audit.py",
     "tests/trial/test_simulate.py",
+    "tests/ui/test_budget_pages.py",
     "tests/ui/test_link.py",
     "tests/ui/test_pages.py",
+    "tests/ui/test_trial_page.py",
     "tests/ui/test_warming.py",
     "tests/ui/test_workers.py",
 )

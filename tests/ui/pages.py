@@ -33,6 +33,7 @@ PAGES = {
     "export": export,
     "words": glossary,
 }
+LEVELS = "levels-0-0"  # the table of the first question, as a visit begins
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes
