@@ -101,11 +101,10 @@ def some_each(blocks: Sequence[Block], goal: Goal, asked: int) -> SomeEach:
 
 def _fractions(growing: Array, rest: Array, goal: Goal, asked: int) -> Array:
     """The best fractions for errors ``growing / f + rest``: at most 1, sum ``asked``."""
-    from scipy.optimize import brentq
-
     targets = goal.targets
     if targets is None:
         return _filled(np.sqrt(goal.weights * growing), asked)
+    from scipy.optimize import brentq
 
     def left(ratio: float) -> float:  # fractions that keep this ratio, over what there is
         return float(np.minimum(growing / (ratio * targets - rest), 1.0).sum()) - asked
