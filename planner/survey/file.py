@@ -12,7 +12,8 @@ from planner.errors import FileError, InputError
 from planner.files import read_text
 from planner.survey.mistakes import explain, place_of_end
 from planner.survey.numeric_tables import PREFERENCE_TABLES, NumberLevelTable, NumericTable
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
+from planner.survey.surveys import Survey
 from planner.survey.tables import (
     LevelTable,
     LimitTable,

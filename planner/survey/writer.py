@@ -14,8 +14,9 @@ from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_tables import MODEL_TABLES
 from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.survey.preferences import EmpiricalPreferences, Preferences
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.surveys import Survey
 from planner.survey.target import Target
 
 __all__ = ["survey_to_text"]
