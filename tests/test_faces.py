@@ -20,6 +20,7 @@ from planner.planning.whole_survey.said import said_of
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
 from planner.survey import Numeric, Sampling
+from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import NormalPreferences
 from planner.survey.writer import survey_to_text
@@ -60,7 +61,11 @@ def surveys():
     of_sets = replace(EVERYTHING.questions[3], mechanism="subset-design")
     yield "sets by a design", Survey("sets", 40_000, (of_sets,))
     yield "everything", EVERYTHING
-    yield "everything, one each", replace(EVERYTHING, design="one-each")
+    yield "everything, two each", replace(EVERYTHING, design="some-each", asked=2)
+    high = NumberLevel("high", 1.0, lower=0.75 * MEAN.domain.upper)
+    levelled = replace(MEAN, preferences=None, epsilon=2.0, levels=(high,))
+    bills = Question("bill", (), kind="numeric", numeric=levelled, mechanism="channel")
+    yield "a number's levels", Survey("bills", 10_000, (bills, EVERYTHING.questions[0]))
     weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
     expected = Question("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))
