@@ -13,6 +13,8 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 DATA ?= ../shared/data
 HOURS ?= 2
 SEED ?= 1
+# Each of the hundreds of processes that tests start would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 # What an installation is doing, one line a package, so that nobody takes it for hung.
 PROGRESS := sed -n -e 's/^Collecting \([^ ]*\).*/  fetching \1/p' -e 's/^Installing .*/  installing/p' -e '/^ERROR/p'
 
