@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from measure import Figure, machine, read_bandwidth, show
@@ -26,12 +26,13 @@ def main(chosen: Sequence[str]) -> int:
     """Measure, print, write; 1 if a target was missed."""
     console = Console(width=max(110, Console().width), highlight=False)
     tables: dict[str, list[Figure]] = {}
+    bandwidth = read_bandwidth()
     for name in chosen or modules():
         with console.status(f"measuring {name}"):
             tables[name] = importlib.import_module(name).figures()
         show(tables[name], name)
-    text = markdown(tables, machine(PACKAGES), read_bandwidth())
-    console.print(f"written: {write(text, ROOT).relative_to(ROOT)}")
+        page = write(markdown(tables, machine(PACKAGES), bandwidth), ROOT)  # so far, at least
+    console.print(f"written: {page.relative_to(ROOT)}")
     missed = [one.what for figures in tables.values() for one in figures if one.met is False]
     for what in missed:
         console.print(f"MISSED: {what}")
@@ -67,9 +68,15 @@ def markdown(tables: dict[str, list[Figure]], versions: str, bandwidth: float) -
             *lines,
             "",
             f"One run on: {versions}; one core reads {bandwidth / 1e9:.1f} GB/s. "
-            f"Written by `make bench`.",
+            f"Written by `make bench`.{_missing(tables)}",
         ]
     )
+
+
+def _missing(tables: Mapping[str, object]) -> str:
+    """Which modules the run has not measured: it was for some, or was stopped."""
+    rest = [name for name in modules() if name not in tables]
+    return f" Not measured in it: {', '.join(rest)}." if rest else ""
 
 
 def write(text: str, root: Path) -> Path:
