@@ -44,7 +44,7 @@ def test_table_goes_between_the_marks_or_into_the_docs(bench, tmp_path):
     assert written.startswith("before\n<!-- benchmark: begin -->\n| |")
     assert written.endswith(", solvers.\n<!-- benchmark: end -->\nafter\n")
     assert "`make bench`. Not measured in it: app, app_in_browser, audits" in written
-    whole = bench.markdown({name: figures for name in bench.modules()}, "a machine", 5e9)
+    whole = bench.markdown(dict.fromkeys(bench.modules(), figures), "a machine", 5e9)
     assert whole.endswith("Written by `make bench`.")
     assert "old" not in written
     assert written.count("slow one") == 1
