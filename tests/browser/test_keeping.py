@@ -20,7 +20,9 @@ def test_a_reload_a_typed_address_and_a_second_tab_go_on_with_the_survey(visit):
     assert [visit.cell(2, 0), visit.metric("Total error")] == ["2.5", changed]
     second = Visit(visit.page.context.new_page(), visit.address)
     second.watch()
-    second.open()  # the address alone: the browser has kept the survey
+    second.open()  # the address alone: the browser has kept the survey, and tells it a run later
+    second.page.wait_for_url("**survey=**")
+    second.settle()
     assert [second.cell(2, 0), second.metric("Total error")] == ["2.5", changed]
     assert visit.complaints == []
     assert visit.outside == []
