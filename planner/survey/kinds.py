@@ -167,10 +167,11 @@ class Numeric:
             return None
         return max(self.epsilon, *(level.epsilon for level in self.levels), 0.0)
 
-    def with_budgets(self, epsilon: float, of_levels: Sequence[float]) -> Numeric:
-        """The same with other budgets, of the levels in their order."""
-        budgets = zip(self.levels, of_levels, strict=True)
-        levels = tuple(replace(level, epsilon=float(budget)) for level, budget in budgets)
+    def with_budgets(self, budgets: Sequence[float]) -> Numeric:
+        """The same with other budgets: of all answers without a level, then of each level."""
+        epsilon, *others = budgets
+        pairs = zip(self.levels, others, strict=True)
+        levels = tuple(replace(level, epsilon=budget) for level, budget in pairs)
         return replace(self, epsilon=epsilon, levels=levels)
 
     def on_grid(self, grid: ArrayLike) -> tuple[SymbolLevel, ...]:

@@ -25,8 +25,8 @@ the last the mean alone, as reports need not tell all answers apart."""
 
 MAX_ORDERED_ANSWERS = 32
 """Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
-it; above, planning takes ten seconds or more, and at large budgets the bound is 10 to 20 per cent
-off."""
+it; above, planning takes ten seconds or more, and at budgets of 2 and more the bound is 10 to
+30 per cent off."""
 
 
 def answers_in_order(levels: Sequence[Level], order: Sequence[str]) -> tuple[str, ...]:

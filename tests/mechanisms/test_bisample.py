@@ -233,12 +233,13 @@ class TestPrivKVM(MissingSuite):
         means = [mechanism.estimate(Aggregate(users, row), 0.9).mean for row in surveys]
         covered = np.mean([one.lower <= 0.3 <= one.upper for one in means])
         assert covered > 0.9 - 0.021
-        if all(one.status == "bounded" for one in means):
+        if users == 200_000:
+            assert all(one.status == "bounded" for one in means) == (epsilon == 2.0)
+            told = [one for one in means if one.value is not None]
+            by_slopes = [abs(one.value - 0.3) < 1.645 * one.standard_error for one in told]
+            assert np.mean(by_slopes) < 0.8  # the first-order interval would not do
+        if epsilon == 2.0 and users == 200_000:
             assert covered < 0.9 + 0.021
-        drawn_by_slopes = np.mean(
-            [abs(one.value - 0.3) < 1.645 * one.standard_error for one in means if one.value]
-        )
-        assert drawn_by_slopes < 0.8 or users == 200  # the first-order interval it had before
 
     def test_more_iterations_less_bias(self):
         values = np.array([25.0, np.nan, np.nan])

@@ -116,7 +116,7 @@ def test_plans_keep_them_and_gain_by_them(planned):
     ]
     assert mechanism_choices(question.question) == ["channel"]
     promises = promises_of(question)
-    assert "no level of its own: a report changes the odds" in promises[0]
+    assert "level 'other answers': a report changes the odds" in promises[0]
     assert "level 'high': a report" in promises[1]
     assert "(epsilon 1.0000)" in promises[1]
 

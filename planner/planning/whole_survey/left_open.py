@@ -23,6 +23,7 @@ from planner.survey.kinds import BEST, CHANNEL
 __all__ = [
     "answer_rate",
     "budget_of",
+    "budgets_of",
     "padding_plan",
     "settled_objective",
     "with_budget",
@@ -55,6 +56,18 @@ def budget_of(question: Question) -> float:
         remedy = "Add epsilon, or [question.preferences] to have the best budget found."
         raise InputError(f"epsilon of question {question.name!r}", None, "given", remedy)
     return question.numeric.epsilon
+
+
+def budgets_of(question: Question) -> tuple[float, ...]:
+    """Budgets of a numeric question, in nats: of all answers without a level, then of each level.
+
+    Raises
+    ------
+    InputError
+        It has none.
+    """
+    levels = () if question.numeric is None else question.numeric.levels
+    return (budget_of(question), *(level.epsilon for level in levels))
 
 
 def answer_rate(question: Question) -> float | None:

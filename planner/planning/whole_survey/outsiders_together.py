@@ -34,7 +34,7 @@ class SurveyOutsiderView(Framed):
     questions:
         Question by question, as far as something can be said.
     asked:
-        How many of the questions each person answers.
+        How many of the questions each person answers; None for all of them.
     left_out:
         Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
         whose guarantee is of another nature, or with a pair of answers that no budget protects.
@@ -45,7 +45,7 @@ class SurveyOutsiderView(Framed):
     """
 
     questions: tuple[OutsiderView, ...]
-    asked: int
+    asked: int | None
     left_out: tuple[str, ...] = ()
     reidentification: Reidentification | None = field(init=False, default=None)
 
@@ -78,7 +78,7 @@ class SurveyOutsiderView(Framed):
     @property
     def asked_all(self) -> bool:
         """Whether everybody answers all questions."""
-        return self.asked >= len(self.questions)
+        return self.asked is None
 
     @property
     def guess(self) -> Guess | None:
@@ -132,7 +132,7 @@ class SurveyOutsiderView(Framed):
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:
             return None
-        return sum(nlargest(self.asked, each))
+        return sum(each if self.asked is None else nlargest(self.asked, each))
 
     def _nothing(self) -> str:
         if not self.left_out:

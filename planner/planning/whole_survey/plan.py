@@ -182,7 +182,9 @@ class SurveyPlan(Framed):
         views = {one.name: one.outsiders(delta) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
-        return SurveyOutsiderView(known, self.asked, left_out) if known else None
+        all_asked = self.allocation is None or self.asked == len(self.allocation.names)
+        asked = None if all_asked else self.asked
+        return SurveyOutsiderView(known, asked, left_out) if known else None
 
     def collection(self, day: datetime.date) -> Collection:
         """What this survey adds to a ledger, per level by its name.

@@ -12,6 +12,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import error_sentence
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.policy.policy import PrivacyPolicy
+from planner.survey.kinds import OTHER_ANSWERS
 
 __all__ = ["costs", "largest_pair_budgets", "promises", "promises_of"]
 
@@ -48,31 +49,30 @@ def promises_of(planned: QuestionPlan) -> list[str]:
         return list(sampled.views.sentences(sampled.delta))
     if planned.question.numeric is not None:
         if planned.question.numeric.levels:
-            return [_promise_of_level(row.level, row.spent, planned) for row in planned.spending]
+            return _of_levels(planned, _level_policy(planned))
         spent = planned.spending[0].spent
         return [
             "a report changes the odds between any two numbers, or a number and no "
             f"answer, at most {_factor(spent)}-fold (epsilon {rounded_up(spent, 4)}), for any "
             "observer, whatever else the observer knows."
         ]
-    policy = planned.deployed.policy
+    return _of_levels(planned, planned.deployed.policy)
+
+
+def _level_policy(planned: QuestionPlan) -> PrivacyPolicy:
+    """The levels of a number's answers."""
+    rows = planned.spending
+    names = [OTHER_ANSWERS, *(row.level for row in rows[1:])]
+    return PrivacyPolicy([row.spent for row in rows], [1] * len(rows), names=names)
+
+
+def _of_levels(planned: QuestionPlan, policy: PrivacyPolicy) -> list[str]:
     budgets = largest_pair_budgets(policy).tolist()
     named = list(zip(policy.names, budgets, strict=True))
     sentences = [_promise(planned, *one, policy) for one in named[:_MOST_LEVELS]]
     if policy.size > _MOST_LEVELS:
         sentences.append(f"... and {policy.size - _MOST_LEVELS:,} more levels.")
     return sentences
-
-
-def _promise_of_level(level: str, spent: float, planned: QuestionPlan) -> str:
-    whose = f"an answer of level '{level}'"
-    if level == planned.name:
-        whose = "an answer of no level of its own"
-    return (
-        f"whoever has {whose}: a report changes the odds between it and any other, or no answer, "
-        f"at most {_factor(spent)}-fold (epsilon {rounded_up(spent, 4)}), for any observer, "
-        "whatever else the observer knows."
-    )
 
 
 def _promise(planned: QuestionPlan, level: str, budget: float, policy: PrivacyPolicy) -> str:

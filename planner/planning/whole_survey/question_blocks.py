@@ -12,7 +12,7 @@ from planner.planning.answer_rate.plan import model_of
 from planner.planning.certified import DESIGN
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
-from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
+from planner.planning.whole_survey.left_open import answer_rate, budgets_of, settled_objective
 from planner.planning.whole_survey.tables import Tables
 from planner.solvers import MODELS
 from planner.survey import Numeric, Question
@@ -115,8 +115,7 @@ def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
     With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate; without, it is
     for the least favourable answers, at the smallest budget of any.
     """
-    epsilon, rate = budget_of(question), answer_rate(question)
-    epsilon = min(epsilon, *(level.epsilon for level in about.levels), MAX_EPSILON)
+    epsilon, rate = min(budgets_of(question)), answer_rate(question)
     if rate is None:
         return MeanBlock(question.name, epsilon, question.weight)
     model = model_of(about, users)

@@ -50,7 +50,7 @@ def design_sentence(plan: SurveyPlan) -> str:
     if found is None:
         return ""
     better, split = found.better, plan.survey.design == "split"
-    if split == (better == "split") and (split or found.some_each is found.best_each):
+    if split == (better == "split") and (split or found.some_each.asked == found.best_each.asked):
         return f"{found.reason} This plan does so."
     here = "splits the budgets" if split else f"asks everybody {found.some_each.in_words}"
     return (

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.left_open import budget_of
+from planner.planning.whole_survey.left_open import budgets_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
@@ -40,17 +41,16 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     about = question.numeric
     if about is None:
         return _with_policy(question, ledger.left(question.policy))
-    budgets = _largest(question)
+    budgets = budgets_of(question)
     left = ledger.left(PrivacyPolicy(budgets, [1] * len(budgets), names=_names(question)))
-    first, *others = left.epsilons.tolist()
-    return replace(question, numeric=about.with_budgets(first, others))
+    return replace(question, numeric=about.with_budgets(left.epsilons.tolist()))
 
 
 def at_share(question: Question, share: float) -> Question:
     """A question with ``share`` of its budgets."""
     if question.numeric is not None:
-        first, *others = (share * budget for budget in _largest(question))
-        return replace(question, numeric=question.numeric.with_budgets(first, others))
+        spent = [share * budget for budget in budgets_of(question)]
+        return replace(question, numeric=question.numeric.with_budgets(spent))
     return question if share == 1 else _with_policy(question, scaled(question.policy, share))
 
 
@@ -82,9 +82,10 @@ def _names(question: Question) -> tuple[str, ...]:
     return (question.name, *(level.name for level in question.numeric.levels))
 
 
-def _largest(question: Question) -> list[float]:
+def _largest(question: Question) -> Sequence[float]:
     """The most that any pair of a level's answers may spend."""
     if question.numeric is not None:
-        return [budget_of(question), *(level.epsilon for level in question.numeric.levels)]
+        return budgets_of(question)
     policy = question.policy
-    return policy.rule.tolerated(policy.epsilons).tolist()
+    tolerated: list[float] = policy.rule.tolerated(policy.epsilons).tolist()
+    return tolerated

@@ -147,7 +147,7 @@ def test_means_and_many_levels():
 def test_whose_reports_these_are_in_words(mechanism):
     """Twelve questions: one kind of report each, or 4^12 together, of which some are drawn."""
     (view,) = planned(Question("q", LEVELS, mechanism=mechanism)).outsiders().questions
-    together = SurveyOutsiderView((view,) * 12, asked=12)
+    together = SurveyOutsiderView((view,) * 12, asked=None)
     found, said = together.reidentification, together.sentences[-1]
     assert found.most == pytest.approx(min(1, view.lift**12 / 20_000))
     shown, blind, alike = (float(x) for x in re.findall(r"for (?:at most )?(\d\S*?\d)\b", said))
