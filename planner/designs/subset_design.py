@@ -104,6 +104,11 @@ class SubsetDesign(Framed):
             object.__setattr__(self, name, value)
 
     @property
+    def design(self) -> SubsetDesign:
+        """What answers are drawn from, as of a design of sets: itself."""
+        return self
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         """What each group of levels is called: by its levels, the first of them if many."""
         names = np.array(self.policy.names, dtype=object)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,6 +70,8 @@ class UnaryTable(Framed):
     InputError
         Probabilities outside ``0 < b < a < 1`` or of the wrong shape.
     """
+
+    design: ClassVar[None] = None  # answers are drawn bit by bit, not from a subset design
 
     policy: PrivacyPolicy
     a: NDArray[np.float64]

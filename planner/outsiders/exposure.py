@@ -88,7 +88,7 @@ class Exposure:
             return None
         if size is None:
             return best_guess(law, prior)
-        if prior is None and isinstance(law, UnaryGuessing) and size <= law.items:
+        if prior is None and size <= law.items:
             return guess_of_set(law, size)
         return None
 
@@ -132,32 +132,34 @@ def exposure_of(mechanism: Any, policy: PrivacyPolicy) -> Exposure:
     return Exposure(AnyMechanism(policy))
 
 
-def _table(table: UnaryTable, policy: PrivacyPolicy, set_size: int | None = None) -> Exposure:
+def _table(table: UnaryTable, policy: PrivacyPolicy) -> Exposure:
     reports = UnaryReports.of(table)
-    law = None
-    if policy.item_counts.sum() <= _MOST_ITEMS:
-        level_of = levels_of_items(None, policy)
-        law = UnaryGuessing(reports.a[level_of], reports.b[level_of])
-    each = reach(reports.a, reports.b, set_size or 1)
-    return Exposure(reports, law, set_size, each, replace(reports, totals_only=True))
+    law, each = _law_of_bits(reports, policy), reach(reports.a, reports.b)
+    return Exposure(reports, law, reach=each, totals=replace(reports, totals_only=True))
 
 
 def _sets(mechanism: PaddedUnaryMechanism, policy: PrivacyPolicy) -> Exposure:
-    single = _table(mechanism.unary.table, policy, mechanism.padding_length)
     reports, totals = (SetReports.of(mechanism, only) for only in (False, True))
-    law, length = single.law, mechanism.padding_length
-    wider = None
-    if isinstance(law, UnaryGuessing):
-        drawn = UnaryReports.of(mechanism.unary.table)
+    drawn, length = UnaryReports.of(mechanism.unary.table), mechanism.padding_length
+    law, wider = _law_of_bits(drawn, policy), None
+    if law is not None:
         a, b = (np.repeat(one[mechanism.dummy_level], length) for one in (drawn.a, drawn.b))
         wider = UnaryGuessing(np.append(law.a, a), np.append(law.b, b))
-    return Exposure(reports, law, length, single.reach, totals, wider)
+    return Exposure(reports, law, length, reach(drawn.a, drawn.b, length), totals, wider)
+
+
+def _law_of_bits(reports: UnaryReports, policy: PrivacyPolicy) -> UnaryGuessing | None:
+    if policy.item_counts.sum() > _MOST_ITEMS:
+        return None
+    level_of = levels_of_items(None, policy)
+    return UnaryGuessing(reports.a[level_of], reports.b[level_of])
 
 
 def _design_of_sets(mechanism: PaddedDesignMechanism, policy: PrivacyPolicy) -> Exposure:
-    reports, length = SetReports.of(mechanism), mechanism.padding_length
-    first = np.cumsum(policy.item_counts) - policy.item_counts  # items of the levels, in order
     types, level_of = mechanism.single.types, mechanism.single.level_of
+    reports = SetReports(DesignReports(types, mechanism.group_names))
+    length = mechanism.padding_length
+    first = np.cumsum(policy.item_counts) - policy.item_counts  # items of the levels, in order
     one = estimator_reach(types, mechanism.single.estimator, length)
     wider = DesignGuessing(types, level_of) if level_of.size <= _MOST_ITEMS else None
     return Exposure(reports, set_size=length, reach=one[level_of[first]], wider=wider)
@@ -173,7 +175,7 @@ def _subset(
     mechanism: SubsetSelection | GeneralizedRandomizedResponse, policy: PrivacyPolicy
 ) -> Exposure:
     law = SubsetGuessing.of(mechanism)
-    return Exposure(DesignReports.of(mechanism), law, reach=_alike(mechanism, policy))
+    return Exposure(DesignReports.of_selection(mechanism), law, reach=_alike(mechanism, policy))
 
 
 def _hashed(mechanism: OptimizedLocalHashing, policy: PrivacyPolicy) -> Exposure:

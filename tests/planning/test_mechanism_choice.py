@@ -17,12 +17,9 @@ from planner import (
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.mechanism_choice import (
-    choose,
-    errors_for_choices,
-    errors_for_mean,
-    mechanism_choices,
-)
+from planner.planning.candidates import choose
+from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
+from planner.planning.whole_survey.planning_mean import errors_for_mean
 from planner.policy.objective import Objective
 from planner.survey import Level, Numeric
 from planner.survey.numeric_domain import NumericDomain

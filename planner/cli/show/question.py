@@ -11,7 +11,7 @@ from rich.text import Text
 
 from planner.cli.output import more, table
 from planner.cli.show.sampling import sampling_document, show_sampling
-from planner.planning.mechanism_choice import MechanismChoice
+from planner.planning.candidates import MechanismChoice
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.promises import promises_of

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.level_groups import pooled
 from planner.designs.output_types import OutputTypes
 from planner.designs.subset_design import SubsetDesign
-from planner.mechanisms.design_grid import round_types
+from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import levels_of_items
 from planner.outsiders.guessing.reidentification import Likelihoods
 
@@ -55,9 +54,7 @@ class DesignGuessing:
         VerificationError, InputError
             It cannot be drawn: see :func:`planner.mechanisms.design_grid.round_types`.
         """
-        groups = pooled(design.policy, design.groups)
-        types = round_types(groups, design.types).output_types(groups.item_counts)
-        return cls(types, design.groups[levels_of_items(None, design.policy)])
+        return cls(as_drawn(design).types, design.groups[levels_of_items(None, design.policy)])
 
     @property
     def items(self) -> int:

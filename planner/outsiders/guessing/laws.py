@@ -217,7 +217,7 @@ class UnaryGuessing:
         return Likelihoods.of(weights, sides, shares)
 
 
-def guess_of_set(items: UnaryGuessing, size: int) -> Guess:
+def guess_of_set(items: GuessingLaw, size: int) -> Guess:
     """Success of guessing one of the ``size`` answers of a person from one report.
 
     All sets of this size are taken as equally likely, and one answer of the set is sent as by
@@ -228,7 +228,7 @@ def guess_of_set(items: UnaryGuessing, size: int) -> Guess:
     Parameters
     ----------
     items:
-        The law of the bits of single items.
+        The law of single items, such as of their bits.
     size:
         ``l``, the padding length; at most the number of items.
 

@@ -9,13 +9,11 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.level_groups import pooled
 from planner.designs.output_types import OutputTypes
 from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
-from planner.mechanisms.design_grid import round_types
+from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.outsiders.shuffling.blanket import Blanket
 
@@ -44,7 +42,7 @@ class DesignReports:
 
     Examples
     --------
-    >>> reports = DesignReports.of(GeneralizedRandomizedResponse(1.0, items=10))
+    >>> reports = DesignReports.of_selection(GeneralizedRandomizedResponse(1.0, items=10))
     >>> round(reports.blanket(0, 0).local_epsilon, 6), len(reports.examples(0, 0))
     (1.0, 3)
     """
@@ -53,26 +51,21 @@ class DesignReports:
     names: tuple[str, ...]
 
     @classmethod
-    def of(
-        cls,
-        mechanism: SubsetDesign
-        | PaddedDesignMechanism
-        | SubsetSelection
-        | GeneralizedRandomizedResponse,
-    ) -> DesignReports:
-        """The law of a mechanism as it is really drawn; of a design as its client rounds it.
+    def of(cls, design: SubsetDesign) -> DesignReports:
+        """The law of a design as its client rounds it.
 
         Raises
         ------
         VerificationError, InputError
-            The design cannot be drawn: see :func:`planner.mechanisms.design_grid.round_types`.
+            It cannot be drawn: see :func:`planner.mechanisms.design_grid.round_types`.
         """
-        if isinstance(mechanism, SubsetDesign):
-            groups = pooled(mechanism.policy, mechanism.groups)
-            types = round_types(groups, mechanism.types).output_types(groups.item_counts)
-            return cls(types, mechanism.group_names)
-        if isinstance(mechanism, PaddedDesignMechanism):  # of the items and the dummy
-            return cls(mechanism.single.types, mechanism.group_names)
+        return cls(as_drawn(design).types, design.group_names)
+
+    @classmethod
+    def of_selection(
+        cls, mechanism: SubsetSelection | GeneralizedRandomizedResponse
+    ) -> DesignReports:
+        """The law of subset selection as it is really drawn, or of its case of one item."""
         m, d = mechanism.items, getattr(mechanism, "size", 1)
         held = float(mechanism.a[0])
         low, high = (1 - held) * m / (m - d), held * m / d

@@ -16,7 +16,6 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.designs import DesignReports
@@ -269,15 +268,8 @@ class SetReports:
     items: UnaryReports | DesignReports
 
     @classmethod
-    def of(
-        cls, mechanism: PaddedUnaryMechanism | PaddedDesignMechanism, totals_only: bool = False
-    ) -> SetReports:
-        """The law of a mechanism as it is really drawn.
-
-        ``totals_only`` is as in :class:`UnaryReports`; designs have no better law for totals.
-        """
-        if isinstance(mechanism, PaddedDesignMechanism):
-            return cls(DesignReports.of(mechanism))
+    def of(cls, mechanism: PaddedUnaryMechanism, totals_only: bool = False) -> SetReports:
+        """The law of bits as they are really drawn; ``totals_only`` as in :class:`UnaryReports`."""
         single = UnaryReports.of(mechanism.unary.table)
         counts = single.policy.item_counts.copy()
         counts[mechanism.dummy_level] += mechanism.padding_length
@@ -324,13 +316,13 @@ class HashedReports:
         return (self.mechanism.items,)
 
     def blanket(self, first: int, second: int) -> Blanket:
-        return DesignReports.of(self._response()).blanket(first, second)
+        return DesignReports.of_selection(self._response()).blanket(first, second)
 
     def examples(self, first: int, second: int) -> list[Blanket]:
         values = self.mechanism.values
         if values > MOST_HASH_VALUES:
             return []
-        apart = DesignReports.of(self._response()).examples(first, second)[0]
+        apart = DesignReports.of_selection(self._response()).examples(first, second)[0]
         collide = COLLISIONS / values
         mass = np.append(apart.masses * (1 - collide), collide)
         return [Blanket(mass, np.append(apart.first, 1.0), np.append(apart.second, 1.0))]

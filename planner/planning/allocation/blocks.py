@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import arguments
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.certified import (
@@ -135,10 +134,17 @@ class ChoiceBlock:
         proven = found.certificate.lower_bound if found.certificate else -np.inf
         return self.error_with(found.objective_value), self.error_with(proven)
 
+    def rough(self, share: float) -> float:
+        """The size of the error at ``share``, to scale programs by; nothing is solved."""
+        model = model_named("opt0")
+        atoms = model.atoms(model.start(self.policy) * share)
+        value = self.objective.coefficients(self.policy).evaluate(atoms.noise, atoms.signal)
+        return self.error_with(value)
+
     def at(self, share: float) -> AtShare:
         """Error, and of opt0 a proven tangent, at ``share``, above 0 and at most 1."""
         table = self.solved(share)
-        if not (self.convex and isinstance(table, UnaryTable)):
+        if not self.convex:
             return AtShare(self.error_with(table.objective_value), None, None, table)
         program = Program.of(table.policy, self.objective, model_named("opt0"))
         v, proof = _tangent(program, table)
@@ -221,6 +227,10 @@ class MeanBlock:
         error = self.at(share).error
         return error, error
 
+    def rough(self, share: float) -> float:
+        """The size of the error at ``share``, to scale programs by."""
+        return self.at(share).error
+
     def at(self, share: float) -> AtShare:
         """Error and its tangent at ``share``, above 0 and at most 1."""
         p = float(logodds.p(np.array(share * self.epsilon)))
@@ -242,7 +252,7 @@ def error_of_sample(block: Block, error: float, fraction: float) -> float:
     return (error - block.fixed + sampled) / fraction + block.fixed - sampled
 
 
-def _tangent(program: Program, table: UnaryTable) -> tuple[Array, Proof]:
+def _tangent(program: Program, table: Certified) -> tuple[Array, Proof]:
     """A point next to the optimum and the proof from the tangent planes there.
 
     The reduction has its own proof, in O(t); its bound is at most that of the linear program

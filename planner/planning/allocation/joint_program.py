@@ -64,7 +64,7 @@ def solve_shares(blocks: Sequence[Block], goal: Goal) -> Array:
         value = cp.sum(cp.multiply(goal.weights, errors))
     else:
         value = cp.max(cp.multiply(1 / goal.targets, errors))
-    unit = goal.value(np.array([_rough(block, 1 / len(blocks)) for block in blocks]))
+    unit = goal.value(np.array([block.rough(1 / len(blocks)) for block in blocks]))
     problem = cp.Problem(cp.Minimize(value / unit), constraints)
     if not problem.is_dcp():  # guards the definitions above; no input can cause it
         raise AssertionError("the joint program is not a disciplined convex program")
@@ -111,7 +111,7 @@ def _choices(blocks: list[ChoiceBlock], share: Any, questions: int) -> tuple[Any
     )
     home = sp.block_diag([np.ones((1, t)) for t in sizes], format="csr")
     worst = cp.Variable(len(blocks))
-    units = np.array([_rough(b, 1 / questions) for b in blocks])  # worst is near 1
+    units = np.array([b.rough(1 / questions) for b in blocks])  # worst is near 1
     branch = cp.multiply(noise_max, noise) + cp.multiply(signal_max, signal)
     constraints.append(cp.multiply(1 / (home.T @ units), branch) <= home.T @ worst)
     total = home @ (cp.multiply(noise_sum, noise) + cp.multiply(signal_sum, signal))
@@ -132,13 +132,3 @@ def _means(blocks: list[MeanBlock], share: Any, questions: int) -> tuple[Any, li
     scale = np.array([b.scale for b in blocks])
     errors = cp.multiply(scale, 1 + 4 * noise) + np.array([b.offset for b in blocks])
     return errors, constraints
-
-
-def _rough(block: Block, share: float) -> float:
-    """The size of the block's error at ``share``, to scale the program by; nothing is solved."""
-    if isinstance(block, MeanBlock):
-        return block.at(share).error
-    model = model_named("opt0")
-    atoms = model.atoms(model.start(block.policy) * share)
-    value = block.objective.coefficients(block.policy).evaluate(atoms.noise, atoms.signal)
-    return block.scale * value + block.offset

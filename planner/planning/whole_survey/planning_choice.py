@@ -19,16 +19,11 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders.exposure import exposure_of
 from planner.outsiders.shown import of_hundred
+from planner.planning.candidates import best_of, choose
 from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_sets
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
-from planner.planning.mechanism_choice import (
-    best_of,
-    choose,
-    errors_for_choices,
-    mechanism_choices,
-    rivals,
-)
+from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices, rivals
 from planner.planning.misplacement import Misplacement, compared_by, misplaced
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
@@ -198,20 +193,13 @@ class _Planning:
             misplacement=self._misplacement(),
             targets=self._targets(padding),
             explanations=self._explanations(),
-            table=self.unary.get(self.name),
-            design=self._design(),
+            certified=self.certified,
             block=replace(self.block, solver=solve_of_sets if self.sets else solve_named),
             guessing=self._guessing(),
         )
         about = plan.unit, plan.measure, plan.least_error
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
         return replace(plan, choice=choice)
-
-    def _design(self) -> SubsetDesign | None:
-        """The design that is deployed; of sets that of the items and a dummy."""
-        if isinstance(self.certified, SetDesign):
-            return self.certified.design
-        return self.certified if isinstance(self.certified, SubsetDesign) else None
 
     def _padding(self) -> PaddingPlan | None:
         """Every length's error with the very table that is planned."""
@@ -269,9 +257,10 @@ class _Planning:
         )
 
     def _guessing(self) -> GuessLimit | None:
-        limit, design = self.objective.guess_limit, self._design()
-        if limit is None or design is None:
+        limit, certified = self.objective.guess_limit, self.certified
+        if limit is None or certified is None or certified.design is None:
             return None
+        design = certified.design
         price = 0.0 if design.certificate is None else design.certificate.guess_price
         saved = self._people(np.array([0.01 * limit * price]))
         drawn = as_drawn(design).types.guess

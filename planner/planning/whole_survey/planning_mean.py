@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from math import sqrt
 
+import numpy as np
+
 from planner.designs.channel import Channel
 from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
+from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.answer_rate.plan import model_of
+from planner.planning.candidates import choose
 from planner.planning.channels.questions import question_channel
-from planner.planning.mechanism_choice import choose, errors_for_mean
 from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.left_open import answer_rate, budget_of
 from planner.planning.whole_survey.part import Part
@@ -19,8 +23,9 @@ from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.target_answers import answer_mean_targets
 from planner.survey import Numeric, Question
 from planner.survey.kinds import CHANNEL
+from planner.survey.preferences import answering
 
-__all__ = ["plan_mean", "plan_sampled"]
+__all__ = ["errors_for_mean", "plan_mean", "plan_sampled"]
 
 
 def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
@@ -69,6 +74,52 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     )
     choice = choose(roots, own, None, plan.unit, plan.measure)
     return replace(plan, choice=choice)
+
+
+def errors_for_mean(
+    model: AnswerRateModel, epsilon: float, rate: float | None = None
+) -> list[tuple[str, float, str]]:
+    """Name, mean squared error and a note for every mechanism for a mean at ``epsilon``.
+
+    Everybody answers, or a share ``rate`` of the people. The errors, in the question's unit
+    squared, then include the bias of forced answers; fake answers at the top are assumed for
+    the forced ones. Where everybody answers they are for the least favourable answers.
+
+    Examples
+    --------
+    >>> from planner.survey.preferences import NormalPreferences
+    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000)
+    >>> min(errors_for_mean(model, 3.0), key=lambda one: one[1])[0]
+    'hybrid'
+    >>> min(errors_for_mean(model, 3.0, rate=0.9), key=lambda one: one[1])[0]
+    'bisample-md'
+    """
+    if rate is None:
+        return _answered(epsilon, model.domain.radius**2 / model.users)
+    return _with_missing(replace(model, preferences=answering(rate)), epsilon)
+
+
+def _with_missing(model: AnswerRateModel, epsilon: float) -> list[tuple[str, float, str]]:
+    kept = float(model.curve([epsilon]).mean_rmse[0]) ** 2
+    found = [("bisample-md", kept, "missing answers stay missing")]
+    for name in ("harmony", "piecewise"):
+        at = model.forced(name, "top", [epsilon])
+        note = f"forced answers at the top, bias {at.bias[0]:+.3g}"
+        found.append((name, float(at.rmse[0]) ** 2, note))
+    return found
+
+
+def _answered(epsilon: float, unit: float) -> list[tuple[str, float, str]]:
+    """Worst case over the answers: 0 for Harmony and BiSample, the ends for the others."""
+    harmony = unit * float(1 / np.tanh(epsilon / 2) ** 2)
+    piecewise = unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0))
+    hybrid = unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
+    return [
+        ("bisample-md", harmony, ""),
+        ("harmony", harmony, ""),
+        ("piecewise", piecewise, ""),
+        ("hybrid", hybrid, ""),
+    ]
 
 
 def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> QuestionPlan:

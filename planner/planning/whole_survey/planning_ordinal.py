@@ -8,9 +8,8 @@ from math import sqrt
 import numpy as np
 
 from planner.errors import InputError
-from planner.planning.allocation.blocks import MeanBlock
+from planner.planning.candidates import choose
 from planner.planning.channels.questions_in_order import plan_ordered_channel
-from planner.planning.mechanism_choice import choose
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import ordinal_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -37,8 +36,8 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
     block = ordinal_block(part.question, part.everybody, tables)
 
     # Of a channel's error, noise alone, what a sample misses is no part.
-    sampled = replace(block, sampling_variance=1.0) if isinstance(block, MeanBlock) else block
     of_mean, unit = part.asked.of_mean, part.asked.radius if part.asked.of_mean else 1.0
+    sampled = replace(block, sampling_variance=1.0) if of_mean else block
 
     def squared(error: float) -> float:
         return part.error(sampled, error / unit**2)

@@ -15,11 +15,10 @@ from planner.estimates.channel import shares_up_to
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.planning.allocation.blocks import Block
+from planner.planning.candidates import MechanismChoice
 from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
-from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.misplacement import Misplacement
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
@@ -93,9 +92,8 @@ class QuestionPlan(Framed):
         What becomes of the question's targets.
     explanations:
         Levels in plain sentences, the first 40.
-    table, design:
-        The table of probabilities, or the subset design, that is deployed, with its proof; None
-        for other mechanisms. A design of sets is that of the items and a dummy.
+    certified:
+        The table or the design that is deployed, with its proof; None for other mechanisms.
     guessing:
         What becomes of its limit on guesses; None where there is none.
     block:
@@ -124,8 +122,7 @@ class QuestionPlan(Framed):
     misplacement: Misplacement | None = None
     targets: tuple[TargetAnswer, ...] = ()
     explanations: tuple[LevelExplanation, ...] = ()
-    table: UnaryTable | None = None
-    design: SubsetDesign | None = None
+    certified: Certified | None = None
     block: Block | None = None
     guessing: GuessLimit | None = None
 
@@ -202,11 +199,14 @@ class QuestionPlan(Framed):
         return None if self.certified is None else self.certified.saturation_epsilon
 
     @property
-    def certified(self) -> Certified | None:
-        """The table or the design that is deployed, with its proof; None for the others."""
-        if isinstance(self.mechanism, PaddedDesignMechanism):
-            return self.mechanism.solved
-        return self.design or self.table
+    def table(self) -> UnaryTable | None:
+        """The table of probabilities that is deployed, with its proof; None for the others."""
+        return self.certified if isinstance(self.certified, UnaryTable) else None
+
+    @property
+    def design(self) -> SubsetDesign | None:
+        """The subset design that is deployed; of sets that of the items and a dummy."""
+        return None if self.certified is None else self.certified.design
 
     @property
     def proven_gap(self) -> float | None:

@@ -220,7 +220,7 @@ def _if_deployable(
     design = None
     try:
         design = solver(policy, objective)
-        _check_deployable(design.design if isinstance(design, SetDesign) else design)
+        _check_deployable(design.design)
     except (InputError, SolverError, VerificationError) as error:
         return design, error.reason
     return design, ""
@@ -231,8 +231,8 @@ def _within_limit(design: D | None, reason: str, objective: Objective) -> D:
     if design is None or reason:
         remedy = "Leave the limit out to have another mechanism planned."
         raise InputError.because("guess_limit", reason, remedy)
-    limit, one = objective.guess_limit, design.design if isinstance(design, SetDesign) else design
-    if limit is not None and _drawn(one).types.guess > limit:
+    limit = objective.guess_limit
+    if limit is not None and _drawn(design.design).types.guess > limit:
         remedy = "Round the limit up a little, or take smaller budgets."
         allowed = "kept by a design on a grid of 2^-32"
         raise InputError("guess_limit", limit, allowed, remedy)

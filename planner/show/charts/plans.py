@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from planner.planning.candidates import MechanismChoice
 from planner.planning.explain import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
-from planner.planning.mechanism_choice import MechanismChoice
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.show.charts.style import BLUE, CYCLE, DASHES, GREEN, GREY, ORANGE, RED, curves, figure

@@ -7,7 +7,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from planner.estimates.ordered import OrderedEstimates
-from planner.planning.mechanism_choice import MechanismChoice
+from planner.planning.candidates import MechanismChoice
 from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.budget_curve import has_budget_curve
 from planner.planning.whole_survey.cautions import cautions

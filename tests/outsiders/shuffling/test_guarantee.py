@@ -114,7 +114,7 @@ def test_small_tables_by_exhaustion(totals_only):
 def test_merged_outcomes_are_those_of_the_whole_law(mechanism):
     law = mechanism.output_law()
     whole = MatrixReports(law)
-    merged = DesignReports.of(mechanism)
+    merged = DesignReports.of_selection(mechanism)
     assert merged.sizes == (mechanism.items,)
     pairs = [(merged.blanket(0, 0), whole.blanket(0, 1))]
     pairs += list(zip(merged.examples(0, 0), whole.examples(0, 1), strict=False))
@@ -245,7 +245,7 @@ def test_any_mechanism_covers_the_table():
 
 
 def test_colluders_hide_nobody():
-    reports = DesignReports.of(GeneralizedRandomizedResponse(1.0, 10))
+    reports = DesignReports.of_selection(GeneralizedRandomizedResponse(1.0, 10))
     fewer = shuffled(reports, 900, 1e-6)
     colluding = shuffled(reports, 1000, 1e-6, colluders=100)
     assert colluding.epsilons.tolist() == fewer.epsilons.tolist()
@@ -264,8 +264,8 @@ def test_levels_of_one_item_have_no_pair_inside():
 
 
 def test_questions_shuffled_apart_add_up():
-    one = shuffled(DesignReports.of(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
-    two = shuffled(DesignReports.of(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
+    one = shuffled(DesignReports.of_selection(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
+    two = shuffled(DesignReports.of_selection(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
     epsilon, delta_ = composed([one, two])
     assert epsilon == one.epsilon + two.epsilon
     assert delta_ == pytest.approx(1.1e-6)

@@ -17,8 +17,8 @@ from planner import (
 )
 from planner.planning.answer_rate.plan import model_of, plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mechanism_choice import errors_for_mean
 from planner.planning.whole_survey.left_open import answer_rate
+from planner.planning.whole_survey.planning_mean import errors_for_mean
 from planner.survey import Numeric, Sampling
 from planner.survey.set_model import PilotFile
 from tests.planning.whole_survey.surveys import (

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from planner import PrivacyPolicy, solve
+from planner.planning.candidates import Candidate, MechanismChoice
 from planner.planning.explain import PRIORS, explain
 from planner.planning.frontier import frontier
-from planner.planning.mechanism_choice import Candidate, MechanismChoice
 from planner.planning.padding import plan_padding
 from planner.planning.whole_survey.plan import plan_survey
 from planner.show.charts.plans import (
