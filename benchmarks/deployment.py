@@ -28,8 +28,8 @@ from planner.deployment.collecting.reports.parquet import ReportWriter
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.mechanisms.unary import draw_unary
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.mechanisms.unary import draw_reports
 from planner.planning.whole_survey.plan import plan_survey
 

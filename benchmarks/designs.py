@@ -20,7 +20,7 @@ from planner import (
 )
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.mechanisms.registry import deployed
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.designs.channel import Scenario
 from planner.mechanisms.itemsets import ItemSets
 from planner.solvers.channel.solving import solve_channel

@@ -11,7 +11,7 @@ import pytest
 from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
 from planner.cli.show.outsiders import show_outsiders
 from planner.cli.show.survey import show_survey_plan
-from planner.deployment.parameter_file.survey_plans import deployable_files
+from planner.deployment.parameter_file.building import deployable_files
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY

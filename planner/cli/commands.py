@@ -8,14 +8,11 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from planner.cli.answer_rate import answer_rate
 from planner.cli.app import app as open_app
 from planner.cli.audit import audit
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
 from planner.cli.output import visible
-from planner.cli.outsiders import outsiders
-from planner.cli.planning import compare, plan
-from planner.cli.sampling import sampling
+from planner.cli.planning import answer_rate, compare, outsiders, plan, sampling
 from planner.cli.simulate import simulate
 from planner.errors import PlannerError
 from planner.version import VERSION

@@ -55,7 +55,7 @@ def vectors(
 
 def verify(params: ParameterFile, json_output: Json = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
-    from planner.cli.show.verification import show_verification, verification_document
+    from planner.cli.show.collection import show_verification, verification_document
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
     if json_output:

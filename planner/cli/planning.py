@@ -1,4 +1,4 @@
-"""``ldp-planner plan`` and ``compare``: whole surveys in, plans and reports out."""
+"""Commands that plan a survey: ``plan``, ``compare``, ``outsiders`` and the views of one kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from planner.planning.whole_survey.plan import SurveyPlan
     from planner.survey import Survey
 
-__all__ = ["compare", "plan", "planned"]
+__all__ = ["answer_rate", "compare", "outsiders", "plan", "planned", "sampling"]
 
 
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -88,7 +88,7 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
-    from planner.cli.show.comparison import comparison_document, show_comparison
+    from planner.cli.show.survey import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
 
     found = compare_plans(*(planned(path, mechanism)[0] for path in (first, second)))
@@ -96,6 +96,74 @@ def compare(
         print_json(comparison_document(found))
     else:
         show_comparison(terminal(), found, (first.name, second.name))
+
+
+def outsiders(
+    survey: SurveyFile,
+    mechanism: Mechanism = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(metavar="NATS", help="Say which local budget reaches this, if shuffled."),
+    ] = None,
+    json_output: Json = False,
+) -> None:
+    """Say what outsiders learn, beside what is promised.
+
+    One report and the best guess from it; all reports if a shuffler or a secure sum takes their
+    senders off; false reports. Never instead of the budgets that the survey promises.
+    """
+    from planner.cli.show.outsiders import outsiders_document, show_outsiders
+
+    made, _ = planned(survey, mechanism)
+    view = made.outsiders(delta)
+    if json_output:
+        print_json(outsiders_document(view, epsilon))
+    else:
+        show_outsiders(terminal(), view, epsilon)
+
+
+def sampling(survey: SurveyFile, json_output: Json = False) -> None:
+    """Best Sampling Privacy parameters, and who may see what.
+
+    For the survey's questions of the kind "sampled-choice".
+    """
+    from planner.cli.show.sampling import sampling_document, show_sampling
+    from planner.planning.sampling.plan import plan_sampling_survey
+    from planner.survey.file import load_survey
+
+    loaded = load_survey(survey)
+    plans = plan_sampling_survey(loaded)
+    if json_output:
+        print_json({name: sampling_document(plan) for name, plan in plans.items()})
+        return
+    console = terminal()
+    for question in loaded.questions:
+        if question.name in plans:
+            show_sampling(console, question, loaded.users, plans[question.name])
+            console.print()
+
+
+def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
+    """Predict who answers at which budget, and find the best one.
+
+    For the survey's numeric questions that state what people tolerate.
+    """
+    from planner.cli.show.answer_rate import answer_rate_document, show_answer_rate
+    from planner.planning.answer_rate.plan import plan_answer_rates
+    from planner.survey.file import load_survey
+
+    plans = plan_answer_rates(load_survey(survey))
+    if json_output:
+        print_json({name: answer_rate_document(plan) for name, plan in plans.items()})
+        return
+    console = terminal()
+    for name, plan in plans.items():
+        show_answer_rate(console, name, plan)
+        console.print()
 
 
 def planned(path: Path, mechanism: str | None) -> tuple[SurveyPlan, Ledger]:
@@ -124,7 +192,7 @@ def _with_mechanism(survey: Survey, name: str | None) -> Survey:
 
 def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:
     """What is to be written or shown; None where there is no one file, or none may be written."""
-    from planner.deployment.parameter_file.survey_plans import one_file, survey_parameters
+    from planner.deployment.parameter_file.building import one_file, survey_parameters
 
     vouched = all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
     if needed or question is not None or (one_file(made) and vouched):

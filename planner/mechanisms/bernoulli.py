@@ -19,7 +19,7 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms.packed import pack, unpack, words_for
 
-__all__ = ["BernoulliRows"]
+__all__ = ["BernoulliRows", "thresholds_above", "thresholds_below"]
 
 _FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
 _REST = DENOMINATOR_BITS - _FIRST - _SECOND
@@ -153,3 +153,13 @@ def _compare(
         np.bitwise_or(decided, word, out=decided)
     np.bitwise_not(decided, out=decided)
     return np.bitwise_and(decided, agreed, out=decided)
+
+
+def thresholds_below(probabilities: ArrayLike) -> NDArray[np.int64]:
+    """The largest integers ``k`` with ``k / 2^32 <= probability``."""
+    return np.floor(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)
+
+
+def thresholds_above(probabilities: ArrayLike) -> NDArray[np.int64]:
+    """The smallest integers ``k`` with ``k / 2^32 >= probability``."""
+    return np.ceil(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)

@@ -14,10 +14,9 @@ from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bernoulli import BernoulliRows
+from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
 from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy

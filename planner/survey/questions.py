@@ -12,7 +12,6 @@ from planner.limits import MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
-from planner.survey.guess_limit import check_guess_limit
 from planner.survey.kinds import (
     CHANNEL,
     KINDS,
@@ -30,7 +29,7 @@ from planner.survey.ordered_answers import (
     check_ordered,
 )
 from planner.survey.set_model import AssumedSets, PilotFile
-from planner.survey.target import Target, check_targets
+from planner.survey.target import Target, check_guess_limit, check_targets
 
 __all__ = ["Question", "Rule", "require_text"]
 

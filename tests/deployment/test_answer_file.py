@@ -2,8 +2,8 @@
 
 import pytest
 
-from planner.deployment import answer_file
-from planner.deployment.answer_file import Column, read_answers
+from planner.deployment import bulk
+from planner.deployment.bulk import Column, read_answers
 from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.item_sets import SetLaw
 from planner.deployment.client.mechanisms.sampling import SamplingLaw
@@ -113,7 +113,7 @@ def test_a_file_that_is_not_there(tmp_path):
 
 
 def test_blocks_are_bounded(read, tmp_path, monkeypatch):
-    monkeypatch.setattr(answer_file, "_BLOCK", 2)
+    monkeypatch.setattr(bulk, "_BLOCK", 2)
     read("named\n" + "x\n" * 5, "named")
     column = Column("named", LAWS["named"], LAWS["named"].encoder())
     assert [len(block) for block in read_answers(tmp_path / "answers.csv", [column])] == [2, 2, 1]

@@ -10,8 +10,7 @@ from planner import AssumedSets, Level, Question, Survey, best_design, plan_surv
 from planner.deployment import Client
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.mechanisms.registry import deployed
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism

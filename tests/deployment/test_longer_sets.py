@@ -8,9 +8,8 @@ import pytest
 from planner import AssumedSets, Level, Question, Survey, plan_survey
 from planner.cli.show.collection import show_estimates
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets

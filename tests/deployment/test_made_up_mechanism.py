@@ -29,8 +29,8 @@ from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.mechanisms import registry
 from planner.deployment.mechanisms.counting import CellTally
 from planner.deployment.mechanisms.items import DeployedOneRatio, one_ratio
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import json_schema
-from planner.deployment.parameter_file.survey_plans import survey_parameters
 from planner.deployment.parameter_file.vectors import make_vectors, replay
 from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.catalogue import CATALOGUE, Offer

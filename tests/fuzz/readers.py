@@ -9,8 +9,7 @@ import json
 from dataclasses import dataclass
 
 from planner.deployment import Client
-from planner.deployment.answer_file import read_answers
-from planner.deployment.bulk import perturb_file
+from planner.deployment.bulk import perturb_file, read_answers
 from planner.deployment.collecting.counting.checkpoint import Checkpoint
 from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.counting.isolated import _Worker

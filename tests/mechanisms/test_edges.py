@@ -11,12 +11,16 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PrivacyPolicy, TwoCoinResponse, baseline
-from planner.mechanisms.bernoulli import BernoulliRows
+from planner.mechanisms.bernoulli import (
+    DENOMINATOR,
+    BernoulliRows,
+    thresholds_above,
+    thresholds_below,
+)
 from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.direct_levels import DirectEncoding
-from planner.mechanisms.grid import DENOMINATOR, thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32
 from planner.mechanisms.numeric import SignCoin
 from planner.mechanisms.packed import BitCounter, pack, unpack

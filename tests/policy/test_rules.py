@@ -9,7 +9,7 @@ from hypothesis import given
 from planner import PrivacyPolicy, Question, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.client.laws.pairs import demanded_budget, least_budget
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
 from planner.planning.budgets import relaxed, scaled
 from planner.planning.frontier import frontier

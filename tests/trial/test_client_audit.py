@@ -145,7 +145,7 @@ def test_a_wrong_hash_range(change):
     def ask(answers):
         lines = []
         rng = np.random.default_rng(2)
-        from planner.deployment.client.drawing.xxh32 import xxh32
+        from planner.deployment.client.mechanisms.hashing import xxh32
 
         for answer in answers:
             seed = secrets.randbits(32)

@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.datasets import Answers
-from planner.show.charts.one_survey import one_survey_figure
+from planner.show.charts.simulation import one_survey_figure
 from planner.trial.one_survey import one_survey
 from tests.planning.test_datasets import written
 

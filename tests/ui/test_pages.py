@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from planner.deployment.parameter_file.building import deployable_files
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.planning.answer_rate.plan import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.plan import plan_survey

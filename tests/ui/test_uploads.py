@@ -5,10 +5,10 @@ import tempfile
 
 import pytest
 
-from planner.deployment.parameter_file.parameters import write_parameters
-from planner.deployment.parameter_file.survey_plans import (
+from planner.deployment.parameter_file.building import (
     deployable_files,
 )
+from planner.deployment.parameter_file.parameters import write_parameters
 from planner.errors import FileError, InputError
 from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Level, Numeric, Question, Survey

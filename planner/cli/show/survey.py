@@ -1,4 +1,4 @@
-"""The plan of a survey."""
+"""The plan of a survey, and of two side by side."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from planner.cli.output import more, table
+from planner.cli.output import more, number, table
 from planner.cli.show.outsiders import outsiders_document
 from planner.cli.show.question import question_document, show_answer, show_question
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.allocation.plan import Allocation
 from planner.planning.whole_survey.cautions import survey_cautions
+from planner.planning.whole_survey.compare import COMPARED_ERRORS, Comparison
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.sentences import (
     ALLOCATION_ERRORS,
@@ -24,9 +25,16 @@ from planner.planning.whole_survey.sentences import (
     spending_sentence,
 )
 
-__all__ = ["show_survey_answer", "show_survey_plan", "survey_document"]
+__all__ = [
+    "comparison_document",
+    "show_comparison",
+    "show_survey_answer",
+    "show_survey_plan",
+    "survey_document",
+]
 
 _MOST_QUESTIONS = 5
+_MOST_ROWS = 100
 
 
 def show_survey_plan(console: Console, plan: SurveyPlan) -> None:
@@ -73,6 +81,39 @@ def survey_document(plan: SurveyPlan, parameters: Parameters | None) -> dict[str
             "allocation": None if plan.allocation is None else _allocation(plan.allocation),
         },
     }
+
+
+def show_comparison(console: Console, found: Comparison, names: tuple[str, str]) -> None:
+    """Print both scenarios side by side."""
+    title = f"A: {names[0]}   B: {names[1]}"
+    view = table(title, ("question", "level", "figure"), ("A", "B", "B against A"))
+    before = ("", "")
+    for row in found.rows[:_MOST_ROWS]:
+        if row.question != before[0]:
+            view.add_section()
+        question = "" if row.question == before[0] else row.question
+        level = "" if (row.question, row.level) == before else row.level
+        change = "" if row.change is None else f"{row.change:+.1%}"
+        view.add_row(question, level, row.what, number(row.first, 5), number(row.second, 5), change)
+        before = (row.question, row.level)
+    console.print(view)
+    more(console, len(found.rows), _MOST_ROWS, "figures (see --json)")
+    console.print(COMPARED_ERRORS)
+
+
+def comparison_document(found: Comparison) -> list[dict[str, Any]]:
+    """The figures, JSON-ready."""
+    return [
+        {
+            "question": row.question,
+            "level": row.level,
+            "figure": row.what,
+            "first": row.first,
+            "second": row.second,
+            "change": row.change,
+        }
+        for row in found.rows
+    ]
 
 
 def _show_allocation(console: Console, plan: SurveyPlan) -> None:

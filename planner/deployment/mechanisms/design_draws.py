@@ -2,7 +2,7 @@
 
 The client draws one word for a type and a side, and then choices, as many as the type needs
 (:class:`planner.deployment.client.mechanisms.design.DesignEncoder`); of a set it draws one item
-before (:class:`planner.deployment.client.mechanisms.design_sets.DesignSetEncoder`). Where a
+before (:class:`planner.deployment.client.mechanisms.item_sets.DesignSetEncoder`). Where a
 person's words begin therefore depends on everybody before: one walk over the words finds that, and
 what they say is worked out for all people of a type together.
 """
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from planner.deployment.client.drawing.entropy import Source, random_bytes
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
-from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
+from planner.deployment.client.mechanisms.item_sets import DesignSetLaw
 
 __all__ = ["draw_design"]
 

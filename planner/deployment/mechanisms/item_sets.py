@@ -10,19 +10,24 @@ import numpy as np
 
 from planner.deployment.client.drawing.entropy import Source
 from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.item_sets import DesignSetLaw, SetLaw
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
 from planner.deployment.mechanisms.deployed import Deployed, Rows
+from planner.deployment.mechanisms.design import DeployedDesign, described_design
 from planner.deployment.mechanisms.unary import DeployedUnary
+from planner.designs.set_design import SetDesign
 from planner.designs.table import UnaryTable
+from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, SetSizes, TruncatedEstimates
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.design_grid import as_drawn
+from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
 from planner.survey import Question
 
-__all__ = ["DeployedSets", "PaddedSets", "described_padding"]
+__all__ = ["DeployedDesignSets", "DeployedSets", "PaddedSets", "described_padding"]
 
 
 class PaddedSets:
@@ -84,6 +89,29 @@ class DeployedSets(PaddedSets, DeployedUnary[SetLaw]):
         a, b = np.array(law.a) / DENOMINATOR, np.array(law.b) / DENOMINATOR
         table = UnaryTable(policy, a, b, "opt0", "deployed")
         return PaddedUnaryMechanism(UnaryMechanism(table), law.padding_length, self.longer)
+
+
+class DeployedDesignSets(PaddedSets, DeployedDesign[DesignSetLaw]):
+    """A subset design of one sampled item; the dummy is counted, and left out of the estimates."""
+
+    law_type = DesignSetLaw
+    sources = (PaddedDesignMechanism,)
+
+    @classmethod
+    def describe(cls, source: PaddedDesignMechanism, question: Question) -> dict[str, Any]:
+        if source.solved is None or source.solved.policy != question.policy:
+            reason = f"the design of question {question.name!r} is for another policy"
+            remedy = "Solve a design for the policy of the question and a dummy."
+            raise InputError.because("design", reason, remedy)
+        solved = source.solved
+        drawn = SetDesign(solved.policy, as_drawn(solved.design), solved.objective)
+        described = described_design(solved, source.single, question, drawn.worst_case_mse)
+        group = {"dummy_group": int(solved.design.groups[-1])}
+        return described | group | described_padding(source.padding_length, source.longer)
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        padded = PaddedDesignMechanism(self._mechanism, self.law.padding_length, self.longer)
+        return self.rows(padded.estimate(self._by_type(rounds[0])), confidence)
 
 
 def described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:

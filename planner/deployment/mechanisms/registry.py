@@ -9,9 +9,8 @@ from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
-from planner.deployment.mechanisms.design_sets import DeployedDesignSets
 from planner.deployment.mechanisms.hashing import DeployedHashing
-from planner.deployment.mechanisms.item_sets import DeployedSets
+from planner.deployment.mechanisms.item_sets import DeployedDesignSets, DeployedSets
 from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
 from planner.deployment.mechanisms.response import DeployedResponse
 from planner.deployment.mechanisms.sampling import DeployedSampling

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
+from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.grid import thresholds_above, thresholds_below
 from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.outsiders.shuffling.blanket import Blanket

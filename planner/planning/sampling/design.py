@@ -14,14 +14,15 @@ from planner.errors import InfeasibleError, InputError, VerificationError
 from planner.estimates.counts import normal_quantile
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.optimum import closed_form, place
 from planner.planning.sampling.question import SamplingQuestion
 
 __all__ = [
     "ErrorGrid",
     "SamplingDesign",
+    "closed_form",
     "error_grid",
     "find_parameters",
+    "place",
     "smallest_budget",
 ]
 
@@ -198,3 +199,22 @@ def _quantile(confidence: float) -> float:
 
 def _absolute_errors(counts: Array, sampling: Array | float, confidence: float) -> Array:
     return _quantile(confidence) * np.sqrt(counts * (1 - sampling) / sampling)
+
+
+def closed_form(budgets: Array, floor: float, cap: float) -> Array:
+    """The largest ``pi_s`` within budgets of shape ``(..., V + 1)``: a linear program, solved."""
+    weights = _weights(budgets)
+    values = 1 + weights[..., 1:].sum(axis=-1)
+    return np.minimum(cap, np.minimum((1 - floor) / values, 1 / (values + weights[..., 0])))
+
+
+def place(sampling: float, budgets: Array, floor: float) -> tuple[float, Array]:
+    """``pi_0`` and the decoys: everything not sampled, in proportion to ``w_j``."""
+    weights = _weights(budgets)
+    rest = 1 - sampling
+    zero = max(floor, float(rest * weights[0] / weights.sum()))
+    return zero, (rest - zero) * weights[1:] / weights[1:].sum()
+
+
+def _weights(budgets: Array) -> Array:
+    return np.asarray(1 / np.expm1(budgets))  # 0 for an output that needs no budget

@@ -1,4 +1,4 @@
-"""Charts of a simulation: what was measured beside what was predicted."""
+"""Charts of a simulation: measured beside predicted errors, and one survey beside the truth."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.show.charts.style import GREY, RED, SKY, figure
+from planner.show.charts.style import BLUE, GREY, ORANGE, RED, SKY, figure
 from planner.trial.measured import Measured
+from planner.trial.one_survey import OneSurvey
 from planner.trial.simulate import Simulated
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["simulation_figure"]
+__all__ = ["one_survey_figure", "simulation_figure"]
 
 
 def simulation_figure(
@@ -67,4 +68,40 @@ def simulation_figure(
         height=90 + 36 * max(len(names), 2),
         margin={"t": 32, "r": 16},
         xaxis={"title": f"total error, {unit} (shorter is better)", "rangemode": "tozero"},
+    )
+
+
+def one_survey_figure(survey: OneSurvey) -> Figure:
+    """True counts as diamonds, estimates as dots with their own 95 % intervals."""
+    from plotly.graph_objects import Scatter
+
+    names = list(survey.labels)[::-1]  # the most frequent on top
+    estimated = Scatter(
+        x=survey.estimates[::-1],
+        y=names,
+        mode="markers",
+        name="estimated, with its 95 % interval",
+        marker={"color": BLUE, "size": 8},
+        error_x={
+            "type": "data",
+            "array": (survey.upper - survey.estimates)[::-1],
+            "arrayminus": (survey.estimates - survey.lower)[::-1],
+            "symmetric": False,
+            "color": BLUE,
+        },
+    )
+    true = Scatter(
+        x=survey.truth[::-1],
+        y=names,
+        mode="markers",
+        name="true",
+        marker={"color": ORANGE, "symbol": "diamond", "size": 11},
+    )
+    return figure(
+        estimated,
+        true,
+        height=110 + 26 * max(len(names), 2),
+        margin={"t": 32, "r": 16},
+        xaxis={"title": "people"},
+        yaxis={"type": "category"},
     )

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from planner.deployment.client.questions import DeployedQuestion
+from planner.deployment.parameter_file.building import deployable_files
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
-from planner.deployment.parameter_file.survey_plans import deployable_files
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Ledger
 from planner.planning.mechanism_choice import mechanism_choices
@@ -26,12 +26,11 @@ from planner.ui.parts import show
 from planner.ui.parts.fields import kept
 from planner.ui.parts.results import survey_plan
 from planner.ui.parts.scenarios import show_scenarios
-from planner.ui.parts.snippet import python_snippet
 from planner.ui.parts.tables import show_table
 from planner.ui.parts.uploads import bytes_of
 from planner.ui.state import session
 
-__all__ = ["page"]
+__all__ = ["page", "python_snippet"]
 
 _MOST_PAIRS = 500
 _RELIES_ON = (
@@ -216,3 +215,26 @@ def _ledger_after(plan: SurveyPlan, earlier: str | None) -> str:
     before = Ledger() if earlier is None else Ledger.model_validate_json(earlier)
     today = datetime.datetime.now(datetime.UTC).date()
     return before.after(plan.collection(today)).model_dump_json(indent=2)
+
+
+def python_snippet(survey: str) -> str:
+    """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
+
+    Examples
+    --------
+    >>> print(python_snippet("[survey]")[:38])
+    \"\"\"Plan this survey again. Install the
+    """
+    return f'''"""Plan this survey again. Install the package ldp-planner first."""
+
+from planner import plan_survey
+from planner.survey.file import survey_from_text
+
+SURVEY = {survey!r}
+
+plan = plan_survey(survey_from_text(SURVEY))
+for question in plan.questions:
+    print(question.summary)
+    if question.levels is not None:
+        print(question.levels.to_frame().to_string(index=False))
+'''

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.datasets import Answers
-from planner.show.charts.one_survey import one_survey_figure
 from planner.show.charts.ordered import ordered_figure
-from planner.show.charts.simulation import simulation_figure
+from planner.show.charts.simulation import one_survey_figure, simulation_figure
 from planner.survey import Question
 from planner.survey.kinds import ORDINAL
 from planner.trial.measured import (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,12 +11,24 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from planner.deployment.parameter_file.parameters import read_parameters
+from planner.deployment.client.questions import DeployedQuestion
+from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from planner.errors import FileError, InputError
-from planner.survey import Survey
+from planner.survey import Level, Numeric, Question, Rule, Survey
 from planner.survey.file import survey_from_text
+from planner.survey.kinds import ORDINAL
+from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.parts import Row
 from planner.ui.parts import cells
+
+__all__ = [
+    "as_file",
+    "bytes_of",
+    "rows_from_items",
+    "survey_from_parameters",
+    "survey_from_upload",
+    "text_of",
+]
 
 T = TypeVar("T")
 _INSTEAD = {
@@ -23,8 +36,6 @@ _INSTEAD = {
     "pilot": "Give the share of people with 0, 1, 2, ... items as sizes = [...].",
     "ledger": "Remove the key, and upload the ledger on the page Survey.",
 }
-
-__all__ = ["as_file", "bytes_of", "rows_from_items", "survey_from_upload", "text_of"]
 
 
 def survey_from_upload(name: str, data: bytes) -> Survey:
@@ -36,7 +47,7 @@ def survey_from_upload(name: str, data: bytes) -> Survey:
         The file is not one of these, or not right.
     """
     if name.lower().endswith(".json"):
-        from planner.ui.parts.parameter_survey import survey_from_parameters
+        from planner.ui.parts.uploads import survey_from_parameters
 
         with as_file(name, data) as path:
             return survey_from_parameters(read_parameters(path))
@@ -170,3 +181,51 @@ def _refuse_paths(name: str, text: str) -> None:
         if any(key in table for table in tables):
             remedy = _INSTEAD[key]
             raise FileError(name, f"the key {key!r} names another file, which is not read", remedy)
+
+
+def survey_from_parameters(parameters: Parameters) -> Survey:
+    """Budgets, items and rules as the file states them, ready to be planned again.
+
+    Raises
+    ------
+    InputError
+        A question holds less in its parameters than its plan needs.
+    """
+    questions = tuple(_question(question) for question in parameters.questions)
+    return Survey(parameters.survey, parameters.users, questions)
+
+
+def _question(question: DeployedQuestion) -> Question:
+    stated = question.document
+    if question.kind == "numeric":
+        domain = NumericDomain(stated["lower"], stated["upper"], stated["yes_no"])
+        numeric = Numeric(domain, epsilon=stated["epsilon"])
+        return Question(question.name, (), kind="numeric", numeric=numeric)
+    if question.kind not in ("categorical", ORDINAL):
+        remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
+        raise InputError(
+            f"kind of question {question.name!r}",
+            question.kind,
+            "categorical, ordinal or numeric",
+            remedy,
+        )
+    levels = tuple(
+        Level(level["name"], level["epsilon"], tuple(level["items"]), level["item_count"])
+        for level in stated["levels"]
+    )
+    if question.kind == ORDINAL:
+        items = [item for level in levels for item in level.items]
+        about = {
+            "order": tuple(items[place] for place in stated["order"]),
+            "scores": tuple(stated["scores"]),
+            "wanted": stated["wanted"],
+        }
+    else:
+        about = {}
+    return Question(question.name, levels, _rule(stated["rule"]), question.kind, **about)
+
+
+def _rule(rule: str | list[list[float | None]]) -> Rule:
+    if isinstance(rule, str):
+        return rule
+    return tuple(tuple(math.inf if r is None else r for r in row) for row in rule)

@@ -8,8 +8,7 @@ import pytest
 from planner import InputError, Level, PrivacyPolicy, Question, Survey, VerificationError, solve
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from planner import InputError, Level, Question, Survey
-from planner.deployment.parameter_file.survey_plans import (
+from planner.deployment.parameter_file.building import (
     deployable_files,
     survey_parameters,
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner import Level, Question, Survey, best_channel, plan_survey
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.answer_rate.model import AnswerRateModel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from planner.planning.sampling.optimum import closed_form, place
+from planner.planning.sampling.design import closed_form, place
 
 
 def by_linear_program(budgets, floor, cap):

@@ -15,7 +15,7 @@ from planner import (
     load_survey,
     plan_survey,
 )
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError
 from planner.mechanisms.design_grid import GridTypes
 from planner.mechanisms.subset_design import SubsetDesignMechanism

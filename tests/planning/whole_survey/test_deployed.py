@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from planner import InputError, Level, Question, Survey, plan_survey
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop
 
 

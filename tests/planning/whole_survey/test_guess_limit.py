@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, Padding, Question, Survey, plan_survey, smallest_budgets
-from planner.deployment.parameter_file.survey_plans import deployable_files
+from planner.deployment.parameter_file.building import deployable_files
 from planner.errors import InputError, PlannerError
 from planner.outsiders import DesignGuessing, exposure_of
 from planner.planning.whole_survey import tables

@@ -17,7 +17,7 @@ from planner import (
     best_ordered_channel,
     plan_survey,
 )
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
 from planner.planning.channels.questions_in_order import policy_of_answers
 from planner.planning.whole_survey import sentences as said

@@ -15,8 +15,7 @@ from planner import (
     plan_survey,
 )
 from planner.deployment.mechanisms.registry import deployed
-from planner.deployment.parameter_file.building import question_document
-from planner.deployment.parameter_file.survey_plans import survey_parameters
+from planner.deployment.parameter_file.building import question_document, survey_parameters
 from planner.designs.output_types import OutputTypes
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.budgets import relaxed

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, Numeric, NumericDomain, Question, Survey, plan_survey
-from planner.deployment.parameter_file.survey_plans import deployable_files, survey_parameters
+from planner.deployment.parameter_file.building import deployable_files, survey_parameters
 from planner.planning.whole_survey.sentences import (
     design_sentence,
     objective_sentence,

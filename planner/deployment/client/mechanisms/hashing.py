@@ -8,14 +8,15 @@ from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from planner.deployment.client.drawing.entropy import Source, words
-from planner.deployment.client.drawing.xxh32 import xxh32
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw
 from planner.deployment.client.mechanisms.response import respond, response_ratio
 from planner.deployment.client.schema import PROBABILITY, Schema, choice, whole
 
-__all__ = ["HashingEncoder", "HashingLaw"]
+__all__ = ["HashingEncoder", "HashingLaw", "xxh32"]
+
+_MASK = 2**32 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,18 @@ class HashingEncoder(ItemEncoder):
         hashed = xxh32(code, seed) % self._law.values
         value = respond(hashed, self._law.truth, self._law.values, source)
         return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
+
+
+def xxh32(item: int, seed: int) -> int:
+    """XXH32 of the item's four little-endian bytes under a seed.
+
+    Examples
+    --------
+    >>> hex(xxh32(1, 7))
+    '0x57848006'
+    """
+    h = (seed + 374761393 + 4 + item * 3266489917) & _MASK
+    h = ((h << 17 | h >> 15) & _MASK) * 668265263 & _MASK
+    h = (h ^ h >> 15) * 2246822519 & _MASK
+    h = (h ^ h >> 13) * 3266489917 & _MASK
+    return h ^ h >> 16

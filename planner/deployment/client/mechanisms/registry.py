@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
-from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
-from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.item_sets import DesignSetLaw, SetLaw
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.client.mechanisms.response import ResponseLaw

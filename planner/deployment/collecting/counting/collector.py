@@ -18,8 +18,7 @@ from planner.deployment.collecting.counting.one_file import (
     stamp_of,
 )
 from planner.deployment.collecting.counting.places import report_files
-from planner.deployment.collecting.reports.batch import Key
-from planner.deployment.collecting.reports.marks import MARK_SIZE
+from planner.deployment.collecting.reports.batch import MARK_SIZE, Key
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate

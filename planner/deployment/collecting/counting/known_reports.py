@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.deployment.collecting.reports.marks import ID_SIZE, MARK_SIZE
+from planner.deployment.collecting.reports.batch import ID_SIZE, MARK_SIZE
 from planner.errors import FileError
 
 __all__ = ["KnownReports", "Repeats"]
@@ -51,7 +51,7 @@ class KnownReports:
 
     Examples
     --------
-    >>> from planner.deployment.collecting.reports.marks import mark
+    >>> from planner.deployment.collecting.reports.batch import mark
     >>> known, one = KnownReports(), mark("00ff", "q: AA==")
     >>> known.add(Path("a.jsonl"), one)
     >>> known.repeats(one + mark("00fe", "q: AA==")).files

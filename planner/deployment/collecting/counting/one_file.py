@@ -53,7 +53,7 @@ class FileCount:
     signs:
         Signs of poisoning.
     marks:
-        The marks of its reports (``reports/marks.py``), one after the other; empty if they
+        The marks of its reports, one after the other; empty if they
         have no ids.
     refused:
         Why the file is quarantined; empty if it is counted.

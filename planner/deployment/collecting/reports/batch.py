@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Key", "Rows"]
+__all__ = ["ID_SIZE", "MARK_SIZE", "Batch", "Key", "Rows", "mark"]
 
 Key = tuple[str, int | None]
 """Question and round (``None`` for a question that has no rounds)."""
 Rows = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
+ID_SIZE = 16
+MARK_SIZE = 2 * ID_SIZE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +31,7 @@ class Batch:
     file_id:
         Number of the file; copies of a file have the same.
     marks:
-        A mark for each report (``reports/marks.py``), one after the other; empty if the file
+        The :func:`mark` of each report, one after the other; empty if the file
         has no report ids.
     """
 
@@ -36,3 +39,20 @@ class Batch:
     rows: Rows
     file_id: str
     marks: bytes = b""
+
+
+def mark(report_id: str, content: str) -> bytes:
+    """What a collector remembers of a report: enough to know it again, in 32 bytes.
+
+    Two digests of 16 bytes: of the report's id, and of everything that the report says. Two
+    reports with one id are the same report if the second digests are equal, and a contradiction
+    if not.
+
+    Examples
+    --------
+    >>> one, same, other = (mark("00ff", text) for text in ("q: AA==", "q: AA==", "q: AQ=="))
+    >>> one == same, one == other, one[:ID_SIZE] == other[:ID_SIZE]
+    (True, False, True)
+    """
+    parts = (text.encode("utf-8", "surrogatepass") for text in (report_id, content))
+    return b"".join(blake2b(part, digest_size=ID_SIZE).digest() for part in parts)

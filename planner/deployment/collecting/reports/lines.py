@@ -13,8 +13,7 @@ import numpy as np
 from planner.deployment.client.canonical import parse_json
 from planner.deployment.client.json_fields import Fields
 from planner.deployment.client.line_check import line_check
-from planner.deployment.collecting.reports.batch import Batch, Key
-from planner.deployment.collecting.reports.marks import mark
+from planner.deployment.collecting.reports.batch import Batch, Key, mark
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 

@@ -36,7 +36,7 @@ def read_batches(
     sizes:
         Bytes of a report for every question and round.
     without:
-        Marks (``reports/marks.py``) of reports to leave out of a file of lines.
+        Marks of reports to leave out of a file of lines.
 
     Raises
     ------

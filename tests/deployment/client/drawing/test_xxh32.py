@@ -4,7 +4,7 @@ import xxhash
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from planner.deployment.client.drawing.xxh32 import xxh32
+from planner.deployment.client.mechanisms.hashing import xxh32
 
 WORDS = st.integers(0, 2**32 - 1)
 

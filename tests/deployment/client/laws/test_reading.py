@@ -7,9 +7,8 @@ import pytest
 
 from planner.deployment.client.mechanisms.channel import MeanChannelLaw
 from planner.deployment.client.mechanisms.design import DesignLaw
-from planner.deployment.client.mechanisms.design_sets import DesignSetLaw
 from planner.deployment.client.mechanisms.hashing import HashingLaw
-from planner.deployment.client.mechanisms.item_sets import SetLaw
+from planner.deployment.client.mechanisms.item_sets import DesignSetLaw, SetLaw
 from planner.deployment.client.mechanisms.ordered_channel import OrderedChannelLaw
 from planner.deployment.client.mechanisms.registry import LAWS
 from planner.deployment.client.mechanisms.response import ResponseLaw
