@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -17,7 +18,7 @@ _MOST_ROWS = 60
 class Framed(ABC):
     """Something with a data frame: shown as a sentence, in a notebook with a table.
 
-    What inherits this says how its rows look in :meth:`to_frame` and, in a sentence,
+    What inherits this says how its rows look in :meth:`columns` and, in a sentence,
     what they are in ``summary``.
     """
 
@@ -29,8 +30,14 @@ class Framed(ABC):
         """One sentence about the whole."""
 
     @abstractmethod
+    def columns(self) -> Mapping[str, Any]:
+        """The rows by the names of their columns: a value for each, or one for all of them."""
+
     def to_frame(self) -> DataFrame:
-        """The rows as a pandas data frame, one row each, in plain columns."""
+        """The rows as a pandas data frame, one row each, in plain columns: see :meth:`columns`."""
+        from pandas import DataFrame
+
+        return DataFrame(self.columns())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.summary}>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from planner.designs.table import Certificate
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Channel", "Scenario"]
 
@@ -222,16 +219,14 @@ class Channel(Framed):
         gap = self.certificate.relative_gap
         return f"{words}; proven within {gap:.1g} of the best of all mechanisms."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a report: what it adds to each wanted number, and its probabilities.
 
         Columns: ``report``, the wanted names, then ``Pr[report | symbol]`` as ``p(symbol)``.
         """
-        from pandas import DataFrame
-
         means = {name: self.estimator[j] for j, name in enumerate(self.wanted_names)}
         laws = {f"p({name})": self.matrix[x] for x, name in enumerate(self.symbols)}
-        return DataFrame({"report": np.arange(self.outputs), **means, **laws})
+        return {"report": np.arange(self.outputs), **means, **laws}
 
 
 def _frozen(values: ArrayLike | Sequence[float]) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["DesignCertificate", "SubsetDesign"]
 
@@ -246,7 +243,7 @@ class SubsetDesign(Framed):
             )
         return f"{words}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a type and group of levels.
 
         Columns: ``type`` (from 1), ``level`` (names of the group's levels), ``items``, ``weight``
@@ -254,22 +251,18 @@ class SubsetDesign(Framed):
         ``probability`` (of the type for a person of the group), ``high_share`` (probability that
         their own item is then on the high side; ``nan`` where the type is never sent).
         """
-        from pandas import DataFrame
-
         n, t = self.types.size, self.types.item_counts.size
         chance = self.types.probabilities.transpose(1, 0, 2)
         total = chance.sum(axis=2)
         share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
-        return DataFrame(
-            {
-                "type": np.repeat(np.arange(1, n + 1), t),
-                "level": self.group_names * n,
-                "items": np.tile(self.types.item_counts, n),
-                "weight": np.repeat(self.types.weights, t),
-                "low": self.types.low.ravel(),
-                "high": self.types.high.ravel(),
-                "high_items": self.types.high_counts.ravel(),
-                "probability": total.ravel(),
-                "high_share": share.ravel(),
-            }
-        )
+        return {
+            "type": np.repeat(np.arange(1, n + 1), t),
+            "level": self.group_names * n,
+            "items": np.tile(self.types.item_counts, n),
+            "weight": np.repeat(self.types.weights, t),
+            "low": self.types.low.ravel(),
+            "high": self.types.high.ravel(),
+            "high_items": self.types.high_counts.ravel(),
+            "probability": total.ravel(),
+            "high_share": share.ravel(),
+        }

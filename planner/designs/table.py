@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,6 @@ from planner.frames import Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Certificate", "UnaryTable"]
 
@@ -179,7 +176,7 @@ class UnaryTable(Framed):
         gap = self.certificate.relative_gap
         return f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a level: its budget, its probabilities, and what they cost.
 
         Columns: ``level``, ``items``, ``epsilon`` (nats), ``a``, ``b``, ``noise`` and
@@ -194,21 +191,17 @@ class UnaryTable(Framed):
         0  severe      1  0.5  0.2689
         1  common      4  0.5  0.2689
         """
-        from pandas import DataFrame
-
         prices = np.nan if self.shadow_prices is None else self.shadow_prices
-        return DataFrame(
-            {
-                "level": self.policy.names,
-                "items": self.policy.item_counts,
-                "epsilon": self.policy.epsilons,
-                "a": self.a,
-                "b": self.b,
-                "noise": self.noise,
-                "signal": self.signal,
-                "shadow_price": prices,
-            }
-        )
+        return {
+            "level": self.policy.names,
+            "items": self.policy.item_counts,
+            "epsilon": self.policy.epsilons,
+            "a": self.a,
+            "b": self.b,
+            "noise": self.noise,
+            "signal": self.signal,
+            "shadow_price": prices,
+        }
 
 
 def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.frames import Framed
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at", "tail_share"]
 
@@ -150,20 +147,16 @@ class Estimates(Framed):
         """How many reports are behind them."""
         return f"Estimates from {self.users:,} reports, with 95 % intervals."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row an estimate, in their order, with its 95 % interval."""
-        from pandas import DataFrame
-
         lower, upper = self.intervals()
-        return DataFrame(
-            {
-                "estimate": self.values,
-                "standard_error": self.standard_errors,
-                "lower": lower,
-                "upper": upper,
-                "significant": self.significant(),
-            }
-        )
+        return {
+            "estimate": self.values,
+            "standard_error": self.standard_errors,
+            "lower": lower,
+            "upper": upper,
+            "significant": self.significant(),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from planner.errors import InputError
 from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "unlimited"]
 
@@ -101,15 +98,13 @@ class NumericEstimates(Framed):
         """How many reports are behind them."""
         return f"Estimates from {self.users:,} reports."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a quantity that was estimated."""
-        from pandas import DataFrame
-
         found = {name: getattr(self, name) for name in _QUANTITIES}
         found = {name: one for name, one in found.items() if one is not None}
         columns = ("value", "standard_error", "lower", "upper", "confidence", "status", "note")
         frame = {name: [getattr(one, name) for one in found.values()] for name in columns}
-        return DataFrame({"quantity": list(found), **frame})
+        return {"quantity": list(found), **frame}
 
 
 class Ratio(NamedTuple):

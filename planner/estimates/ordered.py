@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,9 +12,6 @@ from planner.errors import InputError
 from planner.estimates.counts import normal_quantile, tail_share
 from planner.estimates.means import Estimate
 from planner.frames import Framed
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["OrderedEstimates", "QuantileEstimate", "isotonic"]
 
@@ -186,22 +183,18 @@ class OrderedEstimates(Framed):
             f"between {middle.lower} and {middle.upper} with {self.confidence:.0%} confidence."
         )
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row an answer: unbiased and consistent cumulative share, and the band."""
-        from pandas import DataFrame
-
         lower, upper = self.band
-        return DataFrame(
-            {
-                "answer": self.answers,
-                "cumulative": np.append(self.values, 1.0),
-                "standard_error": np.append(np.sqrt(np.diag(self.covariance)), 0.0),
-                "consistent": self.consistent,
-                "lower": lower,
-                "upper": upper,
-                "share": self.shares,
-            }
-        )
+        return {
+            "answer": self.answers,
+            "cumulative": np.append(self.values, 1.0),
+            "standard_error": np.append(np.sqrt(np.diag(self.covariance)), 0.0),
+            "consistent": self.consistent,
+            "lower": lower,
+            "upper": upper,
+            "share": self.shares,
+        }
 
 
 def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.certified import DESIGN
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.kinds import BEST
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Candidate", "MechanismChoice", "best_of", "choose"]
 
@@ -112,18 +109,14 @@ class MechanismChoice(Framed):
         """The reason for the best one."""
         return self.reason
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a mechanism, best first: its predicted error, and that over the plan's."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "mechanism": [one.title for one in self.candidates],
-                "error": [one.error for one in self.candidates],
-                "against_plan": [one.against for one in self.candidates],
-                "efficiency": [one.efficiency for one in self.candidates],
-            }
-        )
+        return {
+            "mechanism": [one.title for one in self.candidates],
+            "error": [one.error for one in self.candidates],
+            "against_plan": [one.against for one in self.candidates],
+            "efficiency": [one.efficiency for one in self.candidates],
+        }
 
 
 def choose(

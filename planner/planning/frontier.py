@@ -6,7 +6,7 @@ Data for a plot; nothing here draws.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,6 @@ from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.certified import OfOneAnswer, solve_named, solve_next
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Frontier", "frontier", "usual_scales"]
 
@@ -62,13 +59,11 @@ class Frontier(Framed):
         reach = f"{self.scale[0]:.3g} to {self.scale[-1]:.3g} times the budgets"
         return f"{reach}; every point is proven optimal to within {self.largest_gap:.1g}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a scale; errors as shares of the users."""
-        from pandas import DataFrame
-
         levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
         columns = {"scale": self.scale, "total_error": self.total_error, **levels}
-        return DataFrame({**columns, "saturation_epsilon": self.saturation_epsilon})
+        return {**columns, "saturation_epsilon": self.saturation_epsilon}
 
 
 def frontier(

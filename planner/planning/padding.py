@@ -15,7 +15,7 @@ of people, and the whole curve is returned.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.set_model import SetModel
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Drawn", "PaddingPlan", "plan_padding"]
 
@@ -131,20 +128,16 @@ class PaddingPlan(Framed):
         flat = f"{self.flat_lower} to {self.flat_upper} are within 5 % of it"
         return f"Best padding length {self.length}; {flat}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a padding length; expected squared errors per user, the error in people."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "length": self.lengths,
-                "squared_bias": self.bias2,
-                "variance": self.variance,
-                "mse": self.mse,
-                "error": self.errors,
-                "lost": self.lost,
-            }
-        )
+        return {
+            "length": self.lengths,
+            "squared_bias": self.bias2,
+            "variance": self.variance,
+            "mse": self.mse,
+            "error": self.errors,
+            "lost": self.lost,
+        }
 
 
 class Drawn(Protocol):

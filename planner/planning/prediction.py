@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,6 @@ from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = [
     "Predictable",
@@ -89,12 +86,10 @@ class Prediction(Framed):
             f"{self.name}, {self.users:,} reports: total mean squared error {self.total_mse:.6g}."
         )
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a group of items, a column an attribute."""
-        from pandas import DataFrame
-
         names = ("standard_errors", "relative_errors", "interval_widths", "smallest_frequencies")
-        return DataFrame({name: getattr(self, name) for name in names})
+        return {name: getattr(self, name) for name in names}
 
 
 def predict(

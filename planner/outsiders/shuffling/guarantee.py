@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from planner.outsiders.shuffling.central import (
 from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = [
     "CONDITION",
@@ -119,20 +116,18 @@ class ShuffledGuarantee(Framed):
         every = combinations_with_replacement(range(len(self.names)), 2)
         return [pair for pair in every if not np.isnan(self.epsilons[pair])]
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a pair of levels.
 
         Columns: ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``example`` (lost on
         one pair of data sets), ``delta``, ``people``.
         """
-        from pandas import DataFrame
-
         rows = [
             (*row, self.examples[pair], self.delta, self.people)
             for pair, row in zip(self._numbers(), self.pairs, strict=True)
         ]
-        columns = ["level", "other", "local", "epsilon", "example", "delta", "people"]
-        return DataFrame(rows, columns=columns)
+        names = ("level", "other", "local", "epsilon", "example", "delta", "people")
+        return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
 def shuffled(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,6 @@ from planner.planning.allocation.joint_program import solve_shares
 from planner.planning.allocation.search import search_shares
 from planner.planning.allocation.some_each import SomeEach, best_some_each, some_each
 from planner.planning.certified import Certified
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Allocation", "allocate"]
 
@@ -110,19 +107,15 @@ class Allocation(Framed):
         proven = f"the split is proven best to within {self.relative_gap:.1g}"
         return f"Better: {self.better}; {proven}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a question: split, and some questions each; errors per user."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "question": list(self.names),
-                "share": self.shares,
-                "error": self.errors,
-                "fraction_some_each": self.some_each.fractions,
-                "error_some_each": self.some_each.errors,
-            }
-        )
+        return {
+            "question": list(self.names),
+            "share": self.shares,
+            "error": self.errors,
+            "fraction_some_each": self.some_each.fractions,
+            "error_some_each": self.some_each.errors,
+        }
 
 
 def allocate(

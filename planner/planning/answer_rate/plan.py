@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from planner.planning.answer_rate.predictions import (
 from planner.planning.channels.curve import ChannelCurve, channel_curve
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = [
     "AnswerRatePlan",
@@ -79,10 +76,9 @@ class AnswerRatePlan(Framed):
         rate = f"{best.answer_rate:.1%} answer"
         return f"Best budget {best.epsilon:.4g} nats: {rate}, RMSE of the mean {best.rmse:.4g}."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """The curve, one row a budget."""
-        frame: DataFrame = self.curve.to_frame()
-        return frame
+        return self.curve.columns()
 
 
 def channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:

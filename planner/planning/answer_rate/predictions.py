@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.frames import Framed
 from planner.planning.answer_rate.best_budget import BestBudget
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["AnswerRateCurve", "ForcedAnswerCurve", "Sensitivity"]
 
@@ -54,12 +51,10 @@ class AnswerRateCurve(Framed):
         """Which budgets the rows are for."""
         return f"BiSample-MD at {self.epsilon.size} budgets."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a budget, a column an attribute."""
-        from pandas import DataFrame
-
         names = ("epsilon", "answer_rate", "mean_bias", "mean_rmse", "missing_rate_rmse")
-        return DataFrame({name: getattr(self, name) for name in (*names, "reliable")})
+        return {name: getattr(self, name) for name in (*names, "reliable")}
 
 
 class ForcedAnswerCurve(NamedTuple):

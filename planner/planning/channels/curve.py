@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,6 @@ from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.means import bisample_error, provable_channel, solve_on_grid
 from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
 from planner.solvers.channel.solving import high_symbols
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["ChannelCurve", "channel_curve"]
 
@@ -116,12 +113,10 @@ class ChannelCurve(Framed):
             f"BiSample-MD: budget {theirs.epsilon:.3g}, RMSE {theirs.rmse:.4g}."
         )
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a budget."""
-        from pandas import DataFrame
-
         names = ("epsilon", "answer_rate", "channel_rmse", "bisample_rmse", "relative_gap")
-        return DataFrame({name: getattr(self, name) for name in names})
+        return {name: getattr(self, name) for name in names}
 
 
 def channel_curve(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,6 @@ from planner.planning.channels.populations import NO_ANSWER, AssumedAnswers, fiv
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.solving import bound_channels, high_symbols, solve_channel
 from planner.survey.numeric_domain import NumericDomain
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = [
     "MeanChannel",
@@ -205,11 +202,9 @@ class MeanChannel(Framed):
             f"within {self.gap:.2%} of any mechanism for continuous answers."
         )
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a grid."""
-        from pandas import DataFrame
-
-        return DataFrame({"points": list(self.errors), "error": list(self.errors.values())})
+        return {"points": list(self.errors), "error": list(self.errors.values())}
 
 
 def refine_channel(

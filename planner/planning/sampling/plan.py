@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from planner.errors import InputError, VerificationError
 from planner.frames import Framed
@@ -12,9 +12,6 @@ from planner.planning.sampling.design import SamplingDesign, find_parameters
 from planner.planning.sampling.question import SamplingQuestion
 from planner.planning.sampling.views import GuaranteeViews, guarantee_views
 from planner.survey import Survey
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling", "plan_sampling_survey"]
 
@@ -139,21 +136,17 @@ class SamplingPlan(Framed):
         """What the guarantee relies on, and that it is not local differential privacy."""
         return f"Sampling Privacy, relies on {self.relies_on}. {ACKNOWLEDGEMENTS[self.relies_on]}"
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a value: its probabilities, round-two budget, and error at 95 % in people."""
-        from pandas import DataFrame
-
         question, mechanism = self.design.question, self.design.mechanism
-        return DataFrame(
-            {
-                "value": range(1, len(question.yes_counts) + 1),
-                "expected_count": question.yes_counts,
-                "sampling": mechanism.sampling,
-                "decoy": mechanism.decoys,
-                "round_two_epsilon": mechanism.output_losses[1:],
-                "error_95": self.design.absolute_errors(0.95),
-            }
-        )
+        return {
+            "value": range(1, len(question.yes_counts) + 1),
+            "expected_count": question.yes_counts,
+            "sampling": mechanism.sampling,
+            "decoy": mechanism.decoys,
+            "round_two_epsilon": mechanism.output_losses[1:],
+            "error_95": self.design.absolute_errors(0.95),
+        }
 
 
 def plan_sampling(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from planner.frames import Framed
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["COMPARED_ERRORS", "ComparedRow", "Comparison", "compare_plans"]
 
@@ -55,20 +52,16 @@ class Comparison(Framed):
         """Which plans are compared."""
         return " against ".join(plan.survey.name for plan in self.plans) + "."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a figure that both plans, or one of them, have."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "question": [row.question for row in self.rows],
-                "level": [row.level for row in self.rows],
-                "what": [row.what for row in self.rows],
-                "first": [row.first for row in self.rows],
-                "second": [row.second for row in self.rows],
-                "change": [row.change for row in self.rows],
-            }
-        )
+        return {
+            "question": [row.question for row in self.rows],
+            "level": [row.level for row in self.rows],
+            "what": [row.what for row in self.rows],
+            "first": [row.first for row in self.rows],
+            "second": [row.second for row in self.rows],
+            "change": [row.change for row in self.rows],
+        }
 
 
 def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.frames import Framed
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Levels"]
 
@@ -64,21 +61,17 @@ class Levels(Framed):
         """How many levels and items there are."""
         return f"{len(self.names):,} levels, {int(self.items.sum()):,} items."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a level, a column an attribute; ``nan`` where something is not known."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "level": self.names,
-                "items": self.items,
-                "epsilon": self.epsilons,
-                "a": self.a,
-                "b": self.b,
-                "standard_error": self.standard_errors,
-                "percent": self.percent,
-                "detectable": np.nan if self.detectable is None else self.detectable,
-                "saturated": self.saturated,
-                "price": np.nan if self.prices is None else self.prices,
-            }
-        )
+        return {
+            "level": self.names,
+            "items": self.items,
+            "epsilon": self.epsilons,
+            "a": self.a,
+            "b": self.b,
+            "standard_error": self.standard_errors,
+            "percent": self.percent,
+            "detectable": np.nan if self.detectable is None else self.detectable,
+            "saturated": self.saturated,
+            "price": np.nan if self.prices is None else self.prices,
+        }

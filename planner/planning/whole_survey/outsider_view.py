@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import exp, floor, isnan, log10
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,9 +44,6 @@ from planner.planning.whole_survey.left_open import budgets_of
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["AUDITED", "NOTHING_TO_SAY", "UNHIDDEN", "OutsiderView", "negligible", "outsider_view"]
 
@@ -166,9 +163,9 @@ class OutsiderView(Framed):
         """All sentences."""
         return " ".join(self.sentences)
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a pair of levels, as that of :attr:`shuffled`."""
-        return self.shuffled.to_frame()
+        return self.shuffled.columns()
 
     def _local(self) -> str:
         local = self.shuffled.local_epsilon

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from heapq import nlargest
-from math import prod
-from typing import TYPE_CHECKING
+from math import nan, prod
+from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,6 @@ from planner.outsiders.shown import delta_text, of_hundred, of_hundred_before
 from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.whole_survey.outsider_view import UNHIDDEN, OutsiderView
 from planner.policy.budget_text import rounded_up
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["SurveyOutsiderView"]
 
@@ -106,28 +103,21 @@ class SurveyOutsiderView(Framed):
         each = [f"{one.question}: {one.summary}" for one in self.questions]
         return " ".join([*each, *self.sentences])
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a question: budgets seen alone and shuffled, and guesses.
 
         Those that are left out come last, without numbers.
         """
-        from pandas import DataFrame
-
-        frame = DataFrame(
-            {
-                "question": [one.question for one in self.questions],
-                "people": [one.shuffled.people for one in self.questions],
-                "local": [one.shuffled.local_epsilon for one in self.questions],
-                "epsilon": [one.shuffled.epsilon for one in self.questions],
-                "delta": [one.shuffled.delta for one in self.questions],
-                "guess": [one.guess and one.guess.success for one in self.questions],
-                "blind": [one.guess and one.guess.blind for one in self.questions],
-            }
-        )
-        if not self.left_out:
-            return frame
-        names = [*frame["question"], *self.left_out]
-        return frame.set_index("question").reindex(names).reset_index()
+        nothing: list[Any] = [nan] * len(self.left_out)
+        return {
+            "question": [*(one.question for one in self.questions), *self.left_out],
+            "people": [one.shuffled.people for one in self.questions] + nothing,
+            "local": [one.shuffled.local_epsilon for one in self.questions] + nothing,
+            "epsilon": [one.shuffled.epsilon for one in self.questions] + nothing,
+            "delta": [one.shuffled.delta for one in self.questions] + nothing,
+            "guess": [one.guess and one.guess.success for one in self.questions] + nothing,
+            "blind": [one.guess and one.guess.blind for one in self.questions] + nothing,
+        }
 
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:

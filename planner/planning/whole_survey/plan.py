@@ -12,7 +12,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from heapq import nlargest
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +34,6 @@ from planner.planning.whole_survey.spending import Spending, with_budget_left
 from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
 from planner.survey.kinds import ORDINAL
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["Sharing", "SurveyPlan", "plan_survey"]
 
@@ -226,23 +223,19 @@ class SurveyPlan(Framed):
             return f"{asked}, asked in two rounds."
         return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a question: who answers, its share of the budgets, its mechanism, its error."""
-        from pandas import DataFrame
-
-        return DataFrame(
-            {
-                "question": [one.name for one in self.questions],
-                "kind": [one.question.kind for one in self.questions],
-                "users": [one.users for one in self.questions],
-                "share": [one.share for one in self.questions],
-                "mechanism": [one.mechanism_label for one in self.questions],
-                "padding_length": [one.padding_length for one in self.questions],
-                "total_error": [one.total_error for one in self.questions],
-                "unit": [one.unit for one in self.questions],
-                "error_share": [one.error_share for one in self.questions],
-            }
-        )
+        return {
+            "question": [one.name for one in self.questions],
+            "kind": [one.question.kind for one in self.questions],
+            "users": [one.users for one in self.questions],
+            "share": [one.share for one in self.questions],
+            "mechanism": [one.mechanism_label for one in self.questions],
+            "padding_length": [one.padding_length for one in self.questions],
+            "total_error": [one.total_error for one in self.questions],
+            "unit": [one.unit for one in self.questions],
+            "error_share": [one.error_share for one in self.questions],
+        }
 
 
 def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:

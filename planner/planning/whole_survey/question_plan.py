@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question
 from planner.survey.kinds import ORDINAL
 from planner.survey.ordered_answers import COUNTS
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 __all__ = ["QuestionPlan"]
 
@@ -286,9 +283,9 @@ class QuestionPlan(Framed):
             return f"{self.name}: {self.users:,} people, {self.mechanism_label}."
         return f"{asked}, {self.mechanism_label}. {self.choice.reason}"
 
-    def to_frame(self) -> DataFrame:
+    def columns(self) -> dict[str, Any]:
         """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
         if self.choice is None:
-            frame: DataFrame = self.mechanism.to_frame()
-            return frame
-        return self.choice.to_frame()
+            rows: dict[str, Any] = self.mechanism.columns()
+            return rows
+        return self.choice.columns()
