@@ -20,7 +20,8 @@ __all__ = ["BitCounter", "bit_counts", "check_reports", "pack", "unpack", "words
 
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
-_SLAB_WORDS = (2**14, 2**12, 2**9)  # the first: in the cache, yet few calls
+_SLAB_WORDS = 2**14  # in the cache, yet few calls
+_LAST_WORDS = 2**11  # what these slabs leave is counted bit by bit
 
 
 def words_for(items: int) -> int:
@@ -71,7 +72,7 @@ def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
 
     Carry-save adders: slabs of reports are added bit by bit, 64 columns a word, into
     sums and carries, so that only the last few rows are unpacked (Harley and Seal;
-    Mula, Kurz and Lemire 2018). Ever smaller slabs, as ever less is left to add.
+    Mula, Kurz and Lemire 2018). Smaller slabs in the end, as less is left to add.
 
     Examples
     --------
@@ -79,8 +80,8 @@ def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
     [1, 0, 2]
     """
     rows, words = reports.shape
-    share = max(-(-rows // (os.cpu_count() or 1)), _SLAB_WORDS[0] // words, 1)
-    tasks = map_rows(lambda part, _: _add_up([(0, reports[part])], _SLAB_WORDS[0]), rows, share)
+    share = max(-(-rows // (os.cpu_count() or 1)), _SLAB_WORDS // words, 1)
+    tasks = map_rows(lambda part, _: _add_up([(0, reports[part])], _SLAB_WORDS), rows, share)
     return _finish([part for task in tasks for part in task], words)[:items]
 
 
@@ -101,36 +102,42 @@ class BitCounter:
     [2, 0, 2]
     """
 
-    __slots__ = ("_adder", "_height", "_items", "_rest", "_words")
+    __slots__ = ("_adder", "_filled", "_height", "_items", "_slab", "_words")
 
     def __init__(self, items: int) -> None:
         self._items, self._words = items, words_for(items)
-        self._height = max(1, _SLAB_WORDS[0] // self._words)
+        self._height = max(1, _SLAB_WORDS // self._words)
         self._adder = _Adder((self._height, self._words))
-        self._rest: list[Words] = []  # fewer rows than a slab has
+        self._slab, self._filled = self._adder.memory(), 0
 
     def add(self, reports: Words) -> None:
         """Add checked reports; the array may be kept for a while, and must not change."""
         full = len(reports) - len(reports) % self._height
         for start in range(0, full, self._height):
             self._adder.add(reports[start : start + self._height], 0)
-        if full < len(reports):
-            self._rest.append(reports[full:])
-            if sum(map(len, self._rest)) >= self._height:
-                rest, self._rest = np.concatenate(self._rest), []
-                self.add(rest)
+        self.add_some(reports, np.arange(full, len(reports)))
+
+    def add_some(self, reports: Words, numbers: NDArray[np.int64]) -> None:
+        """Add those of the reports that have these numbers, from 0; the array is not kept."""
+        start = 0
+        while start < len(numbers):
+            some = numbers[start : start + self._height - self._filled]
+            room = self._slab[self._filled : self._filled + len(some)]
+            reports.take(some, axis=0, out=room, mode="clip")  # other modes copy once more
+            start, self._filled = start + len(some), self._filled + len(some)
+            if self._filled == self._height:
+                self._adder.add(self._slab, 0, own=True)
+                self._slab, self._filled = self._adder.memory(), 0
 
     def counts(self) -> NDArray[np.int64]:
         """How many of the reports set each bit, shape ``(items,)``; the counter stays usable."""
-        parts = [*self._adder.parts(), *((0, rows) for rows in self._rest)]
+        parts = [*self._adder.parts(), (0, self._slab[: self._filled])]
         return _finish(parts, self._words)[: self._items]
 
 
 def _finish(parts: list[tuple[int, Words]], words: int) -> NDArray[np.int64]:
-    for slab_words in _SLAB_WORDS[1:]:
-        parts = _add_up(parts, slab_words) if parts else parts
     counts = np.zeros(64 * words, dtype=np.int64)
-    for plane, slab in parts:  # of few rows, whose sums are small
+    for plane, slab in _add_up(parts, _LAST_WORDS):  # of few rows, whose sums are small
         ones = unpack(slab, 64 * words).sum(axis=0, dtype=np.uint16)
         counts += ones.astype(np.int64) << plane
     return counts
@@ -163,9 +170,12 @@ class _Adder:
         self._free: list[Words] = []
         self._half = np.empty(shape, dtype=np.uint64)
 
-    def add(self, slab: Words, plane: int) -> None:
-        """Add a slab worth ``2^plane``; it is read, never written."""
-        own = False  # memory of carries is used again
+    def memory(self) -> Words:
+        """A slab's memory, to be filled and added as ``own``."""
+        return self._free.pop() if self._free else np.empty(self._shape, dtype=np.uint64)
+
+    def add(self, slab: Words, plane: int, *, own: bool = False) -> None:
+        """Add a slab worth ``2^plane``: read only, or to be used again if it is ``own``."""
         while True:
             while len(self._sums) <= plane:
                 self._sums.append(np.zeros(self._shape, dtype=np.uint64))
@@ -181,7 +191,7 @@ class _Adder:
     def _full_add(self, one: tuple[Words, bool], two: tuple[Words, bool], total: Words) -> Words:
         """Add two slabs to ``total`` in place and return the carry: five passes."""
         (a, a_own), (b, b_own) = (one, two) if one[1] else (two, one)
-        carry = self._free.pop() if self._free else np.empty(self._shape, dtype=np.uint64)
+        carry = self.memory()
         half = np.bitwise_xor(a, b, out=a if a_own else self._half)
         np.bitwise_xor(b, total, out=carry)
         np.bitwise_and(carry, half, out=carry)

@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms.fixed_weight import Segments
-from planner.mechanisms.packed import BitCounter, check_reports, words_for
+from planner.mechanisms.packed import BitCounter, check_reports
 
 __all__ = ["TypedCounter", "list_reports"]
 
 Words = NDArray[np.uint64]
-_CHUNK_WORDS = 2**14  # of one type at a time: in the cache, and as much as is added up at once
+_CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
+_EXACT = 2**24  # whole numbers up to here are exact in 32 bits
 _MAX_LISTED, _MAX_LISTED_ITEMS = 2**16, 48
 
 
@@ -46,16 +47,14 @@ class TypedCounter:
     planner.errors.InputError: size of reports[0] is [2] but must be [1], by level, for type 0. ...
     """
 
-    __slots__ = ("_counters", "_high_counts", "_items", "_reports", "_weights", "_width")
+    __slots__ = ("_counters", "_items", "_reports", "_weights")
 
     def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
         self._items = int(item_counts.sum())
-        self._high_counts = high_counts[:, :, None].astype(np.float32)  # as the weights are
-        self._width = 1 + words_for(self._items)
         # The adders want rows without gaps, so the type's word is added up with the others.
-        self._counters = [BitCounter(64 * self._width) for _ in high_counts]
+        self._counters = [BitCounter(64 + self._items) for _ in high_counts]
         self._reports = np.zeros(len(high_counts), dtype=np.int64)
-        self._weights = _Weights(Segments.of(item_counts))
+        self._weights = _Weights(item_counts, high_counts)
 
     def add(self, reports: Words, first: int = 0) -> None:
         """Check and count at least one report, uint64, shape ``(n, 1 + words)``.
@@ -67,39 +66,18 @@ class TypedCounter:
         InputError
             Reports of the wrong shape, or one that the mechanism cannot send.
         """
-        rows = check_reports(reports, self._items + 64)
-        kinds = rows[:, 0].copy()  # side by side: they are read more than once
-        for u in np.flatnonzero(kinds >= self._reports.size)[:1]:
-            allowed = f"a type from 0 to {self._reports.size - 1}"
-            remedy = "Read the reports with the mechanism that made them."
-            raise InputError(f"reports[{first + u}][0]", int(kinds[u]), allowed, remedy)
-        small = kinds.astype(np.uint16) if self._reports.size <= 2**16 else kinds
-        order = np.argsort(small, kind="stable")
-        sizes = np.bincount(small, minlength=self._reports.size)
-        self._reports += sizes
-        ends = np.cumsum(sizes).tolist()
-        chunk = max(1, _CHUNK_WORDS // self._width)
-        for kind, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            for low in range(start, end, chunk):
-                self._add(rows, order[low : min(low + chunk, end)], kind, first)
+        rows = check_reports(reports, 64 + self._items)
+        kinds = self._weights.types_of(rows, first)
+        order = np.argsort(kinds, kind="stable")
+        ends = np.searchsorted(kinds.take(order), np.arange(self._reports.size), side="right")
+        self._reports += np.diff(ends, prepend=0)
+        for counter, numbers in zip(self._counters, np.split(order, ends[:-1]), strict=True):
+            counter.add_some(rows, numbers)
 
     def counts(self) -> NDArray[np.int64]:
         """By type: its reports, then how many of them set each bit; shape ``(n, 1 + items)``."""
         bits = [counter.counts()[64 : 64 + self._items] for counter in self._counters]
         return np.column_stack([self._reports, np.array(bits)])
-
-    def _add(self, rows: Words, numbers: NDArray[np.int64], kind: int, first: int) -> None:
-        """Reports of one type, by their numbers: each type is added up alone."""
-        part = rows.take(numbers, axis=0)
-        weights, right = self._weights.of(part), self._high_counts[kind]
-        wrong = weights != right
-        if np.count_nonzero(wrong):
-            u = int(wrong.any(axis=0).argmax())
-            name = f"size of reports[{first + numbers[u]}]"
-            allowed = f"{right[:, 0].astype(int).tolist()}, by level, for type {kind}"
-            seen = weights[:, u].astype(int).tolist()
-            raise InputError(name, seen, allowed, "The mechanism sends no such report.")
-        self._counters[kind].add(part)
 
 
 def list_reports(
@@ -133,28 +111,78 @@ def list_reports(
 
 
 class _Weights:
-    """Ones of each level in packed reports, by one matrix product.
+    """Compares the ones of each level in packed reports with those of their types.
 
-    Of levels that share a word, all but the last are counted by their lanes; what remains of the
-    word's ones is the last one's.
+    The levels' weights are the digits of a number (of several, where levels are many), which a
+    matrix product gives. Of levels that share a word, all but the last are counted by their
+    lanes; what remains of the word's ones is the last one's.
     """
 
-    __slots__ = ("_lanes", "_mask", "_word", "_words")
+    __slots__ = ("_high_counts", "_lanes", "_masked", "_right", "_room", "_segments", "_words")
 
-    def __init__(self, segments: Segments) -> None:
-        levels = segments.first.size
+    def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
+        self._high_counts, self._segments = high_counts, Segments.of(item_counts)
+        segments, places = self._segments, _places(item_counts.tolist())
+        levels = item_counts.size
         level = np.repeat(np.arange(levels), segments.last - segments.first + 1)
         last = np.append(segments.word[1:] != segments.word[:-1], True)  # bits beyond them are 0
-        self._words = np.zeros((levels, int(segments.word[-1]) + 2), dtype=np.float32)
-        self._words[level[last], 1 + segments.word[last]] = 1
-        self._word, self._mask = 1 + segments.word[~last], segments.mask[~last]
-        self._lanes = -self._words[:, self._word]
-        self._lanes[level[~last], np.arange(self._word.size)] = 1
+        words = np.zeros((levels, int(segments.word[-1]) + 2))
+        words[level[last], 1 + segments.word[last]] = 1
+        lanes = -words[:, 1 + segments.word[~last]]
+        lanes[level[~last], np.arange(lanes.shape[1])] = 1
+        exact = np.float32 if item_counts.max() < _EXACT - 64 else np.float64
+        self._words, self._lanes = (places @ words).astype(exact), (places @ lanes).astype(exact)
+        self._right = (places @ high_counts.T).astype(exact)
+        # The type and the lanes are read alike: a column of words, and which of its bits.
+        self._masked = [(0, ~np.uint64(0))]
+        self._masked += zip(1 + segments.word[~last], segments.mask[~last], strict=True)
+        shape = max(1, _CHUNK_WORDS // words.shape[1]), words.shape[1]
+        self._room = np.empty(shape, dtype=np.uint8), np.empty(shape, dtype=exact)
 
-    def of(self, rows: Words) -> NDArray[np.float32]:
-        """Shape ``(t, n)``; whole numbers below 2^24, which such floats hold exactly."""
-        weights = self._words @ np.bitwise_count(rows).T.astype(np.float32)
-        if self._word.size:
-            lanes = np.bitwise_count(rows.T[self._word] & self._mask[:, None])
-            weights += self._lanes @ lanes.astype(np.float32)
-        return weights
+    def types_of(self, rows: Words, first: int) -> NDArray[np.unsignedinteger]:
+        """The reports' types, all checked; ``first`` is the number of the first, for errors."""
+        types, step = len(self._high_counts), len(self._room[0])
+        columns = np.empty((len(self._masked), len(rows)), dtype=np.uint64)
+        weights = np.empty((len(self._words), len(rows)), dtype=self._words.dtype)
+        for start in range(0, len(rows), step):
+            some = slice(start, min(start + step, len(rows)))
+            part = rows[some]
+            ones, numbers = (memory[: len(part)] for memory in self._room)
+            np.bitwise_count(part, out=ones)
+            np.copyto(numbers, ones)
+            np.matmul(self._words, numbers.T, out=weights[:, some])
+            for column, (word, mask) in zip(columns, self._masked, strict=True):
+                np.bitwise_and(part[:, word], mask, out=column[some])
+        if columns[0].max() >= types:
+            u = int(np.argmax(columns[0] >= types))
+            allowed = f"a type from 0 to {types - 1}"
+            remedy = "Read the reports with the mechanism that made them."
+            raise InputError(f"reports[{first + u}][0]", int(columns[0, u]), allowed, remedy)
+        kinds = columns[0].astype(np.min_scalar_type(types - 1))
+        weights += self._lanes @ np.bitwise_count(columns[1:]).astype(weights.dtype)
+        wrong = weights != self._right.take(kinds, axis=1)
+        if wrong.any():
+            u = int(wrong.any(axis=0).argmax())
+            raise self._wrong(rows[u], first + u)
+        return kinds
+
+    def _wrong(self, report: Words, number: int) -> InputError:
+        segments, kind = self._segments, int(report[0])
+        ones = np.bitwise_count(report[1 + segments.word] & segments.mask)
+        seen = np.add.reduceat(ones, segments.first, dtype=np.int64)
+        allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
+        remedy = "The mechanism sends no such report."
+        return InputError(f"size of reports[{number}]", seen.tolist(), allowed, remedy)
+
+
+def _places(item_counts: list[int]) -> NDArray[np.float64]:
+    """What a one of each level is worth in each number, such that all that is added is exact."""
+    places = np.zeros((len(item_counts), len(item_counts)))
+    number, place, most = 0, 1, 0
+    for level, items in enumerate(item_counts):
+        most += (items + 64) * place  # with what a shared word has of others for a moment
+        if most > _EXACT and place > 1:
+            number, place, most = number + 1, 1, items + 64
+        places[number, level] = place
+        place *= items + 1
+    return places[: number + 1]

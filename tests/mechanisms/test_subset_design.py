@@ -9,8 +9,9 @@ from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.packed import unpack
+from planner.mechanisms.packed import pack, unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.typed_counts import TypedCounter
 from planner.policy.policy import PrivacyPolicy
 from tests.effort import tries
 from tests.mechanisms.random_designs import random_design
@@ -155,6 +156,39 @@ def test_reports_hold_exactly_the_items_that_their_type_says(counts):
     reports[12_345, 1] ^= np.uint64(1)  # its first level has one too many, or one too few
     with pytest.raises(InputError, match=r"size of reports\[12345\] is \["):
         mechanism.aggregate(reports)
+
+
+@pytest.mark.parametrize("exact", [2**24, 500])
+@pytest.mark.parametrize("counts", [[51, 51, 922], [3] * 50, [1, 2] * 20 + [5000], [1000] * 3])
+def test_no_weight_passes_for_another(counts, exact, monkeypatch):
+    """Levels' weights are compared as digits of one number, or of several where it is too small."""
+    monkeypatch.setattr("planner.mechanisms.typed_counts._EXACT", exact)
+    rng, items, levels = np.random.default_rng(3), np.array(counts), len(counts)
+    full = np.zeros(levels, dtype=int)
+    full[::2] = items[::2]
+    high = np.array([full, items - full, rng.integers(items + 1)])
+    rows, starts = [0, 1, 2, 2, 0], np.cumsum([0, *counts])
+    bits = np.zeros((len(rows), starts[-1]), dtype=np.uint8)
+    for row, kind in zip(bits, rows, strict=True):
+        for start, ones, size in zip(starts, high[kind], counts, strict=False):
+            row[start + rng.permutation(size)[:ones]] = 1
+    good = np.column_stack([np.array(rows, dtype=np.uint64), pack(bits)])
+    counter = TypedCounter(items, high)
+    for _ in range(2):
+        counter.add(good)
+    total = [2 * bits[np.array(rows) == kind].sum(axis=0, dtype=int) for kind in range(3)]
+    np.testing.assert_array_equal(counter.counts()[:, 1:], total)
+    assert counter.counts()[:, 0].tolist() == [4, 2, 4]
+    for level in range(0, levels - 1, 2):  # full, then empty: one more carries into the next digit
+        forged = bits.copy()
+        forged[4, starts[level] : starts[level + 1]] = 0
+        forged[4, starts[level + 1]] = 1
+        bad = np.column_stack([good[:, 0], pack(forged)])
+        seen = [*full[:level].tolist(), 0, 1]
+        with pytest.raises(InputError, match=r"size of reports\[14\] is \[") as refused:
+            TypedCounter(items, high).add(bad, first=10)
+        if level < 5:  # long lists are cut
+            assert f"is {seen}"[:-1] in str(refused.value)
 
 
 def test_many_items_are_estimated_within_their_errors():
