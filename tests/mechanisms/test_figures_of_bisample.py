@@ -68,8 +68,8 @@ class TestFiguresOfThePaper:
         def errors(mechanism, seed, repeats=30):
             return absolute_errors(mechanism, values, silent, repeats, seed)[:, 0]
 
-        bisample = errors(BiSampleMD(epsilon), 1, 400)
-        assert below(bisample, errors(PrivKVM(epsilon), 2, 400))
+        bisample = errors(BiSampleMD(epsilon), 1, 280)
+        assert below(bisample, errors(PrivKVM(epsilon), 2, 280))
         silence = 1 - PREFERENCES.answer_rate(epsilon)
         for kind in (Harmony, Piecewise):
             top = errors(kind(epsilon, fake_answer="top"), 3)
@@ -104,8 +104,8 @@ class TestFiguresOfThePaper:
         def silent(rng):
             return rng.random(values.size) < rate
 
-        ours = absolute_errors(BiSampleMD(1.0), values, silent, 250, 6)
-        theirs = absolute_errors(PrivKVM(1.0), values, silent, 250, 7)
+        ours = absolute_errors(BiSampleMD(1.0), values, silent, 160, 6)
+        theirs = absolute_errors(PrivKVM(1.0), values, silent, 160, 7)
         assert below(ours[:, 0], theirs[:, 0])
         if rate > 0.1:
             assert below(ours[:, 1], ours[:, 0])
@@ -118,7 +118,7 @@ class TestFiguresOfThePaper:
             def silent(rng):
                 return rng.random(users) < 0.3
 
-            return absolute_errors(mechanism, population_[:users], silent, 250, seed)[:, 0]
+            return absolute_errors(mechanism, population_[:users], silent, 120, seed)[:, 0]
 
         small, large = errors(BiSampleMD(1.0), 4000, 8), errors(BiSampleMD(1.0), 40_000, 9)
         assert below(large, small)

@@ -210,7 +210,7 @@ class TestHybrid(PiecewiseSuite):
 def test_a_random_fake_answer_is_uniform(kind):
     """The law of a fake answer is the average law over all answers."""
     mechanism = kind(2.0, NumericDomain(-1, 1), "random")
-    steps = 2**15
+    steps = 2**13
     values = (np.arange(steps) + 0.5) * (2 / steps) - 1
     parts = np.split(values, 16)  # the law is linear between the places of a fine grid
     average = np.mean([mechanism._answer_law(part).mean(axis=0) for part in parts], axis=0)

@@ -27,9 +27,7 @@ ROUNDING = 1e-8
 
 
 class DesignSuite(PaddedSuite):
-    repeats = 4_000  # they take longer than those of bits
     bias_near_miss = 8.0  # below half of one repetition's standard error
-    variance_near_miss = 1.1
 
     def bad_reports(self):
         mechanism = self.mechanism()
