@@ -68,8 +68,8 @@ class TestFiguresOfThePaper:
         def errors(mechanism, seed, repeats=30):
             return absolute_errors(mechanism, values, silent, repeats, seed)[:, 0]
 
-        bisample = errors(BiSampleMD(epsilon), 1, 280)
-        assert below(bisample, errors(PrivKVM(epsilon), 2, 280))
+        bisample = errors(BiSampleMD(epsilon), 1, 400)
+        assert below(bisample, errors(PrivKVM(epsilon), 2, 400))
         silence = 1 - PREFERENCES.answer_rate(epsilon)
         for kind in (Harmony, Piecewise):
             top = errors(kind(epsilon, fake_answer="top"), 3)

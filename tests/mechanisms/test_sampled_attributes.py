@@ -6,7 +6,6 @@ from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.sampled_attributes import SampledAttributes
 from planner.survey.numeric_domain import NumericDomain
-from tests.effort import tries
 from tests.mechanisms.suite import FiniteLawSuite
 
 DOMAIN = NumericDomain(10, 30)

@@ -13,7 +13,6 @@ from planner.mechanisms.packed import pack, unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.typed_counts import TypedCounter
 from planner.policy.policy import PrivacyPolicy
-from tests.effort import tries
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.single_item import SingleItemSuite
 from tests.mechanisms.test_unary import wrong_reports
