@@ -11,7 +11,7 @@ from hypothesis import settings
 from tests.unmeasured import measure_for
 
 # The same examples on every run; no test is judged by the clock.
-settings.register_profile("planner", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("planner", deadline=None, derandomize=True, max_examples=16)
 # `make sweep`: other examples on every run, and many.
 settings.register_profile(
     "sweep", parent=settings.get_profile("planner"), derandomize=False, max_examples=400

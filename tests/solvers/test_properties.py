@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from planner import PrivacyPolicy, solve
@@ -34,7 +34,6 @@ def _policy(chosen, rule):
 @every_kind
 @pytest.mark.parametrize("rule", RULES)
 @given(seed=seeds)
-@settings(max_examples=25)
 def test_no_random_feasible_point_is_better(kind, rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
@@ -54,7 +53,6 @@ def test_no_random_feasible_point_is_better(kind, rule, seed):
 
 @every_model
 @given(chosen=levels, rule=rules, seed=seeds)
-@settings(max_examples=30)
 def test_bigger_budgets_never_hurt(model, chosen, rule, seed):
     policy = _policy(chosen, rule)
     rng = np.random.default_rng(seed)
@@ -66,7 +64,6 @@ def test_bigger_budgets_never_hurt(model, chosen, rule, seed):
 
 @every_model
 @given(chosen=levels, rule=rules, data=st.data())
-@settings(max_examples=30)
 def test_permuting_levels_permutes_the_answer(model, chosen, rule, data):
     order = data.draw(st.permutations(range(len(chosen))))
     one = solve(_policy(chosen, rule), model)
@@ -79,7 +76,6 @@ def test_permuting_levels_permutes_the_answer(model, chosen, rule, data):
 @every_model
 @pytest.mark.parametrize("rule", RULES)
 @given(seed=seeds)
-@settings(max_examples=20)
 def test_splitting_a_level_into_two_equal_ones_changes_nothing(model, rule, seed):
     """The sum adds up and the maximum sees the same branch twice: no term changes."""
     rng = np.random.default_rng(seed)
@@ -98,7 +94,6 @@ def test_splitting_a_level_into_two_equal_ones_changes_nothing(model, rule, seed
 
 
 @given(chosen=levels, rule=rules)
-@settings(max_examples=30)
 def test_opt0_is_never_worse_than_its_restrictions(chosen, rule):
     policy = _policy(chosen, rule)
     free = solve(policy)
@@ -112,7 +107,6 @@ def test_opt0_is_never_worse_than_its_restrictions(chosen, rule):
 @every_kind
 @every_model
 @given(seed=seeds)
-@settings(max_examples=15)
 def test_the_proof_is_a_lower_bound_from_any_point(kind, model, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), RULES[seed % 2])

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from planner import Objective, PrivacyPolicy, solve
 from planner.solvers.models import MODELS
@@ -37,7 +37,6 @@ def test_reference_values(counts, kept, dropped, method):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(seed=seeds)
-@settings(max_examples=25)
 def test_the_reduction_agrees_with_all_pairs_spelt_out(model, seed):
     policy, objective = random_case(seed)
     program = Program.of(policy, objective, MODELS[model])
@@ -55,7 +54,6 @@ def test_the_reduction_agrees_with_all_pairs_spelt_out(model, seed):
 
 @pytest.mark.parametrize("model", MODELS)
 @given(seed=seeds)
-@settings(max_examples=25)
 def test_shadow_prices_are_slopes(model, seed):
     policy, objective = random_case(seed)
     table = solve(policy, model, objective=objective)

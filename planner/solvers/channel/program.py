@@ -133,9 +133,8 @@ def program_of(
         inner = (np.sqrt(values)[:, None] * vectors.T) @ inner
         squares = np.broadcast_to(np.eye(len(inner)), (len(scenarios), len(inner), len(inner)))
     populations = np.array([scenario.population for scenario in scenarios])
-    unit = hardness * float(
-        np.max(np.einsum("px,kpq,qx,kx->k", inner, squares, inner, populations))
-    )
+    errors = np.einsum("px,kpq,qx,kx->k", inner, squares, inner, populations, optimize=True)
+    unit = hardness * float(np.max(errors))
     known = np.array([scenario.known(wanted) + (scenario.cap or 0.0) for scenario in scenarios])
     capped = np.array([scenario.cap is not None for scenario in scenarios])
     turn = seen.T * np.sqrt(unit)

@@ -16,6 +16,7 @@ from planner.deployment.client.canonical import (
 )
 from planner.errors import FileError, InputError
 from tests.deployment.examples import sealed
+from tests.effort import tries
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -28,7 +29,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(100, 1000), deadline=None)
 @given(JSON)
 def test_canonical_form_is_that_of_the_reference_library(value):
     assert canonical(value) == rfc8785.dumps(value)

@@ -113,7 +113,7 @@ class Tape:
 
 
 @settings(
-    max_examples=tries(60, 500),
+    max_examples=tries(30, 500),
     deadline=None,
     database=None,
     suppress_health_check=list(HealthCheck),
