@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 _ENOUGH = 0.03  # the gap at which the search ends
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
 _FINE = 400  # shares between the smallest and the largest, to choose the next ones
-_PRICES, _HALVINGS = (1e-30, 1e30), 100
+_PRICES, _HALVINGS = (1e-30, 1e30), 64  # to the last digit
 
 
 class _Curve:
@@ -128,27 +128,32 @@ def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, float]:
 def _guess(curves: Sequence[_Curve], goal: Goal) -> tuple[Array, float]:
     """The best shares, and their objective, if the errors were straight between those tried."""
     lines = [curve.between() for curve in curves]
-    ends = goal.weights if goal.targets is None else goal.targets
-    choose = _cheapest if goal.targets is None else _enough
-
-    def chosen(price: float) -> Array:
-        picks = [choose(end, price, *line) for end, line in zip(ends.tolist(), lines, strict=True)]
-        return np.array(picks)
-
-    shares = chosen(_price_of_all(chosen))
+    choose = (
+        _cheapest(goal.weights, lines) if goal.targets is None else _enough(goal.targets, lines)
+    )
+    shares = choose(_price_of_all(choose))
     shares = shares / shares.sum()
     errors = [np.interp(share, *line) for share, line in zip(shares, lines, strict=True)]
     return shares, goal.value(np.array(errors))
 
 
-def _cheapest(weight: float, price: float, shares: Array, errors: Array) -> float:
-    """The share at which a question's part of the sum is least, if budget costs ``price``."""
-    return float(shares[np.argmin(weight * errors + price * shares)])
+def _cheapest(weights: Array, lines: Sequence[tuple[Array, Array]]) -> Callable[[float], Array]:
+    """The shares at which the questions' parts of the sum are least, if budget costs a price."""
+    most = max(len(shares) for shares, _ in lines)
+    shares, errors = np.ones((len(lines), most)), np.full((len(lines), most), np.inf)
+    for j, line in enumerate(lines):
+        shares[j, : len(line[0])], errors[j, : len(line[0])] = line
+    errors *= weights[:, None]
+    rows = np.arange(len(lines))
+    return lambda price: shares[rows, (errors + price * shares).argmin(axis=1)]
 
 
-def _enough(target: float, ratio: float, shares: Array, errors: Array) -> float:
-    """The share at which the error is ``ratio`` times the target."""
-    return float(np.interp(-target * ratio, -errors, shares))
+def _enough(targets: Array, lines: Sequence[tuple[Array, Array]]) -> Callable[[float], Array]:
+    """The shares at which the errors are so many times their targets."""
+    falling = [
+        (target, -errors, shares) for target, (shares, errors) in zip(targets, lines, strict=True)
+    ]
+    return lambda ratio: np.array([np.interp(-t * ratio, errors, x) for t, errors, x in falling])
 
 
 def _bound(curves: Sequence[_Curve], goal: Goal) -> _Bound:
@@ -165,22 +170,11 @@ def _bound(curves: Sequence[_Curve], goal: Goal) -> _Bound:
                     return _Bound(float(ratio), steps)
         raise AssertionError("the largest ratio needs nothing")
 
-    def cheapest(price: float) -> list[int]:
-        return [
-            int(np.argmin(weight * bounds + price * shares))
-            for weight, (shares, bounds) in zip(goal.weights, stairs, strict=True)
-        ]
-
-    def spent(price: float) -> Array:
-        return np.array([x[i] for (x, _), i in zip(stairs, cheapest(price), strict=True)])
-
-    price = _price_of_all(spent)
-    steps = cheapest(price)
-    total = sum(
-        float(weight * bounds[i] + price * shares[i])
-        for weight, (shares, bounds), i in zip(goal.weights, stairs, steps, strict=True)
+    price = _price_of_all(_cheapest(goal.weights, stairs))
+    costs = [w * bounds + price * x for w, (x, bounds) in zip(goal.weights, stairs, strict=True)]
+    return _Bound(
+        sum(float(one.min()) for one in costs) - price, [int(one.argmin()) for one in costs]
     )
-    return _Bound(total - price, steps)
 
 
 def _price_of_all(shares: Callable[[float], Array]) -> float:
