@@ -7,6 +7,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.unmeasured import measure_for
 
@@ -19,6 +20,18 @@ settings.register_profile(
 # Each of thousands of mutants meets these tests: fewer examples, so that more mutants can be tried.
 settings.register_profile("mutation", parent=settings.get_profile("planner"), max_examples=10)
 settings.load_profile("planner")
+
+
+class _OneApp(LoadScopeScheduling):
+    """A module to a process at a time, and all tests of the browser to one, with one app."""
+
+    def _split_scope(self, nodeid):
+        browser = "tests/browser/"
+        return browser if nodeid.startswith(browser) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    return _OneApp(config, log) if config.getvalue("dist") == "loadscope" else None
 
 
 @pytest.hookimpl(wrapper=True)

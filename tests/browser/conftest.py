@@ -26,8 +26,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from tests.browser.chromium import launch_arguments
 from tests.browser.server import ROOT, running_app
 
-SHOTS = ROOT / "build" / "screenshots"
-
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(playwright: Playwright) -> dict[str, Any]:
@@ -208,6 +206,11 @@ def visit(browser: Browser, address: str, request: pytest.FixtureRequest) -> Ite
 
 
 @pytest.fixture
-def shots() -> Path:
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    return SHOTS
+def shots() -> Path | None:
+    """The folder for pictures of the pages, if ``SCREENSHOTS`` names one: drawing them is slow."""
+    folder = os.environ.get("SCREENSHOTS")
+    if not folder:
+        return None
+    place = ROOT / folder
+    place.mkdir(parents=True, exist_ok=True)
+    return place
