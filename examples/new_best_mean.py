@@ -17,7 +17,7 @@ from planner import (
 )
 from planner.estimates.channel import estimate_mean
 from planner.planning.channels.means import bisample_error
-from planner.planning.channels.peers import peer_errors
+from planner.planning.channels.questions import peer_errors
 
 SOURCE = "this project"
 PEERS = ("BiSample-MD", "PrivKVM", "Harmony", "Piecewise", "Hybrid")

@@ -74,7 +74,6 @@ from planner.planning.sampling.question import SamplingQuestion as SamplingQuest
 from planner.planning.sampling.views import GuaranteeViews as GuaranteeViews
 from planner.planning.sampling.views import guarantee_views as guarantee_views
 from planner.planning.smallest_budgets import smallest_budgets as smallest_budgets
-from planner.planning.targets import smallest_detectable as smallest_detectable
 from planner.planning.targets import users_needed as users_needed
 from planner.planning.whole_survey.compare import compare_plans as compare_plans
 from planner.planning.whole_survey.plan import SurveyPlan as SurveyPlan

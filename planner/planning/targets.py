@@ -12,13 +12,12 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.planning.level_terms import Terms
 from planner.planning.prediction import detectable_frequencies, users_to_detect
 from planner.survey.target import Target, check_targets
 
-__all__ = ["UserAnswer", "achieved", "smallest_detectable", "users_needed"]
+__all__ = ["UserAnswer", "achieved", "users_needed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +73,6 @@ def users_needed(table: Terms, target: Target) -> UserAnswer:
         exact = float(table.noise[chosen].max()) / target.value**2
     users = ceil(exact * (1 - 1e-12))
     return UserAnswer(users, exact, f"{users:,} users give: {target.text}.")
-
-
-def smallest_detectable(
-    table: Terms, users: int, level: float = 0.95, power: float = 0.8
-) -> NDArray[np.float64]:
-    """Smallest share of the users that can be promised to be detected, per level, ``(t,)``.
-
-    An item that this share of the users have is told apart from one that nobody has by a
-    one-sided test at confidence ``level`` with probability ``power``; ``inf`` where even an
-    item that everybody has is not.
-
-    Examples
-    --------
-    >>> from planner import PrivacyPolicy, solve
-    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
-    >>> smallest_detectable(table, 1_000_000).round(4).tolist()
-    [0.0082, 0.0047, 0.0034]
-    """
-    whole_number("users", users)
-    return detectable_frequencies(table.noise, table.signal, users, level, power)
 
 
 def _chosen(table: Terms, target: Target) -> NDArray[np.intp]:

@@ -6,7 +6,7 @@ from base64 import b64encode
 
 from planner.deployment import Client
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.deployment.parameter_file.vectors import make_vectors, replay
+from planner.deployment.parameter_file.vectors import make_vectors
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES
 
@@ -32,6 +32,21 @@ def both_clients_agree(node, parameters, folder):
     call = [node, str(CLIENT), str(file), "--vectors", str(vectors)]
     done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+
+
+def replay(encoder, vector):
+    """The report that an encoder makes of a vector's answer and entropy, all of which it takes."""
+    left = bytes.fromhex(vector["entropy"])
+
+    def source(count):
+        nonlocal left
+        data, left = left[:count], left[count:]
+        return data
+
+    code = encoder.code(vector["answer"])
+    report = encoder.draw(code, source)
+    assert not left, f"{len(left)} bytes are left over"
+    return encoder.output(report, code, vector.get("round"))
 
 
 def collector(data):

@@ -31,13 +31,14 @@ from planner.deployment.mechanisms.counting import CellTally
 from planner.deployment.mechanisms.items import DeployedOneRatio, one_ratio
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import json_schema
-from planner.deployment.parameter_file.vectors import make_vectors, replay
+from planner.deployment.parameter_file.vectors import make_vectors
 from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.frequency import ItemReports
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.prediction import predict
 from planner.planning.whole_survey.sentences import report_sentence
+from tests.deployment.readers import replay
 
 FALSE_ALARM = 1e-6
 

@@ -58,7 +58,25 @@ class Counter(Protocol):
         """What was counted."""
 
 
-class CellTally:
+class SumTally:
+    """Reports that a function counts, a batch at a time, into ``cells`` sums."""
+
+    def __init__(self, cells: int, count: Callable[[Rows], NDArray[np.int64]]) -> None:
+        self._counts = np.zeros(cells, dtype=np.int64)
+        self._count = count
+        self._users = 0
+
+    def add(self, rows: Rows) -> None:
+        """Count some reports."""
+        self._counts += self._count(rows)
+        self._users += len(rows)
+
+    def tally(self) -> Tally:
+        """What was counted."""
+        return Tally(Aggregate(self._users, self._counts), np.zeros(0, dtype=np.int64))
+
+
+class CellTally(SumTally):
     """Reports that are a number below ``cells``, of one unsigned type.
 
     Examples
@@ -70,23 +88,16 @@ class CellTally:
     """
 
     def __init__(self, cells: int, dtype: str) -> None:
-        self._counts = np.zeros(cells, dtype=np.int64)
+        super().__init__(cells, self._named)
         self._dtype = dtype
-        self._users = 0
 
-    def add(self, rows: Rows) -> None:
-        """Count some reports."""
+    def _named(self, rows: Rows) -> NDArray[np.int64]:
         cells = rows.view(self._dtype).ravel()
         for u in np.flatnonzero(cells >= self._counts.size)[:1]:
             allowed = f"from 0 to {self._counts.size - 1}"
             remedy = "Leave the damaged report out."
             raise InputError(f"report {u}", int(cells[u]), allowed, remedy)
-        self._counts += np.bincount(cells, minlength=self._counts.size)
-        self._users += len(rows)
-
-    def tally(self) -> Tally:
-        """What was counted."""
-        return Tally(Aggregate(self._users, self._counts), np.zeros(0, dtype=np.int64))
+        return np.bincount(cells, minlength=self._counts.size)
 
 
 class BitTally:
@@ -117,21 +128,3 @@ class BitTally:
     def tally(self) -> Tally:
         """What was counted."""
         return Tally(Aggregate(self._users, self._counter.counts()), self._weights)
-
-
-class SumTally:
-    """Reports that a function counts, a batch at a time, into ``cells`` sums."""
-
-    def __init__(self, cells: int, count: Callable[[Rows], NDArray[np.int64]]) -> None:
-        self._counts = np.zeros(cells, dtype=np.int64)
-        self._count = count
-        self._users = 0
-
-    def add(self, rows: Rows) -> None:
-        """Count some reports."""
-        self._counts += self._count(rows)
-        self._users += len(rows)
-
-    def tally(self) -> Tally:
-        """What was counted."""
-        return Tally(Aggregate(self._users, self._counts), np.zeros(0, dtype=np.int64))

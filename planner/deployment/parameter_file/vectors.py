@@ -7,9 +7,8 @@ from typing import Any
 
 from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.errors import InputError
 
-__all__ = ["VECTOR_FORMAT", "make_vectors", "replay"]
+__all__ = ["VECTOR_FORMAT", "make_vectors"]
 
 VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
@@ -64,30 +63,6 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
         "parameters": parameters.hash,
         "vectors": vectors,
     }
-
-
-def replay(encoder: Encoder, vector: dict[str, Any]) -> bytes:
-    """The report that an encoder makes of a vector's answer and entropy.
-
-    Raises
-    ------
-    InputError
-        The encoder takes more or less entropy than the vector has.
-    """
-    left = bytes.fromhex(vector["entropy"])
-
-    def source(count: int) -> bytes:
-        nonlocal left
-        data, left = left[:count], left[count:]
-        return data
-
-    code = encoder.code(vector["answer"])
-    report = encoder.draw(code, source)
-    if left:
-        reason = f"{len(left)} bytes of the test vector's entropy are left over"
-        remedy = "Make the test vectors again with this version."
-        raise InputError.because("entropy", reason, remedy)
-    return encoder.output(report, code, vector.get("round"))
 
 
 def _vector(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -82,7 +83,7 @@ class _Planning:
         self.unary, self.left_out = tables.every(self.policy, error, asked)
         self.solved: dict[str, Certified] = dict(self.unary)
         self.sets = part.question.kind == "item-set"
-        self.solver = tables.certified_of_sets if self.sets else tables.certified
+        self.solver = partial(tables.certified, sets=self.sets)
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
@@ -72,7 +73,7 @@ def choice_block(
         fixed=sets.fixed,
         # The sum of f (1 - f) is at most that of f.
         sampling_variance=sets.unasked,
-        solver=tables.certified_of_sets,
+        solver=partial(tables.certified, sets=True),
         mechanism=mechanism,
     )
 

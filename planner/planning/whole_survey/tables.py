@@ -105,24 +105,12 @@ class Tables:
         *,
         objective: Objective | None = None,
         tolerance: float = TIGHT,
+        sets: bool = False,
     ) -> Certified:
-        """As :func:`planner.planning.certified.solve_named`."""
-        if name == DESIGN:
-            return self.design(policy, objective, tolerance)
-        return self.solve(policy, name, objective)
-
-    def certified_of_sets(
-        self,
-        policy: PrivacyPolicy,
-        name: str = "opt0",
-        *,
-        objective: Objective | None = None,
-        tolerance: float = TIGHT,
-    ) -> Certified:
-        """As :func:`planner.planning.certified.solve_of_sets`."""
-        if name == DESIGN:
-            return self.of_sets(policy, objective, tolerance)
-        return self.solve(policy, name, objective)
+        """As :func:`~planner.planning.certified.solve_named`; ``sets`` as its twin for these."""
+        if name != DESIGN:
+            return self.solve(policy, name, objective)
+        return (self.of_sets if sets else self.design)(policy, objective, tolerance)
 
     def named(self, policy: PrivacyPolicy, name: str, objective: Objective) -> UnaryTable:
         """The table of a model, or of a baseline, which minimises nothing."""

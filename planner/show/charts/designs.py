@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.designs.subset_design import SubsetDesign
-from planner.show.charts.style import SKY, figure
+from planner.show.charts.style import heat_map
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -31,8 +31,6 @@ def design_figure(design: SubsetDesign) -> Figure:
     >>> drawn.data[0].x
     ('level 1', 'level 2')
     """
-    from plotly.graph_objects import Heatmap
-
     rows = design.to_frame()
     names = rows["level"].unique()
     shape = (-1, names.size)
@@ -50,27 +48,9 @@ def design_figure(design: SubsetDesign) -> Figure:
         [_cell(*cell) for cell in zip(*columns, strict=True)]
         for columns in zip(items, high, low, top, strict=True)
     ]
-    return figure(
-        Heatmap(
-            x=names.tolist(),
-            y=types,
-            z=high / items,
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, "#FFFFFF"], [1, SKY]],
-            text=cells,
-            texttemplate="%{text}",
-            textfont={"color": "#111111"},  # on light cells in either theme
-            xgap=2,
-            ygap=2,
-            hovertemplate="%{y} of the reports<br>%{x}: %{text}<extra></extra>",
-            colorbar={"title": "share<br>high", "tickformat": ".0%"},
-        ),
-        height=int(np.clip(120 + 42 * len(types), 240, 1100)),
-        margin={"t": 8},
-        xaxis={"type": "category"},
-        yaxis={"type": "category", "autorange": "reversed"},
-    )
+    hover = "%{y} of the reports<br>%{x}: %{text}"
+    made = heat_map(names.tolist(), types, high / items, cells, hover=hover, title="share<br>high")
+    return made.update_layout(height=int(np.clip(120 + 42 * len(types), 240, 1100)))
 
 
 def _cell(items: int, high: int, low: float, top: float) -> str:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.show.charts.style import CYCLE, GREY, ORANGE, RED, SKY, as_they_are, curves, figure
+from planner.show.charts.style import (
+    CYCLE,
+    GREY,
+    ORANGE,
+    RED,
+    as_they_are,
+    curves,
+    figure,
+    heat_map,
+)
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -108,33 +117,19 @@ def pair_figure(
     ``realised`` and ``demanded`` have shape ``(t, t)``, in nats; ``realised`` is NaN where there
     is no pair, ``demanded`` is ``inf`` where nothing is demanded.
     """
-    from plotly.graph_objects import Heatmap
-
     used = np.where(np.isinf(demanded), np.nan, realised / demanded)
     size = range(len(names))
     cells = [[_cell(realised[i, j], demanded[i, j]) for j in size] for i in size]
-    show_text = len(names) <= 12
-    return figure(
-        Heatmap(
-            x=list(names),
-            y=list(names),
-            z=used,
-            zmin=0,
-            zmax=1,
-            colorscale=[[0, "#FFFFFF"], [1, SKY]],
-            text=cells,
-            texttemplate="%{text}" if show_text else None,
-            textfont={"color": "#111111"},  # on light cells in either theme
-            xgap=2,
-            ygap=2,
-            hovertemplate="%{y} against %{x}: %{text}<extra></extra>",
-            colorbar={"title": "share of<br>budget used", "tickformat": ".0%"},
-        ),
-        height=int(np.clip(120 + 70 * len(names), 260, 700)),
-        margin={"t": 8},
-        xaxis={"type": "category"},
-        yaxis={"type": "category", "autorange": "reversed"},
+    made = heat_map(
+        names,
+        names,
+        used,
+        cells,
+        written=len(names) <= 12,
+        hover="%{y} against %{x}: %{text}",
+        title="share of<br>budget used",
     )
+    return made.update_layout(height=int(np.clip(120 + 70 * len(names), 260, 700)))
 
 
 def _cell(realised: float, demanded: float) -> str:

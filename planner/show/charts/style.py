@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ __all__ = [
     "as_they_are",
     "curves",
     "figure",
+    "heat_map",
 ]
 
 # Okabe and Ito's palette.
@@ -63,6 +64,41 @@ def curves(x: ArrayLike, lines: Iterable[tuple[str, ArrayLike, str, str]]) -> li
         Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "dash": dash})
         for name, y, colour, dash in lines
     ]
+
+
+def heat_map(
+    columns: Sequence[str],
+    rows: Sequence[str],
+    shares: ArrayLike,
+    cells: Sequence[Sequence[str]],
+    *,
+    written: bool = True,
+    hover: str,
+    title: str,
+) -> Figure:
+    """Shares by row and column, white for 0 to blue for 1, with what is to be said in each cell."""
+    from plotly.graph_objects import Heatmap
+
+    return figure(
+        Heatmap(
+            x=list(columns),
+            y=list(rows),
+            z=shares,
+            zmin=0,
+            zmax=1,
+            colorscale=[[0, "#FFFFFF"], [1, SKY]],
+            text=cells,
+            texttemplate="%{text}" if written else None,
+            textfont={"color": "#111111"},  # on light cells in either theme
+            xgap=2,
+            ygap=2,
+            hovertemplate=f"{hover}<extra></extra>",
+            colorbar={"title": title, "tickformat": ".0%"},
+        ),
+        margin={"t": 8},
+        xaxis={"type": "category"},
+        yaxis={"type": "category", "autorange": "reversed"},
+    )
 
 
 def as_they_are(part: Any) -> Any:

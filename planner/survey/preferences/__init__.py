@@ -12,11 +12,11 @@ from planner.survey.preferences.distributions import (
     NormalPreferences,
     Preferences,
 )
-from planner.survey.preferences.file import read_preferences
 from planner.survey.preferences.observed import (
     EmpiricalPreferences,
     HistogramPreferences,
     answering,
+    read_preferences,
 )
 
 __all__ = [

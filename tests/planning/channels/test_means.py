@@ -6,8 +6,8 @@ import pytest
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.planning.channels.means import best_channel, bisample_error, refine_channel
-from planner.planning.channels.peers import peer_errors
 from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.planning.channels.questions import peer_errors
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.repair import best_estimator
 from planner.solvers.channel.solving import solve_channel

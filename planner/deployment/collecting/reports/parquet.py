@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.deployment.client.json_fields import Fields
 from planner.deployment.collecting.reports.batch import Batch, Key, Rows
+from planner.deployment.collecting.reports.lines import Fields
 from planner.deployment.collecting.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
