@@ -1,14 +1,35 @@
-"""A question's part in a survey: its budgets, its share of them, and the people who are asked."""
+"""A question's part in a survey: its budgets and its share of them, and the people asked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from planner.planning.allocation.blocks import Block, error_of_sample
+from planner.planning.budgets import scaled
+from planner.planning.ledger import Ledger
+from planner.planning.whole_survey.left_open import budgets_of
+from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["Part"]
+__all__ = ["Part", "Spending", "with_budget_left"]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What an answer of one level of one question tolerates in all, and spends here, in nats.
+
+    ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
+    budget for all, or for all answers without a level of their own: then ``level`` is the
+    question's name.
+    """
+
+    question: str
+    level: str
+    tolerated: float
+    left: float
+    spent: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +58,27 @@ class Part:
     everybody: int
 
     @property
+    def deployed(self) -> Question:
+        """The question with its share of the budgets."""
+        numeric, share = self.question.numeric, self.share
+        if numeric is not None:
+            spent = [share * budget for budget in budgets_of(self.question)]
+            return replace(self.question, numeric=numeric.with_budgets(spent))
+        if share == 1:
+            return self.question
+        return _with_policy(self.question, scaled(self.question.policy, share))
+
+    @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What its answers spend, level by level."""
+        names = _names(self.tolerated)
+        budgets = zip(names, _largest(self.tolerated), _largest(self.question), strict=True)
+        name = self.tolerated.name
+        return tuple(
+            Spending(name, level, b, left, self.share * left) for level, b, left in budgets
+        )
+
+    @property
     def people(self) -> int:
         """Number of people who are asked this question."""
         return max(1, round(self.fraction * self.everybody))
@@ -48,3 +90,43 @@ class Part:
     def total(self, error: float) -> float:
         """The same as a root, in people of those who answer."""
         return self.people * sqrt(error / self.everybody)
+
+
+def with_budget_left(question: Question, ledger: Ledger) -> Question:
+    """The question with what the ledger has left of its budgets.
+
+    Raises
+    ------
+    InputError
+        It has no budget, or nothing is left of it.
+    """
+    about = question.numeric
+    if about is None:
+        return _with_policy(question, ledger.left(question.policy))
+    budgets = budgets_of(question)
+    left = ledger.left(PrivacyPolicy(budgets, [1] * len(budgets), names=_names(question)))
+    return replace(question, numeric=about.with_budgets(left.epsilons.tolist()))
+
+
+def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
+    levels = tuple(
+        replace(level, epsilon=float(epsilon))
+        for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
+    )
+    rule = policy.rule.plain(policy.epsilons)
+    return replace(question, levels=levels, rule=question.rule if policy.rule.by_level else rule)
+
+
+def _names(question: Question) -> tuple[str, ...]:
+    if question.numeric is None:
+        return question.policy.names
+    return (question.name, *(level.name for level in question.numeric.levels))
+
+
+def _largest(question: Question) -> Sequence[float]:
+    """The most that any pair of a level's answers may spend."""
+    if question.numeric is not None:
+        return budgets_of(question)
+    policy = question.policy
+    tolerated: list[float] = policy.rule.tolerated(policy.epsilons).tolist()
+    return tolerated

@@ -24,13 +24,12 @@ from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
 from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
-from planner.planning.whole_survey.part import Part
+from planner.planning.whole_survey.part import Part, Spending, with_budget_left
 from planner.planning.whole_survey.planning_choice import plan_choice
 from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
 from planner.planning.whole_survey.planning_ordinal import plan_ordinal
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.spending import Spending, with_budget_left
 from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
 from planner.survey.kinds import ORDINAL

@@ -38,7 +38,6 @@ from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import choice_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import (
     TargetAnswer,
@@ -76,7 +75,7 @@ class _Planning:
 
     def __init__(self, part: Part, tables: Tables) -> None:
         self.part, self.tables = part, tables
-        asked, spent = part.asked.mechanism, at_share(part.question, part.share)
+        asked, spent = part.asked.mechanism, part.deployed
         self.policy, self.objective = spent.policy, settled_objective(spent)
         self.block = choice_block(part.question, part.everybody, tables)
         error = self.objective.without_limit
@@ -180,7 +179,7 @@ class _Planning:
             fraction=part.fraction,
             users=part.people,
             everybody=part.everybody,
-            spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+            spending=part.spending,
             mechanism=self.mechanism,
             error=self.error,
             total_error=total,

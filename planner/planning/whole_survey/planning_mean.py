@@ -19,7 +19,6 @@ from planner.planning.whole_survey.left_open import answer_rate, budget_of
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import mean_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.target_answers import answer_mean_targets
 from planner.survey import Numeric, Question
 from planner.survey.kinds import CHANNEL
@@ -36,7 +35,7 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     InputError
         It has no budget, nobody answers, or a target does not fit.
     """
-    deployed = at_share(part.question, part.share)
+    deployed = part.deployed
     budgets = deployed.numeric
     assert budgets is not None  # noqa: S101 - a share of a numeric question is one
     spent = budget_of(deployed)
@@ -64,7 +63,7 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
         fraction=part.fraction,
         users=part.people,
         everybody=part.everybody,
-        spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+        spending=part.spending,
         mechanism=mechanism,
         error=error,
         total_error=total,

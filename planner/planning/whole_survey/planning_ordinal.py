@@ -13,7 +13,6 @@ from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import ordinal_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.spending import at_share, spending_of
 from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import TargetAnswer, people_needed
 from planner.survey.kinds import CHANNEL
@@ -31,7 +30,7 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
     SolverError
         No channel could be proven near the best.
     """
-    spent = at_share(part.question, part.share)
+    spent = part.deployed
     planned = plan_ordered_channel(spent)
     block = ordinal_block(part.question, part.everybody, tables)
 
@@ -55,7 +54,7 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
         fraction=part.fraction,
         users=part.people,
         everybody=part.everybody,
-        spending=tuple(spending_of(part.tolerated, part.question, part.share)),
+        spending=part.spending,
         mechanism=planned.channel,
         error=error,
         total_error=total,

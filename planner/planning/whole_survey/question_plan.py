@@ -26,7 +26,7 @@ from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.guess_limit import GuessLimit
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.outsider_view import OutsiderView, outsider_view
-from planner.planning.whole_survey.spending import Spending
+from planner.planning.whole_survey.part import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey import Question
 from planner.survey.kinds import ORDINAL
