@@ -44,14 +44,7 @@ def read_text(
 ) -> str:
     """Read a text file in UTF-8; a byte order mark is left out, and ``.gz`` is unpacked.
 
-    Parameters
-    ----------
-    path:
-        The file.
-    mebibytes:
-        Its largest size, in MiB.
-    remedy:
-        What to do about a larger file.
+    It has at most so many ``mebibytes``; ``remedy`` says what to do about a larger one.
 
     Raises
     ------

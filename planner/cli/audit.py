@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from planner.outsiders.auditing.audit import ReportAudit
     from planner.trial.audit.client import ClientAudit
 
-__all__ = ["FAULTY", "audit"]
+__all__ = ["audit"]
 
-FAULTY = 4
+_FAULTY = 4
 """Exit code when a fault was found."""
 
 
@@ -59,7 +59,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     else:
         _show(plan, found)
     if not found.passed:
-        raise typer.Exit(FAULTY)
+        raise typer.Exit(_FAULTY)
 
 
 def _parsed(text: str) -> Any:

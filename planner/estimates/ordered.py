@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.estimates.counts import normal_quantile, tail_share
 from planner.estimates.means import Estimate
@@ -91,9 +92,7 @@ class OrderedEstimates(Framed):
         if np.diag(self.covariance).min() < 0:
             remedy = "Take values and covariance from the same estimate."
             raise InputError("covariance", self.covariance, "with no negative variance", remedy)
-        if not (isinstance(self.users, int | np.integer) and self.users >= 1):
-            remedy = "Give the number of people who reported."
-            raise InputError("users", self.users, "a whole number, at least 1", remedy)
+        whole_number("users", self.users, remedy="Give the number of people who reported.")
         tail_share(self.confidence, size)
 
     @property

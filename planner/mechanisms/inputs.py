@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 
 __all__ = [
@@ -43,11 +44,7 @@ def item_count(items: int, least: int = 2) -> int:
     InputError
         It is not.
     """
-    whole = isinstance(items, int | np.integer) and not isinstance(items, bool)
-    if not whole or not least <= items <= MAX_ITEMS:
-        remedy = "Count the possible answers."
-        raise InputError("items", items, f"a whole number from {least} to {MAX_ITEMS}", remedy)
-    return int(items)
+    return whole_number("items", items, least, MAX_ITEMS, "Count the possible answers.")
 
 
 def item_numbers(values: ArrayLike, items: int, argument: str = "values") -> NDArray[np.int64]:

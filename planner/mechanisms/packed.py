@@ -86,12 +86,7 @@ def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
 
 
 class BitCounter:
-    """Counts set bits over many batches of reports; the end of the addition is done once.
-
-    Parameters
-    ----------
-    items:
-        Bits of a report.
+    """Counts how often each of ``items`` bits is set in many batches; the addition ends once.
 
     Examples
     --------

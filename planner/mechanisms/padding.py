@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.designs.set_design import dummy_level
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
@@ -261,11 +262,8 @@ def checked_padding(length: int, longer: LongerSets | None, items: int) -> Longe
     InputError
         The padding length is not a whole number in its range, or ``longer`` is of another one.
     """
-    whole = isinstance(length, int | np.integer) and not isinstance(length, bool)
-    if not whole or not 1 <= length <= MAX_PADDING_LENGTH:
-        allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
-        remedy = "Take about the number of items that a user has."
-        raise InputError("padding_length", length, allowed, remedy)
+    remedy = "Take about the number of items that a user has."
+    whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
     if longer is None:
         return LongerSets(length, (), ()) if length >= items else None  # no set is longer
     if longer.padding_length != length:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
-from planner.errors import InputError
 from planner.estimates.means import NumericEstimates, Ratio, large_sample
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.forced_answer import summarise
@@ -82,10 +81,8 @@ class PrivKVM(NumericMechanism):
 
     def __post_init__(self) -> None:
         require_domain(self.domain)
-        rounds = self.virtual_iterations
-        if not isinstance(rounds, int) or isinstance(rounds, bool) or rounds < 0:
-            remedy = "Leave it out for 5, the default."
-            raise InputError("virtual_iterations", rounds, "a whole number of at least 0", remedy)
+        remedy = "Leave it out for 5, the default."
+        arguments.whole_number("virtual_iterations", self.virtual_iterations, 0, remedy=remedy)
         object.__setattr__(self, "_coin", SignCoin(arguments.budget("epsilon", self.epsilon) / 2))
 
     @property

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
@@ -268,9 +269,7 @@ def verdict(predictions: Iterable[Prediction] | Mapping[str, Prediction]) -> str
 
 
 def _check(users: int, frequency: float, level: float, power: float) -> None:
-    if isinstance(users, bool) or not isinstance(users, int | np.integer) or users < 1:
-        remedy = "Give the number of people who will answer."
-        raise InputError("users", users, "a whole number of at least 1", remedy)
+    whole_number("users", users, remedy="Give the number of people who will answer.")
     if not 0 < frequency <= 1:
         remedy = "Give the share of people with the item, such as 0.05 for 5 %."
         raise InputError("frequency", frequency, "a share above 0 and at most 1", remedy)

@@ -83,15 +83,8 @@ class LevelTable(Table):
 
     def read(self) -> Level:
         """The level."""
-        return Level(
-            self.name,
-            self.epsilon,
-            tuple(self.items),
-            self.item_count,
-            tuple(self.yes_counts),
-            self.prior,
-            self.importance,
-        )
+        lists = {"items": tuple(self.items), "yes_counts": tuple(self.yes_counts)}
+        return Level(**self.model_dump() | lists)
 
 
 class SamplingTable(Table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,9 @@ def _question(question: Question) -> dict[str, Any]:
         ),
         **about,
         **_given(
-            sampling=None if question.sampling is None else _sampling(question.sampling),
+            sampling=None if question.sampling is None else _stated(question.sampling),
             sets=None if question.sets is None else _sets(question.sets),
-            target=[_target(target) for target in question.targets] or None,
+            target=list(map(_stated, question.targets)) or None,
             limit=None if question.guess_limit is None else [{"guess": question.guess_limit}],
             level=[_level(level) for level in question.levels] or None,
         ),
@@ -101,19 +102,13 @@ def _level(level: Level) -> dict[str, Any]:
     )
 
 
-def _target(target: Target) -> dict[str, Any]:
-    return _given(error=target.error, detect=target.detect, level=target.level)
-
-
-def _sampling(about: Sampling) -> dict[str, Any]:
-    return _given(
-        relies_on=about.relies_on,
-        acknowledged=about.acknowledged,
-        cap=about.cap,
-        floor=about.floor,
-        none_epsilon=about.none_epsilon,
-        everyone_has_value=about.everyone_has_value or None,
-    )
+def _stated(about: Target | Sampling | NumberLevel) -> dict[str, Any]:
+    """Its fields, whose names are the table's keys; without those that are not said."""
+    return {
+        key: value
+        for key, value in asdict(about).items()
+        if value is not None and value is not False
+    }
 
 
 def _sets(model: AssumedSets | PilotFile) -> dict[str, Any]:
@@ -137,17 +132,7 @@ def _numeric(about: Numeric) -> dict[str, Any]:
         sd=about.sd,
         correlation=about.correlation or None,
         preferences=None if about.preferences is None else _preferences(about.preferences),
-        level=[_number_level(level) for level in about.levels] or None,
-    )
-
-
-def _number_level(level: NumberLevel) -> dict[str, Any]:
-    return _given(
-        name=level.name,
-        epsilon=level.epsilon,
-        lower=level.lower,
-        upper=level.upper,
-        no_answer=level.no_answer or None,
+        level=list(map(_stated, about.levels)) or None,
     )
 
 

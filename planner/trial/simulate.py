@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.estimates.counts import precision_at
 from planner.mechanisms import inputs
@@ -238,10 +239,7 @@ def simulate(
     InputError
         A number outside its range, or a mechanism that does not fit the answers.
     """
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise InputError(
-            "repeats", repeats, "a whole number of at least 1", "Take 100 for a first look."
-        )
+    whole_number("repeats", repeats, remedy="Take 100 for a first look.")
     present = int(np.count_nonzero(answers.counts))
     if not 1 <= top <= present:
         allowed = f"from 1 to the number of items that anybody has, {present}"

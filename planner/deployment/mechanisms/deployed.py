@@ -51,13 +51,7 @@ class Cells:
 
 
 class Deployed(ABC, Generic[L]):
-    """One question's mechanism, made of its law. Subclasses stand in ``registry.py``.
-
-    Parameters
-    ----------
-    law:
-        The question's law, proven.
-    """
+    """One question's mechanism, made of its law, proven. Subclasses stand in ``registry.py``."""
 
     law_type: ClassVar[type[Law]]
     """The device's half."""

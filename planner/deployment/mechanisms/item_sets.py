@@ -27,7 +27,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
 from planner.survey import Question
 
-__all__ = ["DeployedDesignSets", "DeployedSets", "PaddedSets", "described_padding"]
+__all__ = ["DeployedDesignSets", "DeployedSets", "PaddedSets"]
 
 
 class PaddedSets:
@@ -73,7 +73,7 @@ class DeployedSets(PaddedSets, DeployedUnary[SetLaw]):
     def describe(cls, source: Any, question: Question) -> dict[str, Any]:
         require_set_budgets(question.policy)
         unary = DeployedUnary.describe(source.unary, question)
-        return unary | described_padding(source.padding_length, source.longer)
+        return unary | _described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         items = Aggregate(rounds[0].users, rounds[0].counts[: self.law.levels.total])
@@ -107,14 +107,14 @@ class DeployedDesignSets(PaddedSets, DeployedDesign[DesignSetLaw]):
         drawn = SetDesign(solved.policy, as_drawn(solved.design), solved.objective)
         described = described_design(solved, source.single, question, drawn.worst_case_mse)
         group = {"dummy_group": int(solved.design.groups[-1])}
-        return described | group | described_padding(source.padding_length, source.longer)
+        return described | group | _described_padding(source.padding_length, source.longer)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         padded = PaddedDesignMechanism(self._mechanism, self.law.padding_length, self.longer)
         return self.rows(padded.estimate(self._by_type(rounds[0])), confidence)
 
 
-def described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:
+def _described_padding(length: int, longer: LongerSets | None) -> dict[str, Any]:
     """The padding length, and what is known of longer sets, as JSON."""
     if longer is None:
         return {"padding_length": length}

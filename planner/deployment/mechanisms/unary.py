@@ -140,16 +140,8 @@ def draw_unary(law: UnaryLaw, true: NDArray[np.int64], source: Callable[[int], b
 
     A bit's word is drawn digit by digit: eight binary digits decide unless they equal the
     threshold's, and only then the other 24 are drawn. Exactly the client's law, at a
-    quarter of the entropy.
-
-    Parameters
-    ----------
-    law:
-        A unary law.
-    true:
-        Bit number of each user's (sampled) item, shape ``(n,)``.
-    source:
-        The operating system's entropy; tests may play back bytes.
+    quarter of the entropy. ``true`` has the bit number of each user's (sampled) item, shape
+    ``(n,)``; ``source`` is the operating system's entropy, but where tests play back bytes.
     """
     levels = np.array([*law.levels.level_of(), *[law.levels.dummy_level] * law.dummies])
     a, b = (np.array(column, dtype=np.uint32)[levels] for column in (law.a, law.b))

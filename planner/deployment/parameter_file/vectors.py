@@ -8,9 +8,9 @@ from typing import Any
 from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.parameter_file.parameters import Parameters
 
-__all__ = ["VECTOR_FORMAT", "make_vectors"]
+__all__ = ["make_vectors"]
 
-VECTOR_FORMAT = "ldp-planner-vectors"
+_VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
 
 
@@ -58,7 +58,7 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
                     for number in law.rounds
                 ]
     return {
-        "format": VECTOR_FORMAT,
+        "format": _VECTOR_FORMAT,
         "version": 1,
         "parameters": parameters.hash,
         "vectors": vectors,

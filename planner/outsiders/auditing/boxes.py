@@ -32,13 +32,7 @@ class BlackBox(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FunctionBox:
-    """A Python callable: ``report(answer)``, as text or bytes.
-
-    Parameters
-    ----------
-    report:
-        Makes one report of an answer.
-    """
+    """A Python callable: ``report(answer)`` makes one report of an answer, as text or bytes."""
 
     report: Callable[[Any], str | bytes]
 

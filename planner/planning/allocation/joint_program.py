@@ -29,13 +29,6 @@ _REMEDY = "Bring the weights, targets and budgets of the questions closer togeth
 def solve_shares(blocks: Sequence[Block], goal: Goal) -> Array:
     """Shares that minimise the weighted sum of errors, or the largest error over target.
 
-    Parameters
-    ----------
-    blocks:
-        The questions.
-    goal:
-        What to minimise.
-
     Returns
     -------
     numpy.ndarray

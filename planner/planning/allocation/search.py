@@ -85,14 +85,7 @@ class _Bound(NamedTuple):
 
 
 def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, float]:
-    """Shares with a small objective, and a lower bound for all shares.
-
-    Parameters
-    ----------
-    blocks:
-        The questions, whose errors fall in their shares.
-    goal:
-        What to minimise.
+    """Shares with a small objective, and a lower bound for all; errors must fall in them.
 
     Returns
     -------

@@ -9,9 +9,9 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey import Question
 from planner.survey.kinds import CHANNEL, ORDINAL
 
-__all__ = ["LARGE_EPSILON", "assumed_mean", "cautions", "survey_cautions"]
+__all__ = ["assumed_mean", "cautions", "survey_cautions"]
 
-LARGE_EPSILON = 5.0
+_LARGE_EPSILON = 5.0
 """A budget above this lets a report say almost everything: odds change 148-fold."""
 _FEW_PEOPLE = 100
 
@@ -71,11 +71,11 @@ def _large_budgets(plan: QuestionPlan) -> str | None:
     if plan.question.numeric is not None and plan.question.numeric.epsilon is not None:
         budgets[plan.name] = plan.question.numeric.epsilon
         budgets |= {level.name: level.epsilon for level in plan.question.numeric.levels}
-    large = {name: epsilon for name, epsilon in budgets.items() if epsilon > LARGE_EPSILON}
+    large = {name: epsilon for name, epsilon in budgets.items() if epsilon > _LARGE_EPSILON}
     if not large:
         return None
     name, epsilon = max(large.items(), key=lambda item: item[1])
-    more = "" if len(large) == 1 else f", and {len(large) - 1} more are above {LARGE_EPSILON:g}"
+    more = "" if len(large) == 1 else f", and {len(large) - 1} more are above {_LARGE_EPSILON:g}"
     return (
         f"{name!r} has a budget of {epsilon:.4g}{more}: a report may change the odds between two "
         f"answers {exp(epsilon):,.0f}-fold. From even odds, that makes whoever sees it "

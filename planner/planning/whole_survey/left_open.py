@@ -24,7 +24,6 @@ __all__ = [
     "answer_rate",
     "budget_of",
     "budgets_of",
-    "padding_plan",
     "settled_objective",
     "with_budget",
     "with_padding",
@@ -105,7 +104,7 @@ def with_padding(question: Question, users: float, tables: Tables, share: float 
     """
     if question.kind != "item-set" or question.padding_length is not None:
         return question
-    plan = padding_plan(question, users, tables, share)
+    plan = _padding_plan(question, users, tables, share)
     if plan is None:
         remedy = (
             "Add padding_length, or a table [question.sets] with the share of people with "
@@ -116,7 +115,7 @@ def with_padding(question: Question, users: float, tables: Tables, share: float 
     return replace(question, padding_length=plan.length)
 
 
-def padding_plan(
+def _padding_plan(
     question: Question, users: float, tables: Tables, share: float = 1.0
 ) -> PaddingPlan | None:
     """Every padding length's error, for the question's mechanism; None if nothing is known of sets.

@@ -22,7 +22,7 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-__all__ = ["Tables", "Unary", "differing_levels", "forget"]
+__all__ = ["Tables", "Unary", "forget"]
 
 _MOST_FOR_ITEMS = 4  # levels, where the worst single item is minimised
 _MOST_LOST = 1e-4
@@ -137,7 +137,7 @@ class Tables:
     def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
         """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
         most = _MOST_FOR_ITEMS if objective.kind == "minimax" else MOST_LEVELS
-        if (levels := differing_levels(policy, objective)) > most:
+        if (levels := _differing_levels(policy, objective)) > most:
             return None, f"{levels:,} levels differ, and designs are planned for at most {most}"
         return _if_deployable(self.design, policy, objective)
 
@@ -168,7 +168,7 @@ class Tables:
     def limited_of_sets(self, policy: PrivacyPolicy, objective: Objective) -> SetDesign:
         """The same for what is drawn of sets; errors as of :meth:`limited`."""
         design: SetDesign | None = None
-        if (levels := differing_levels(policy, objective)) > MOST_LEVELS:
+        if (levels := _differing_levels(policy, objective)) > MOST_LEVELS:
             reason = f"{levels:,} levels differ, and at most {MOST_LEVELS} may for a limit on sets"
         else:
             design, reason = self.best_of_sets(policy, objective)
@@ -227,12 +227,12 @@ def _within_limit(design: D | None, reason: str, objective: Objective) -> D:
     return design
 
 
-def differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:
+def _differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:
     """Number of levels that a mechanism may treat differently; levels alike count as one.
 
     Examples
     --------
-    >>> differing_levels(PrivacyPolicy([1.0, 1.0, 2.0, 3.0], [1, 1, 1, 1]), Objective())
+    >>> _differing_levels(PrivacyPolicy([1.0, 1.0, 2.0, 3.0], [1, 1, 1, 1]), Objective())
     2
     """
     alone = objective.weights is not None or objective.prior is not None

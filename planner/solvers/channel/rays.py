@@ -20,11 +20,11 @@ from scipy.sparse.csgraph import connected_components
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["MOST_MATRIX_SYMBOLS", "Window", "bits", "matrix_rays", "windows"]
+__all__ = ["Window", "bits", "matrix_rays", "windows"]
 
 Array = NDArray[np.float64]
 
-MOST_MATRIX_SYMBOLS = 10
+_MOST_MATRIX_SYMBOLS = 10
 _INWARD = 1 - 2.0**-46  # of a budget: no rounding of a logarithm carries a pair past it
 _TIGHT = 1e-9
 
@@ -76,8 +76,8 @@ def matrix_rays(bounds: Array) -> Array:
     room = np.array(bounds, dtype=np.float64) * _INWARD
     np.fill_diagonal(room, np.inf)
     m = room.shape[0]
-    if m > MOST_MATRIX_SYMBOLS:
-        allowed = f"at most {MOST_MATRIX_SYMBOLS} with a matrix of pair budgets"
+    if m > _MOST_MATRIX_SYMBOLS:
+        allowed = f"at most {_MOST_MATRIX_SYMBOLS} with a matrix of pair budgets"
         raise InputError("symbols", m, allowed, 'Use the rule "min" or "avg", or fewer symbols.')
     if _parts(np.isfinite(room)) > 1:
         remedy = "Give some pair between the unconnected symbols a finite budget."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.outsiders.statistics import log_ratio_limit, telling_event
@@ -72,10 +73,7 @@ def audit_samples(
     True
     """
     inputs.generator(rng)
-    if isinstance(samples, bool) or not isinstance(samples, int) or samples < 100:
-        raise InputError(
-            "samples", samples, "a whole number of at least 100", "Take 100000 for a telling audit."
-        )
+    whole_number("samples", samples, 100, remedy="Take 100000 for a telling audit.")
     if not 0.5 <= confidence < 1:
         remedy = "Write 99 % as 0.99."
         raise InputError("confidence", confidence, "a probability of at least 0.5, below 1", remedy)

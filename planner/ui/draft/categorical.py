@@ -17,12 +17,10 @@ from planner.ui.parts import cells
 __all__ = [
     "COLUMNS",
     "MOST_PAIR_LEVELS",
-    "MOST_ROWS",
     "CategoricalDraft",
     "Pair",
     "PairChoice",
     "follow_renames",
-    "names_of",
 ]
 
 Pair = frozenset[str]
@@ -30,7 +28,7 @@ T = TypeVar("T")
 
 COLUMNS = ("level", "epsilon", "items", "count", "importance", "share")
 MOST_PAIR_LEVELS = 30
-MOST_ROWS = 1000
+_MOST_ROWS = 1000
 
 
 class PairChoice(NamedTuple):
@@ -123,35 +121,20 @@ class CategoricalDraft(QuestionDraft):
             draft.wanted = question.wanted
         return draft
 
-    def build(self) -> tuple[Question | None, list[str]]:
-        """The question of all rows that are right, and a sentence for each that is not."""
-        if len(self.rows) > MOST_ROWS:
-            return None, [
-                f"There are {len(self.rows):,} levels, more than the {MOST_ROWS:,} planned "
+    def _about(self, problems: list[str]) -> dict[str, Any] | None:
+        if len(self.rows) > _MOST_ROWS:
+            problems.append(
+                f"There are {len(self.rows):,} levels, more than the {_MOST_ROWS:,} planned "
                 "here: give items with the same budget one level."
-            ]
-        problems: list[str] = []
+            )
+            return None
         typed = self._levels(problems)
         if not typed:
             if not problems:
                 problems.append("The table has no level yet: add a row with a name and a budget.")
-            return None, problems
+            return None
         rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
-        try:
-            weight, targets = self.aim.build()
-            question = Question(
-                self.name,
-                typed,
-                rule,
-                self.kind,
-                weight=weight,
-                targets=targets,
-                **self._of_kind(problems),
-            )
-        except InputError as error:
-            problems.append(str(error))
-            return None, problems
-        return question, problems
+        return {"levels": typed, "rule": rule, "kind": self.kind, **self._of_kind(problems)}
 
     def _of_kind(self, problems: list[str]) -> dict[str, Any]:
         """What one kind of question alone has."""
@@ -174,7 +157,7 @@ class CategoricalDraft(QuestionDraft):
 
     def take_rows(self, rows: list[Row]) -> None:
         """Put these rows in place; what was said of pairs follows a level's new name."""
-        self.pairs = follow_renames(self.pairs, names_of(self.rows), names_of(rows))
+        self.pairs = follow_renames(self.pairs, _names_of(self.rows), _names_of(rows))
         self.rows = rows
 
     def pair_rows(self) -> list[tuple[str, str, bool, str]]:
@@ -301,7 +284,7 @@ def _pairs_of(question: Question) -> dict[Pair, PairChoice]:
     return pairs
 
 
-def names_of(rows: Iterable[Row]) -> list[str]:
+def _names_of(rows: Iterable[Row]) -> list[str]:
     """The level names in a table, as typed."""
     return [row.get("level", "").strip() for row in rows]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from planner.errors import InputError
 from planner.survey import Numeric, Question
@@ -21,9 +22,9 @@ from planner.survey.preferences import (
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, columns_of
 from planner.ui.parts import cells
 
-__all__ = ["EVERYBODY", "LEVEL_COLUMNS", "MODELS", "NONE", "NumericDraft"]
+__all__ = ["EVERYBODY", "MODELS", "NONE", "NumericDraft"]
 
-LEVEL_COLUMNS = ("level", "epsilon", "lower", "upper")
+_LEVEL_COLUMNS = ("level", "epsilon", "lower", "upper")
 NONE = "no answer"
 """What is typed in place of a level's smallest answer for giving none."""
 EVERYBODY = "everybody"
@@ -60,7 +61,7 @@ class NumericDraft(QuestionDraft):
 
     ``parameters`` has the text of every parameter of every model, so that trying another
     model loses nothing; ``sample`` is what was uploaded; ``levels`` has a row of
-    ``LEVEL_COLUMNS`` for answers with budgets of their own, ``NONE`` in place of the smallest for
+    ``_LEVEL_COLUMNS`` for answers with budgets of their own, ``NONE`` in place of the smallest for
     giving none.
     """
 
@@ -106,41 +107,29 @@ class NumericDraft(QuestionDraft):
         """Keep what was typed for a parameter of the chosen model."""
         self.parameters[f"{self.model}.{name}"] = text
 
-    def build(self) -> tuple[Question | None, list[str]]:
-        """The question, or a sentence for what is wrong."""
-        try:
-            domain = NumericDomain(
-                cells.number(self.lower, "smallest answer"),
-                cells.number(self.upper, "largest answer"),
-                self.yes_no,
-            )
-            numeric = Numeric(
-                domain,
-                self._preferences(),
-                cells.budget(self.epsilon) if self.epsilon.strip() else None,
-                cells.number(self.mean, "expected mean") if self.mean.strip() else None,
-                cells.number(self.sd, "expected spread") if self.sd.strip() else None,
-                self.correlation,
-                self._levels(),
-            )
-            weight, targets = self.aim.build()
-            question = Question(
-                self.name,
-                (),
-                kind="numeric",
-                numeric=numeric,
-                weight=weight,
-                targets=targets,
-                mechanism=CHANNEL if numeric.levels else self.mechanism,
-            )
-        except InputError as error:
-            return None, [str(error)]
-        return question, []
+    def _about(self, problems: list[str]) -> dict[str, Any]:
+        del problems
+        domain = NumericDomain(
+            cells.number(self.lower, "smallest answer"),
+            cells.number(self.upper, "largest answer"),
+            self.yes_no,
+        )
+        numeric = Numeric(
+            domain,
+            self._preferences(),
+            cells.budget(self.epsilon) if self.epsilon.strip() else None,
+            cells.number(self.mean, "expected mean") if self.mean.strip() else None,
+            cells.number(self.sd, "expected spread") if self.sd.strip() else None,
+            self.correlation,
+            self._levels(),
+        )
+        mechanism = CHANNEL if numeric.levels else self.mechanism
+        return {"levels": (), "kind": "numeric", "numeric": numeric, "mechanism": mechanism}
 
     def _levels(self) -> tuple[NumberLevel, ...]:
         levels = []
         for row in self.levels:
-            name, epsilon, lower, upper = (row.get(key, "").strip() for key in LEVEL_COLUMNS)
+            name, epsilon, lower, upper = (row.get(key, "").strip() for key in _LEVEL_COLUMNS)
             if not any((name, epsilon, lower, upper)):
                 continue
             none = lower.lower() == NONE
@@ -195,5 +184,5 @@ def _row_of(level: NumberLevel) -> Row:
     if level.no_answer:
         ends[0] = NONE
     return {"level": level.name, "epsilon": cells.budget_text(level.epsilon)} | dict(
-        zip(LEVEL_COLUMNS[2:], ends, strict=True)
+        zip(_LEVEL_COLUMNS[2:], ends, strict=True)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from planner.errors import InputError
 from planner.survey import Question
@@ -84,9 +84,21 @@ class QuestionDraft(ABC):
     mechanism: str = field(default="", kw_only=True)
     aim: Aim = field(default_factory=Aim, kw_only=True)
 
-    @abstractmethod
     def build(self) -> tuple[Question | None, list[str]]:
         """The question of all that is right, and a sentence for each thing that is not."""
+        problems: list[str] = []
+        try:
+            about = self._about(problems)
+            if about is None:
+                return None, problems
+            weight, targets = self.aim.build()
+            return Question(self.name, weight=weight, targets=targets, **about), problems
+        except InputError as error:
+            return None, [*problems, str(error)]
+
+    @abstractmethod
+    def _about(self, problems: list[str]) -> dict[str, Any] | None:
+        """What the question is but for its name and aim; None if nothing of it is right."""
 
 
 @dataclass(slots=True)

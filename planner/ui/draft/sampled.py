@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from planner.errors import InputError
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
@@ -10,9 +11,9 @@ from planner.survey import Level, Question, Sampling
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
 from planner.ui.parts import cells
 
-__all__ = ["VALUE_COLUMNS", "SampledDraft"]
+__all__ = ["SampledDraft"]
 
-VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
+_VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
 
 
 @dataclass
@@ -70,43 +71,28 @@ class SampledDraft(QuestionDraft):
     def vouched(self, agreed: bool) -> None:
         self.acknowledged = ACKNOWLEDGEMENTS[self.relies_on] if agreed else None
 
-    def build(self) -> tuple[Question | None, list[str]]:
-        """The question of all rows that are right, and a sentence for each that is not."""
-        problems: list[str] = []
+    def _about(self, problems: list[str]) -> dict[str, Any] | None:
         levels = self._levels(problems)
         if not levels:
             if not problems:
                 problems.append("The table has no value yet: add a row.")
-            return None, problems
-        try:
-            sampling = Sampling(
-                self.relies_on,
-                self.acknowledged,
-                cells.probability(self.cap, "largest sampling probability"),
-                cells.probability(self.floor, "smallest probability of staying at none"),
-                cells.budget(self.none_epsilon) if self.none_epsilon.strip() else None,
-                self.everyone_has_value,
-            )
-            weight, targets = self.aim.build()
-            question = Question(
-                self.name,
-                levels,
-                kind="sampled-choice",
-                sampling=sampling,
-                weight=weight,
-                targets=targets,
-            )
-        except InputError as error:
-            problems.append(str(error))
-            return None, problems
-        return question, problems
+            return None
+        sampling = Sampling(
+            self.relies_on,
+            self.acknowledged,
+            cells.probability(self.cap, "largest sampling probability"),
+            cells.probability(self.floor, "smallest probability of staying at none"),
+            cells.budget(self.none_epsilon) if self.none_epsilon.strip() else None,
+            self.everyone_has_value,
+        )
+        return {"levels": levels, "kind": "sampled-choice", "sampling": sampling}
 
     def _levels(self, problems: list[str]) -> tuple[Level, ...]:
         """Rows with the same level and budget are values of one level."""
         grouped: dict[str, tuple[float, list[str], list[int]]] = {}
         values: set[str] = set()
         for place, row in enumerate(self.rows, start=1):
-            typed = {column: row.get(column, "").strip() for column in VALUE_COLUMNS}
+            typed = {column: row.get(column, "").strip() for column in _VALUE_COLUMNS}
             if not any(typed.values()):
                 continue
             name = typed["level"] or typed["value"]

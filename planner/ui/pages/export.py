@@ -30,7 +30,7 @@ from planner.ui.parts.tables import show_table
 from planner.ui.parts.uploads import bytes_of
 from planner.ui.state import session
 
-__all__ = ["page", "python_snippet"]
+__all__ = ["page"]
 
 _MOST_PAIRS = 500
 _RELIES_ON = (
@@ -166,7 +166,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters], ledger: str | Non
             help=offer.meaning,
         )
     with st.expander("The Python snippet"):
-        st.code(python_snippet(survey), language="python")
+        st.code(_python_snippet(survey), language="python")
 
 
 class _Offer(NamedTuple):
@@ -196,7 +196,7 @@ def _other_files(plan: SurveyPlan, survey: str, ledger: str | None) -> list[_Off
     stem = _stem(plan)
     offers = [
         _Offer("Survey (TOML)", f"{stem}.toml", "application/toml", survey),
-        _Offer("Python snippet", f"{stem}.py", "text/x-python", python_snippet(survey)),
+        _Offer("Python snippet", f"{stem}.py", "text/x-python", _python_snippet(survey)),
         _Offer("Report (HTML)", f"{stem}.html", "text/html", partial(report_html, plan)),
     ]
     if plan.spending:
@@ -217,12 +217,12 @@ def _ledger_after(plan: SurveyPlan, earlier: str | None) -> str:
     return before.after(plan.collection(today)).model_dump_json(indent=2)
 
 
-def python_snippet(survey: str) -> str:
+def _python_snippet(survey: str) -> str:
     """Python that plans the survey in this TOML text, prints the plan, and needs no other file.
 
     Examples
     --------
-    >>> print(python_snippet("[survey]")[:38])
+    >>> print(_python_snippet("[survey]")[:38])
     \"\"\"Plan this survey again. Install the
     """
     return f'''"""Plan this survey again. Install the package ldp-planner first."""

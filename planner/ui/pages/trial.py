@@ -42,7 +42,7 @@ from planner.ui.parts.questions import categorical_question, question_of
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
-__all__ = ["Settings", "Trial", "page"]
+__all__ = ["page"]
 
 _KINDS: dict[type[QuestionDraft], str] = {CategoricalDraft: "a choice", NumericDraft: "a number"}
 
@@ -51,7 +51,7 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class _Settings:
     """What is to be simulated; equal settings give equal results."""
 
     question: Question
@@ -63,10 +63,10 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class _Trial:
     """A finished simulation."""
 
-    settings: Settings
+    settings: _Settings
     results: tuple[Simulated | Measured, ...]
     users: int
     items: int
@@ -124,7 +124,7 @@ def _numbers() -> None:
             runs, start = _runs_and_seed(repeats, seed)
             missing = int(np.isnan(values).sum())
             st.caption(f"{values.size:,} people, {missing:,} without an answer.")
-            _run(Settings(question, fingerprint, runs, start, 0, 0), values)
+            _run(_Settings(question, fingerprint, runs, start, 0, 0), values)
 
 
 def _runs_and_seed(repeats: DeltaGenerator, seed: DeltaGenerator) -> tuple[int, int]:
@@ -138,7 +138,7 @@ def _runs_and_seed(repeats: DeltaGenerator, seed: DeltaGenerator) -> tuple[int, 
     )
 
 
-def _settings(question: Question, answers: Answers, fingerprint: str) -> Settings:
+def _settings(question: Question, answers: Answers, fingerprint: str) -> _Settings:
     present = int(np.count_nonzero(answers.counts))
     usual_top = str(min(10, present))
     repeats, seed, top, padding = st.columns(4, vertical_alignment="bottom")
@@ -168,7 +168,7 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
         )
         length = cells.whole_number(typed or usual, "padding length", largest=10_000)
     st.caption(f"{answers.users:,} people, {len(answers.labels):,} items, {present:,} in use.")
-    return Settings(
+    return _Settings(
         question,
         fingerprint,
         runs,
@@ -178,7 +178,7 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> Setting
     )
 
 
-def _one_survey(settings: Settings, answers: Answers) -> None:
+def _one_survey(settings: _Settings, answers: Answers) -> None:
     """A picture of one survey with the planned mechanism, and another at each push of a button.
 
     Of a mean there is no more to see than its error.
@@ -218,14 +218,14 @@ def _one_survey(settings: Settings, answers: Answers) -> None:
         )
 
 
-def _another(settings: Settings) -> np.random.Generator:
+def _another(settings: _Settings) -> np.random.Generator:
     """Of one survey after the other, as often as a button is pushed."""
     typed = session().typed
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     return np.random.default_rng((settings.seed, typed["t-draw"]))
 
 
-def _one_ordered(settings: Settings, answers: Answers) -> None:
+def _one_ordered(settings: _Settings, answers: Answers) -> None:
     counts = answers_in_question(settings.question, answers)
     channel = ordered_channels(settings.question)[settings.question.mechanism]
     found = one_ordered_survey(channel, counts, _another(settings))
@@ -249,7 +249,7 @@ def _one_ordered(settings: Settings, answers: Answers) -> None:
     )
 
 
-def _run(settings: Settings, answers: Answers | NDArray[np.float64]) -> None:
+def _run(settings: _Settings, answers: Answers | NDArray[np.float64]) -> None:
     state = st.session_state
     if state.get("t-asked") != settings:
         st.button("Run the simulation", type="primary", on_click=_ask, args=(settings,))
@@ -257,16 +257,16 @@ def _run(settings: Settings, answers: Answers | NDArray[np.float64]) -> None:
         st.button("Cancel", on_click=_ask, args=(None,))  # a click stops the run below
         state["t-trial"] = _simulated(settings, answers)
         st.rerun()
-    trial: Trial | None = state.get("t-trial")
+    trial: _Trial | None = state.get("t-trial")
     if trial is not None:
         _show(trial, current=trial.settings == settings)
 
 
-def _ask(settings: Settings | None) -> None:
+def _ask(settings: _Settings | None) -> None:
     st.session_state["t-asked"] = settings
 
 
-def _simulated(settings: Settings, answers: Answers | NDArray[np.float64]) -> Trial:
+def _simulated(settings: _Settings, answers: Answers | NDArray[np.float64]) -> _Trial:
     place_rng, run_rng = np.random.default_rng(settings.seed).spawn(2)
     question, mechanisms = settings.question, {}
     numbers = {} if isinstance(answers, Answers) else mean_mechanisms(question, answers.size)
@@ -285,16 +285,16 @@ def _simulated(settings: Settings, answers: Answers | NDArray[np.float64]) -> Tr
     results: Sequence[Simulated | Measured]
     if not isinstance(answers, Answers):
         results = measure_mean(numbers, answers, settings.repeats, run_rng, advance)
-        return Trial(settings, tuple(results), answers.size, 0)
+        return _Trial(settings, tuple(results), answers.size, 0)
     if channels:
         counts = answers_in_question(question, answers)
         results = measure_ordered(channels, counts, settings.repeats, run_rng, advance)
     else:
         results = simulate(mechanisms, answers, settings.repeats, run_rng, settings.top, advance)
-    return Trial(settings, tuple(results), answers.users, len(answers.labels))
+    return _Trial(settings, tuple(results), answers.users, len(answers.labels))
 
 
-def _show(trial: Trial, *, current: bool) -> None:
+def _show(trial: _Trial, *, current: bool) -> None:
     if not current:
         st.info("The figures below belong to the settings of the last run, not to those above.")
     of_mean = trial.settings.question.of_mean

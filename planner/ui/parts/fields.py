@@ -16,9 +16,9 @@ import streamlit as st
 from planner.ui.draft.parts import Row
 from planner.ui.state import session
 
-__all__ = ["MOST_PASTED", "edit_frame", "edit_rows", "kept", "kept_item"]
+__all__ = ["edit_frame", "edit_rows", "kept", "kept_item"]
 
-MOST_PASTED = 500
+_MOST_PASTED = 500
 """Rows added by hand; each costs the table more than the one before."""
 
 Take = Callable[[Any], None]
@@ -139,7 +139,7 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
 
 
 def _too_many(key: str) -> bool:
-    return key in st.session_state and len(st.session_state[key]["added_rows"]) > MOST_PASTED
+    return key in st.session_state and len(st.session_state[key]["added_rows"]) > _MOST_PASTED
 
 
 def _refuse_paste(rows: int) -> None:
@@ -147,8 +147,8 @@ def _refuse_paste(rows: int) -> None:
     here = session()
     here.revision += 1
     here.complaints.append(
-        f"{rows:,} rows were pasted, and the table takes {MOST_PASTED:,}. Open them as a file (CSV "
-        "with the header item,level,epsilon): items of one level become one row."
+        f"{rows:,} rows were pasted, and the table takes {_MOST_PASTED:,}. Open them as a file "
+        "(CSV with the header item,level,epsilon): items of one level become one row."
     )
     st.rerun()
 

@@ -21,14 +21,7 @@ from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.parts import Row
 from planner.ui.parts import cells
 
-__all__ = [
-    "as_file",
-    "bytes_of",
-    "rows_from_items",
-    "survey_from_parameters",
-    "survey_from_upload",
-    "text_of",
-]
+__all__ = ["as_file", "bytes_of", "rows_from_items", "survey_from_upload", "text_of"]
 
 T = TypeVar("T")
 _INSTEAD = {
@@ -47,10 +40,10 @@ def survey_from_upload(name: str, data: bytes) -> Survey:
         The file is not one of these, or not right.
     """
     if name.lower().endswith(".json"):
-        from planner.ui.parts.uploads import survey_from_parameters
+        from planner.ui.parts.uploads import _survey_from_parameters
 
         with as_file(name, data) as path:
-            return survey_from_parameters(read_parameters(path))
+            return _survey_from_parameters(read_parameters(path))
     text = text_of(name, data)
     _refuse_paths(name, text)
     return survey_from_text(text, source=name)
@@ -183,7 +176,7 @@ def _refuse_paths(name: str, text: str) -> None:
             raise FileError(name, f"the key {key!r} names another file, which is not read", remedy)
 
 
-def survey_from_parameters(parameters: Parameters) -> Survey:
+def _survey_from_parameters(parameters: Parameters) -> Survey:
     """Budgets, items and rules as the file states them, ready to be planned again.
 
     Raises

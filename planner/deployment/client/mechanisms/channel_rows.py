@@ -14,7 +14,6 @@ from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
 __all__ = [
-    "MAX_OUTPUTS",
     "MAX_SYMBOLS",
     "REPORT_BYTES",
     "VALUES",
@@ -27,7 +26,7 @@ __all__ = [
     "row_tuples",
 ]
 
-MAX_SYMBOLS, MAX_OUTPUTS = 64, 4096
+MAX_SYMBOLS, _MAX_OUTPUTS = 64, 4096
 REPORT_BYTES = 2
 VALUES: dict[str, Any] = list_of(
     list_of({"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40})
@@ -43,8 +42,8 @@ def require_shape(
 ) -> None:
     """A table of a row a symbol, and for each wanted number a value a report; else InputError."""
     outputs = len(rows[0])
-    if len(rows) > MAX_SYMBOLS or outputs > MAX_OUTPUTS:
-        allowed = f"at most {MAX_SYMBOLS} rows of {MAX_OUTPUTS} reports"
+    if len(rows) > MAX_SYMBOLS or outputs > _MAX_OUTPUTS:
+        allowed = f"at most {MAX_SYMBOLS} rows of {_MAX_OUTPUTS} reports"
         raise InputError("rows", (len(rows), outputs), allowed, EXPORT_REMEDY)
     for name, table, size in (("rows", rows, len(rows)), ("estimator.values", values, numbers)):
         if len(table) != size or any(len(row) != outputs for row in table):

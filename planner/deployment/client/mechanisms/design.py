@@ -28,9 +28,9 @@ from planner.deployment.client.schema import Schema, list_of, record, whole
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
-__all__ = ["MAX_GROUPS", "MAX_TYPES", "DesignEncoder", "DesignLaw"]
+__all__ = ["MAX_GROUPS", "DesignEncoder", "DesignLaw"]
 
-MAX_GROUPS, MAX_TYPES = 64, 4096
+MAX_GROUPS, _MAX_TYPES = 64, 4096
 _BIAS = 10**9  # a person may shift an estimate by one part in so many of a person
 _SCALE = 2**80
 _TYPE_BYTES = 8
@@ -93,8 +93,8 @@ class DesignLaw(ItemLaw):
             raise InputError(
                 "groups", len(groups), "as many as the levels name, from 0", EXPORT_REMEDY
             )
-        if len(groups) > MAX_GROUPS or len(types) > MAX_TYPES:
-            allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
+        if len(groups) > MAX_GROUPS or len(types) > _MAX_TYPES:
+            allowed = f"at most {_MAX_TYPES} types of {MAX_GROUPS} groups"
             raise InputError("types", (len(types), len(groups)), allowed, EXPORT_REMEDY)
         for name, rows, shape in (
             ("types", types, (len(types), len(groups))),

@@ -16,7 +16,7 @@ from planner.deployment.client.schema import Schema, choice, list_of, record, wh
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
-__all__ = ["PADDING", "DesignSetEncoder", "DesignSetLaw", "PaddedLaw", "SetEncoder", "SetLaw"]
+__all__ = ["DesignSetEncoder", "DesignSetLaw", "PaddedLaw", "SetEncoder", "SetLaw"]
 
 _LONGER = record(
     {
@@ -27,7 +27,7 @@ _LONGER = record(
     "for the first; no set has more than the last size; none is longer if the list is empty. A "
     "statement of the planner, on which upper limits of estimates rest; no reader can check it.",
 )
-PADDING: Mapping[str, Schema] = {
+_PADDING: Mapping[str, Schema] = {
     "rule": choice("min"),
     "padding_length": whole(1, MAX_PADDING_LENGTH),
 }
@@ -75,7 +75,7 @@ class SetLaw(PaddedLaw, UnaryLaw):
     """As many dummy bits as the padding length follow the items' bits, as of the least budget."""
 
     mechanism: ClassVar[str] = "idue-ps"
-    keys: ClassVar[Mapping[str, Schema]] = {**UnaryLaw.keys, **PADDING}
+    keys: ClassVar[Mapping[str, Schema]] = {**UnaryLaw.keys, **_PADDING}
 
     padding_length: int
     longer_sets: tuple[tuple[int, float], ...] | None = None
@@ -153,7 +153,7 @@ class DesignSetLaw(PaddedLaw, DesignLaw):
     least_items: ClassVar[int] = 1
     keys: ClassVar[Mapping[str, Schema]] = {
         **DesignLaw.keys,
-        **PADDING,
+        **_PADDING,
         "dummy_group": whole(0, MAX_GROUPS - 1)
         | {"description": "The group of levels whose likelihoods the dummy item shares."},
     }

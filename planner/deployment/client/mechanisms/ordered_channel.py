@@ -30,9 +30,9 @@ from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_o
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["MAX_ANSWERS", "MEAN_OF_SCORES", "OrderedChannelEncoder", "OrderedChannelLaw"]
+__all__ = ["MEAN_OF_SCORES", "OrderedChannelEncoder", "OrderedChannelLaw"]
 
-MAX_ANSWERS = 32
+_MAX_ANSWERS = 32
 MEAN_OF_SCORES = "mean of scores"
 WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
 
@@ -51,7 +51,7 @@ class OrderedChannelLaw(ItemLaw):
     keys: ClassVar[Mapping[str, Schema]] = {
         "rule": RULE,
         "levels": list_of(LEVEL),
-        "order": list_of(whole(0, MAX_ANSWERS - 1), 2)
+        "order": list_of(whole(0, _MAX_ANSWERS - 1), 2)
         | {"description": "The items' numbers, from the lowest answer to the highest."},
         "scores": list_of({"type": "number"}, 0)
         | {
@@ -82,8 +82,8 @@ class OrderedChannelLaw(ItemLaw):
     def read(cls, question: Mapping[str, Any]) -> Self:
         levels = Levels.read(question, least=2)
         order, scores, size = question["order"], question["scores"], levels.total
-        if size > MAX_ANSWERS or sorted(order) != list(range(size)):
-            allowed = f"the numbers of all items once, at most {MAX_ANSWERS}"
+        if size > _MAX_ANSWERS or sorted(order) != list(range(size)):
+            allowed = f"the numbers of all items once, at most {_MAX_ANSWERS}"
             raise InputError("order", order, allowed, EXPORT_REMEDY)
         if len(scores) not in (0, size) or not all(map(isfinite, scores)):
             allowed = f"{size} finite numbers, or none"

@@ -29,13 +29,13 @@ from planner.deployment.client.schema import (
 from planner.errors import InputError, VerificationError
 from planner.limits import MAX_EPSILON
 
-__all__ = ["ACKNOWLEDGEMENTS", "MAX_OTHERS", "Guarantee", "SamplingEncoder", "SamplingLaw"]
+__all__ = ["ACKNOWLEDGEMENTS", "Guarantee", "SamplingEncoder", "SamplingLaw"]
 
 ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
     "aggregates-only": "A trusted aggregator releases totals only.",
 }
-MAX_OTHERS = 10**7
+_MAX_OTHERS = 10**7
 _INFINITE = choice("infinite")
 _FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
 _EPSILON = either(_FINITE, _INFINITE)
@@ -45,8 +45,8 @@ _AGGREGATES = record(
         "difference_epsilon": _EPSILON,
         "totals_epsilon": _EPSILON,
         "totals_are_exact": FLAG,
-        "others_with_each_value": list_of(whole(0, MAX_OTHERS)),
-        "others_with_none": whole(0, MAX_OTHERS),
+        "others_with_each_value": list_of(whole(0, _MAX_OTHERS)),
+        "others_with_none": whole(0, _MAX_OTHERS),
     },
     "What released totals promise, (epsilon, delta), to people of whom so many others are asked.",
 )

@@ -31,10 +31,10 @@ from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_o
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["UNARY_LEVEL", "UnaryEncoder", "UnaryLaw"]
+__all__ = ["UnaryEncoder", "UnaryLaw"]
 
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
-UNARY_LEVEL = record(
+_UNARY_LEVEL = record(
     LEVEL["properties"] | {"a": PROBABILITY, "b": PROBABILITY},
     "A level whose bits are 1 with probability a / 2^32 (the answer's) or b / 2^32 (others).",
 )
@@ -48,7 +48,7 @@ class UnaryLaw(ItemLaw):
     keys: ClassVar[Mapping[str, Schema]] = {
         "model": choice("opt0", "opt1", "opt2", "rappor", "oue"),
         "rule": RULE,
-        "levels": list_of(UNARY_LEVEL),
+        "levels": list_of(_UNARY_LEVEL),
         "predicted": PREDICTED,
     }
 

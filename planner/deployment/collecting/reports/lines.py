@@ -29,12 +29,7 @@ _MISSING = object()
 class Fields:
     """One JSON object; each accessor returns a field of the right type and range or raises.
 
-    Parameters
-    ----------
-    where:
-        Where the object is, for errors.
-    data:
-        The parsed object.
+    Errors say ``where`` the object is.
 
     Examples
     --------

@@ -26,10 +26,10 @@ from planner.deployment.collecting.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 
-__all__ = ["MAX_EXPANSION", "MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
+__all__ = ["MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
-MAX_EXPANSION = 64
+_MAX_EXPANSION = 64
 """Reports may take so many times the bytes of their file, besides one row group's worth."""
 _ROW_GROUP_BYTES = 8 * 2**20
 _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
@@ -194,7 +194,7 @@ def _check_codecs(metadata: Any) -> None:
 
 def _check_expansion(size: int, file_size: int) -> None:
     """Encoded reports may take less room than they do in memory, but not that much less."""
-    most = MAX_ROW_GROUP_BYTES + MAX_EXPANSION * file_size
+    most = MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
     if not 0 <= size <= most:
         remedy = "Split the reports into several files."
         raise InputError("decoded size of all reports", size, f"at most {most} bytes", remedy)
