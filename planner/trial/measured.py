@@ -35,6 +35,7 @@ from planner.survey.kinds import CHANNEL
 __all__ = [
     "Measured",
     "answers_in_question",
+    "error_scale",
     "mean_mechanisms",
     "measure_mean",
     "measure_ordered",
@@ -78,6 +79,13 @@ class Measured:
         """From the squared error of each run, and whether its intervals held, ``(runs,)`` each."""
         spread = squares.std(ddof=1) / np.sqrt(squares.size) if squares.size > 1 else np.nan
         return cls(name, float(squares.mean()), float(spread), predicted, float(inside.mean()))
+
+
+def error_scale(question: Question, users: int) -> float:
+    """By what ``mse`` is multiplied to be in people squared, of a mean in its unit squared."""
+    if not question.of_mean:
+        return users
+    return 1.0 if question.numeric is not None else 1 / users
 
 
 def ordered_channels(question: Question) -> dict[str, Channel]:

@@ -14,7 +14,7 @@ from planner.cli.output import table
 from planner.planning.datasets import Answers
 from planner.planning.whole_survey.sentences import people
 from planner.survey import Question
-from planner.trial.measured import Measured
+from planner.trial.measured import Measured, error_scale
 from planner.trial.simulate import Assignment, Simulated, mechanism_label
 
 __all__ = [
@@ -64,7 +64,7 @@ def show_measured(console: Console, run: MeasuredRun) -> None:
     about = f": {run.users:,} users{missing}"
     console.print(Text.assemble((run.question.name, "bold"), about))
     unit = "error" if of_mean else "people"
-    scale = run.users if not of_mean else 1 if numeric else 1 / run.users
+    scale = error_scale(run.question, run.users)
     view = table("Error, measured and predicted", ("mechanism",), (unit, "±", "predicted", "held"))
     for one in run.results:
         view.add_row(

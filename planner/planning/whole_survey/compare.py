@@ -54,14 +54,8 @@ class Comparison(Framed):
 
     def columns(self) -> dict[str, Any]:
         """One row a figure that both plans, or one of them, have."""
-        return {
-            "question": [row.question for row in self.rows],
-            "level": [row.level for row in self.rows],
-            "what": [row.what for row in self.rows],
-            "first": [row.first for row in self.rows],
-            "second": [row.second for row in self.rows],
-            "change": [row.change for row in self.rows],
-        }
+        names = ("question", "level", "what", "first", "second", "change")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
 
 
 def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:

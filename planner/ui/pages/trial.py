@@ -18,6 +18,7 @@ from planner.survey.kinds import ORDINAL
 from planner.trial.measured import (
     Measured,
     answers_in_question,
+    error_scale,
     mean_mechanisms,
     measure_mean,
     measure_ordered,
@@ -299,9 +300,8 @@ def _show(trial: _Trial, *, current: bool) -> None:
         st.info("The figures below belong to the settings of the last run, not to those above.")
     of_mean = trial.settings.question.of_mean
     numeric = trial.settings.question.numeric is not None
-    scale, unit = (1 / trial.users, "in score") if of_mean else (trial.users, "people")
-    if numeric:
-        scale, unit = 1, "in its unit"
+    scale = error_scale(trial.settings.question, trial.users)
+    unit = "in its unit" if numeric else "in score" if of_mean else "people"
     st.subheader("Total error, measured and predicted")
     show.chart(
         simulation_figure(
