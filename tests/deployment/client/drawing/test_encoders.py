@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms.hashing import HashingEncoder, HashingLaw
+from planner.deployment.client.mechanisms.hashing import HashingEncoder, HashingLaw, xxh32
 from planner.deployment.client.mechanisms.item_sets import SetEncoder, SetLaw
 from planner.deployment.client.mechanisms.response import ResponseEncoder, ResponseLaw
 from planner.deployment.client.mechanisms.sampling import SamplingEncoder, SamplingLaw
@@ -268,3 +268,11 @@ def test_both_rounds_share_the_die():
         for word in (edges[-1], D - 1):  # sampled: nothing at first, then the truth
             assert encoder.output(number(word), code, 1) == number(0)
             assert encoder.output(number(word), code, 2) == number(code)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+@example(0, 0)
+@example(2**32 - 1, 2**32 - 1)
+@example(2**31, 2**32 - 1)
+def test_xxh32_is_that_of_the_reference_library(item, seed):
+    assert xxh32(item, seed) == xxhash.xxh32_intdigest(item.to_bytes(4, "little"), seed)
