@@ -91,7 +91,8 @@ def compare(
     from planner.cli.show.survey import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
 
-    found = compare_plans(*(planned(path, mechanism)[0] for path in (first, second)))
+    plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
+    found = compare_plans(*plans)
     if json_output:
         print_json(comparison_document(found))
     else:
@@ -118,7 +119,7 @@ def outsiders(
     """
     from planner.cli.show.outsiders import outsiders_document, show_outsiders
 
-    made, _ = planned(survey, mechanism)
+    made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
     if json_output:
         print_json(outsiders_document(view, epsilon))
@@ -166,14 +167,16 @@ def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
         console.print()
 
 
-def planned(path: Path, mechanism: str | None) -> tuple[SurveyPlan, Ledger]:
+def planned(
+    path: Path, mechanism: str | None, *, what_if: bool = True
+) -> tuple[SurveyPlan, Ledger]:
     """The plan, and the ledger that it was made with."""
     from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey
 
     survey = _with_mechanism(load_survey(path), mechanism)
     before = _ledger(survey)
-    return plan_survey(survey, before), before
+    return plan_survey(survey, before, what_if=what_if), before
 
 
 def _with_mechanism(survey: Survey, name: str | None) -> Survey:

@@ -119,6 +119,22 @@ def test_compare_puts_two_scenarios_side_by_side(tmp_path):
     assert all(r["change"] <= 0 for r in rows if "error" in r["figure"] and r["level"] != "common")
 
 
+def test_what_is_not_shown_is_not_solved(monkeypatch):
+    asked = []
+    for name in ("relaxations", "misplaced"):
+        monkeypatch.setattr(
+            f"planner.planning.whole_survey.planning_choice.{name}",
+            lambda *_, name=name: asked.append(name) or [],
+        )
+    path = EXAMPLES / "health.toml"
+    rows = json.loads(invoke("compare", path, path, "--json").stdout)
+    assert all(row["change"] == 0 for row in rows)
+    assert invoke("outsiders", path).exit_code == 0
+    assert asked == []
+    invoke("plan", path)
+    assert asked == ["relaxations", "misplaced"]
+
+
 def test_the_report_is_one_page_without_outside_hosts(tmp_path):
     path = tmp_path / "report.html"
     assert "Report written" in words(invoke("plan", HOUSEHOLD, "--report", path))

@@ -237,7 +237,9 @@ class SurveyPlan(Framed):
         }
 
 
-def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
+def plan_survey(
+    survey: Survey, ledger: Ledger | None = None, *, what_if: bool = True
+) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
     Every question is planned with its :attr:`~planner.survey.questions.Question.mechanism`; the
@@ -250,6 +252,9 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
         The questions with their weights, targets and mechanisms, the design and the objective.
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
+    what_if:
+        Whether to solve what more budget would buy and what misplaced items would cost, too: half
+        of the work. Else ``relaxations`` and ``misplacement`` of the questions are left empty.
 
     Raises
     ------
@@ -277,18 +282,20 @@ def plan_survey(survey: Survey, ledger: Ledger | None = None) -> SurveyPlan:
     if sharing:
         tables = Tables()
         parts, allocation = _settled(replace(survey, questions=sharing), ledger, tables)
-        planned = {part.asked.name: _planned(part, tables) for part in parts}
+        planned = {part.asked.name: _planned(part, tables, what_if) for part in parts}
     for name, sampled in _sampled(survey).items():
         (question,) = (q for q in survey.questions if q.name == name)
         planned[name] = plan_sampled(question, survey.users, sampled)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
 
 
-def _planned(part: Part, tables: Tables) -> QuestionPlan:
+def _planned(part: Part, tables: Tables, what_if: bool) -> QuestionPlan:
     about = part.question.numeric
     if about is not None:
         return plan_mean(part, about)
-    return (plan_ordinal if part.asked.kind == ORDINAL else plan_choice)(part, tables)
+    if part.asked.kind == ORDINAL:
+        return plan_ordinal(part, tables)
+    return plan_choice(part, tables, what_if=what_if)
 
 
 def _sampled(survey: Survey) -> dict[str, SamplingPlan]:

@@ -57,8 +57,8 @@ _MOST_MISPLACED_LEVELS = 1_000
 Array = NDArray[np.float64]
 
 
-def plan_choice(part: Part, tables: Tables) -> QuestionPlan:
-    """Plan a question about a choice or a set.
+def plan_choice(part: Part, tables: Tables, *, what_if: bool = True) -> QuestionPlan:
+    """Plan a question about a choice or a set; ``what_if`` as of ``plan_survey``.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def plan_choice(part: Part, tables: Tables) -> QuestionPlan:
     SolverError
         No certified table could be produced.
     """
-    return _Planning(part, tables).planned()
+    return _Planning(part, tables).planned(what_if=what_if)
 
 
 class _Planning:
@@ -169,7 +169,7 @@ class _Planning:
         """Squared error per user of the survey, from the objective's value."""
         return self.part.error(self.block, self.block.error_with(value))
 
-    def planned(self) -> QuestionPlan:
+    def planned(self, *, what_if: bool) -> QuestionPlan:
         part, total = self.part, self.part.total(self.error)
         padding = self._padding()
         plan = QuestionPlan(
@@ -189,8 +189,8 @@ class _Planning:
             levels=self._levels(),
             padding=padding,
             padding_errors=None if padding is None else self._padding_errors(padding),
-            relaxations=self._relaxations(),
-            misplacement=self._misplacement(),
+            relaxations=self._relaxations() if what_if else (),
+            misplacement=self._misplacement() if what_if else None,
             targets=self._targets(padding),
             explanations=self._explanations(),
             certified=self.certified,
