@@ -20,12 +20,7 @@ from planner import arguments
 from planner.errors import InputError
 from planner.estimates.means import Estimate, NumericEstimates, Ratio, large_sample
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.numeric import (
-    NumericMechanism,
-    NumericVariance,
-    SignCoin,
-    require_domain,
-)
+from planner.mechanisms.numeric import NumericMechanism, NumericVariance, SignCoin, require_domain
 from planner.survey.numeric_domain import NumericDomain
 
 __all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise", "summarise_ratio"]

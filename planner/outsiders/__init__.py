@@ -1,11 +1,6 @@
 """What an outsider learns: shuffled reports, guesses, poisoning, and anybody's client audited."""
 
-from planner.outsiders.auditing.audit import (
-    FoundPair,
-    Promise,
-    ReportAudit,
-    audit_reports,
-)
+from planner.outsiders.auditing.audit import FoundPair, Promise, ReportAudit, audit_reports
 from planner.outsiders.auditing.boxes import CommandBox, FunctionBox
 from planner.outsiders.exposure import Exposure, exposure_of
 from planner.outsiders.guessing.designs import DesignGuessing

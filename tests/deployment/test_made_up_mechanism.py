@@ -28,7 +28,7 @@ from planner.deployment.collecting.counting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.mechanisms import registry
 from planner.deployment.mechanisms.counting import CellTally
-from planner.deployment.mechanisms.items import DeployedOneRatio, one_ratio
+from planner.deployment.mechanisms.one_ratio import DeployedOneRatio, one_ratio
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import json_schema
 from planner.deployment.parameter_file.vectors import make_vectors

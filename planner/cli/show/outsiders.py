@@ -11,11 +11,7 @@ from rich.text import Text
 
 from planner.cli.output import table
 from planner.outsiders.shuffling.guarantee import CONDITION
-from planner.planning.whole_survey.outsider_view import (
-    AUDITED,
-    NOTHING_TO_SAY,
-    OutsiderView,
-)
+from planner.planning.whole_survey.outsider_view import AUDITED, NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.policy.budget_text import rounded_up
 

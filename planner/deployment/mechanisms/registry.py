@@ -6,16 +6,17 @@ from typing import Any
 
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.registry import LAWS
-from planner.deployment.mechanisms.channel import DeployedMeanChannel
+from planner.deployment.mechanisms.channel import DeployedMeanChannel, DeployedOrderedChannel
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
-from planner.deployment.mechanisms.hashing import DeployedHashing
 from planner.deployment.mechanisms.item_sets import DeployedDesignSets, DeployedSets
-from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
-from planner.deployment.mechanisms.response import DeployedResponse
+from planner.deployment.mechanisms.one_ratio import (
+    DeployedHashing,
+    DeployedResponse,
+    DeployedSubset,
+)
 from planner.deployment.mechanisms.sampling import DeployedSampling
 from planner.deployment.mechanisms.sign import DeployedSign
-from planner.deployment.mechanisms.subset import DeployedSubset
 from planner.deployment.mechanisms.unary import DeployedUnary
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 

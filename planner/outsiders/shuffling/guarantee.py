@@ -16,12 +16,7 @@ from planner.errors import InfeasibleError, InputError
 from planner.frames import Framed
 from planner.outsiders.shown import delta_text
 from planner.outsiders.shuffling.blanket import Blanket
-from planner.outsiders.shuffling.central import (
-    MOST_PEOPLE,
-    central_epsilon,
-    is_kept,
-    lost_epsilon,
-)
+from planner.outsiders.shuffling.central import MOST_PEOPLE, central_epsilon, is_kept, lost_epsilon
 from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy

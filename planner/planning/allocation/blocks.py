@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 from planner import arguments
 from planner.errors import InputError
 from planner.planning.budgets import scaled
-from planner.planning.certified import (
-    DESIGN,
-    TIGHT,
-    Certified,
-    CertifiedSolver,
-    solve_named,
-)
+from planner.planning.certified import DESIGN, TIGHT, Certified, CertifiedSolver, solve_named
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

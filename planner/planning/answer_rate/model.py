@@ -24,11 +24,7 @@ from planner.mechanisms.forced_answer import FAKE_ANSWERS
 from planner.mechanisms.piecewise import piecewise_variance
 from planner.planning.answer_rate.answering_people import Moments, answering_moments
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
-from planner.planning.answer_rate.predictions import (
-    AnswerRateCurve,
-    ForcedAnswerCurve,
-    Sensitivity,
-)
+from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve, Sensitivity
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 

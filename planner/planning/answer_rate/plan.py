@@ -12,11 +12,7 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.predictions import (
-    AnswerRateCurve,
-    ForcedAnswerCurve,
-    Sensitivity,
-)
+from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve, Sensitivity
 from planner.planning.channels.curve import ChannelCurve, channel_curve
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences

@@ -17,11 +17,7 @@ from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.mechanisms.privkvm import PrivKVM
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.means import bisample_error, provable_channel
-from planner.planning.channels.populations import (
-    AssumedAnswers,
-    five_populations,
-    stated_answers,
-)
+from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
 from planner.survey import Numeric
 from planner.survey.preferences import answering
 

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 from planner.solvers.design.item_pricing import ItemPricer
-from planner.solvers.design.item_program import (
-    ItemAnswer,
-    bound_of_items,
-    solve_items,
-)
+from planner.solvers.design.item_program import ItemAnswer, bound_of_items, solve_items
 from planner.solvers.design.problem import Columns, DesignProblem
 from planner.solvers.design.starts import first_columns, random_columns
 

@@ -10,12 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.kinds import ORDINAL
-from planner.survey.ordered_answers import (
-    COUNTS,
-    MAX_ORDERED_ANSWERS,
-    MEAN_OF_SCORES,
-    SHARES_UP_TO,
-)
+from planner.survey.ordered_answers import COUNTS, MAX_ORDERED_ANSWERS, MEAN_OF_SCORES, SHARES_UP_TO
 from planner.ui.draft.categorical import MOST_PAIR_LEVELS, CategoricalDraft, PairChoice
 from planner.ui.parts import show
 from planner.ui.parts.accuracy import show_accuracy

@@ -20,12 +20,7 @@ from planner.show.charts import reports as charts
 from planner.ui.parts import cells, show
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import categorical_question
-from planner.ui.parts.results import (
-    outsider_view,
-    planned_with,
-    together_view,
-    wanted_sentence,
-)
+from planner.ui.parts.results import outsider_view, planned_with, together_view, wanted_sentence
 from planner.ui.parts.tables import show_table
 
 __all__ = ["page"]

@@ -12,7 +12,7 @@ from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.mechanisms.ordered_channel import WANTED
 from planner.deployment.client.questions import read_law
-from planner.deployment.mechanisms.ordered_channel import DeployedOrderedChannel
+from planner.deployment.mechanisms.channel import DeployedOrderedChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import InputError, PlannerError, VerificationError
