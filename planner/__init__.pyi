@@ -88,7 +88,7 @@ from planner.solvers import best_design as best_design
 from planner.solvers import efficiency as efficiency
 from planner.solvers import least_error as least_error
 from planner.solvers import solve as solve
-from planner.solvers import solve_literal as solve_literal
+from planner.solvers.slsqp_ab import solve_literal as solve_literal
 from planner.survey import Level as Level
 from planner.survey import Numeric as Numeric
 from planner.survey import Question as Question

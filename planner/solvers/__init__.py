@@ -8,7 +8,6 @@ from planner.solvers.solving import (
     Solver,
     baseline,
     solve,
-    solve_literal,
     solve_near,
 )
 
@@ -23,6 +22,5 @@ __all__ = [
     "least_error",
     "model_named",
     "solve",
-    "solve_literal",
     "solve_near",
 ]

@@ -12,11 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.certificate import prove
+from planner.solvers.models import model_named
 from planner.solvers.program import Program
+from planner.solvers.solving import proven_table, smallest_budget
 
-__all__ = ["solve_slsqp_ab"]
+__all__ = ["solve_literal"]
 
 Array = NDArray[np.float64]
 
@@ -25,28 +31,46 @@ _CLOSE = 1e-4  # a - b stays above this while searching; the error is infinite a
 _SEED = 20200421  # the starts are part of the method: the same policy gives the same answer
 
 
-def solve_slsqp_ab(program: Program, *, box: bool, starts: int) -> Array:
-    """Minimise by SLSQP over ``(a, b)`` from several starts; best repaired answer in (s, w).
+def solve_literal(policy: PrivacyPolicy, *, box: bool = False, starts: int = 5) -> UnaryTable:
+    """The paper's own opt0 (eq. 9) in (a, b), where it is not convex, for comparison.
 
     Parameters
     ----------
-    program:
-        Must use the model opt0 and the objective ``"worst-case"``.
+    policy:
+        The levels, their budgets and the pair rule.
     box:
         Restrict to ``a >= 1/2`` and ``b <= 1/2``, as the paper's experiments do.
     starts:
-        Number of starting points, at least 1: the symmetric table, then random ones.
+        Number of starting points, at least 1.
+
+    Returns
+    -------
+    UnaryTable
+        Repaired, never outside the policy; its distance from the optimum is proven, but not
+        limited. Method ``"slsqp-ab"``.
 
     Raises
     ------
     InputError
-        Another model or objective was asked for, or ``starts`` is below 1.
+        ``starts`` is below 1, or pair budgets are below 1e-9.
     ConvergenceError
         No start led to a usable answer.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    >>> round(solve_literal(policy, box=True).worst_case_mse, 2)  # solve(policy): 239.72
+    243.15
     """
-    if program.model.name != "opt0" or program.objective.kind != "worst-case":
-        allowed = "used with the model opt0 and the worst-case objective"
-        raise InputError("method", "slsqp-ab", allowed, 'Use method="slsqp".')
+    program = Program.of(policy, Objective(), model_named("opt0"))
+    smallest_budget(policy)
+    v = _searched(program, box, starts)
+    proof = prove(program, program.model.repair(policy, v))
+    return proven_table(program, v, proof, "slsqp-ab")
+
+
+def _searched(program: Program, box: bool, starts: int) -> Array:
+    """The best repaired answer in (s, w) from several starts: the symmetric table, then random."""
     if starts < 1:
         remedy = "Give the number of starting points, such as 10."
         raise InputError("starts", starts, "at least 1", remedy)

@@ -20,7 +20,16 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.refine import newton_step
 
-__all__ = ["BASELINES", "METHODS", "Solver", "baseline", "solve", "solve_literal", "solve_near"]
+__all__ = [
+    "BASELINES",
+    "METHODS",
+    "Solver",
+    "baseline",
+    "proven_table",
+    "smallest_budget",
+    "solve",
+    "solve_near",
+]
 
 Array = NDArray[np.float64]
 
@@ -96,7 +105,7 @@ def solve(
     if isinstance(objective, str):
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
-    _smallest_budget(policy)
+    smallest_budget(policy)
     *first, last = _pick(policy) if method == "auto" else (method,)
     for attempt in first:
         try:
@@ -104,46 +113,6 @@ def solve(
         except ConvergenceError:
             continue
     return _solve_by(program, last)
-
-
-def solve_literal(policy: PrivacyPolicy, *, box: bool = False, starts: int = 5) -> UnaryTable:
-    """The paper's own opt0 (eq. 9) in (a, b), where it is not convex, for comparison.
-
-    Parameters
-    ----------
-    policy:
-        The levels, their budgets and the pair rule.
-    box:
-        Restrict to ``a >= 1/2`` and ``b <= 1/2``, as the paper's experiments do.
-    starts:
-        Number of starting points, at least 1.
-
-    Returns
-    -------
-    UnaryTable
-        Repaired, never outside the policy; its distance from the optimum is proven, but not
-        limited. Method ``"slsqp-ab"``.
-
-    Raises
-    ------
-    InputError
-        ``starts`` is below 1, or pair budgets are below 1e-9.
-    ConvergenceError
-        No start led to a usable answer.
-
-    Examples
-    --------
-    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    >>> round(solve_literal(policy, box=True).worst_case_mse, 2)  # solve(policy): 239.72
-    243.15
-    """
-    from planner.solvers.slsqp_ab import solve_slsqp_ab
-
-    program = Program.of(policy, Objective(), model_named("opt0"))
-    _smallest_budget(policy)
-    v = solve_slsqp_ab(program, box=box, starts=starts)
-    proof = prove(program, program.model.repair(policy, v))
-    return _table(program, v, proof, "slsqp-ab")
 
 
 def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
@@ -182,7 +151,7 @@ def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
                 v = program.model.repair(policy, newton_step(program, v, proof.weights))
                 proof = prove(program, v)
                 if program.value(v) - proof.lower_bound <= _PROVEN * abs(proof.lower_bound):
-                    return _table(program, v, proof, "newton")
+                    return proven_table(program, v, proof, "newton")
     except ConvergenceError:
         pass  # the usual methods take over
     return solve(policy, near.model, objective=near.objective)
@@ -214,7 +183,7 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     if model not in BASELINES:
         raise InputError("model", model, f"one of {', '.join(BASELINES)}", "Choose one of them.")
     inner = model_named("opt1" if model == "rappor" else "opt2")
-    smallest = _smallest_budget(policy)
+    smallest = smallest_budget(policy)
     plain = PrivacyPolicy(np.full(policy.size, smallest), policy.item_counts)
     a, b = _inward(inner.start(plain), inner.to_probabilities, plain)
     return UnaryTable(policy, a, b, model, "closed form")
@@ -229,7 +198,14 @@ def _pick(policy: PrivacyPolicy) -> tuple[str, ...]:
     return ("conic", "slsqp") if policy.size <= _DENSE else ("conic",)
 
 
-def _smallest_budget(policy: PrivacyPolicy) -> float:
+def smallest_budget(policy: PrivacyPolicy) -> float:
+    """The smallest pair budget, in nats.
+
+    Raises
+    ------
+    InputError
+        It is too small for any solver.
+    """
     smallest = float(policy.room(np.zeros(policy.size)).min())
     if smallest < LEAST_EPSILON:
         allowed = f"at least {LEAST_EPSILON:g}, or deployed probabilities cannot tell it from 0"
@@ -251,7 +227,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
             from planner.solvers.conic import solve_conic as solve_by
         v = program.model.repair(program.policy, solve_by(program))
         proof = prove(program, v)
-    table = _table(program, *_tightened(program, v, proof), method=method)
+    table = proven_table(program, *_tightened(program, v, proof), method=method)
     if table.certificate is None or not table.certificate.relative_gap <= _PROVEN:
         gap = table.certificate.relative_gap if table.certificate else np.inf
         raise ConvergenceError(
@@ -286,7 +262,8 @@ def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:
     return best
 
 
-def _table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
+def proven_table(program: Program, v: Array, proof: Proof, method: str) -> UnaryTable:
+    """The table at ``v``, moved inward by rounding errors, with its proof."""
     a, b = _inward(v, program.model.to_probabilities, program.policy)
     table = UnaryTable(program.policy, a, b, program.model.name, method, program.objective)
     value = table.objective_value

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 
 from planner import Objective, PrivacyPolicy
-from planner.errors import InputError
 from planner.solvers import slsqp, slsqp_ab
-from planner.solvers.models import MODELS, model_named
+from planner.solvers.models import MODELS
 from planner.solvers.program import Program
 from tests.policies import RULES, random_objective, random_policy, seeds, worst_excess
 
@@ -77,9 +76,9 @@ def test_too_close_probabilities_are_kept_finite():
     assert np.all(problem.room(closed)[-3:] == -slsqp_ab._CLOSE)
 
 
-def _ab(policy, box=False, starts=1, objective="worst-case", model="opt0"):
-    program = Program.of(policy, Objective(objective), model_named(model))
-    v = slsqp_ab.solve_slsqp_ab(program, box=box, starts=starts)
+def _ab(policy, box=False, starts=1):
+    program = Program.of(policy, Objective(), MODELS["opt0"])
+    v = slsqp_ab._searched(program, box, starts)
     return program, v, program.model.to_probabilities(v)
 
 
@@ -138,14 +137,6 @@ def test_an_answer_slightly_outside_is_moved_in_by_little(box):
 def test_an_answer_far_outside_or_no_table_is_not_repaired(table):
     program = Program.of(PrivacyPolicy([0.5], [9]), Objective(), MODELS["opt0"])
     assert slsqp_ab._repaired(program, np.array(table), box=False) is None
-
-
-@pytest.mark.parametrize(("model", "objective"), [("opt1", "worst-case"), ("opt0", "minimax")])
-def test_in_ab_only_what_the_paper_poses(model, objective):
-    with pytest.raises(InputError, match="used with the model opt0") as caught:
-        _ab(PrivacyPolicy([1.0], [2]), model=model, objective=objective)
-    assert (caught.value.argument, caught.value.value) == ("method", "slsqp-ab")
-    assert caught.value.remedy == 'Use method="slsqp".'
 
 
 @every_rule
