@@ -12,7 +12,7 @@ from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.said import said_of
-from planner.show.charts.designs import design_figure
+from planner.show.charts.levels import design_figure
 from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import (
     allocation_figure,

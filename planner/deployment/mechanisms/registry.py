@@ -10,13 +10,13 @@ from planner.deployment.mechanisms.channel import DeployedMeanChannel, DeployedO
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.mechanisms.item_sets import DeployedDesignSets, DeployedSets
+from planner.deployment.mechanisms.numbers import DeployedSign
 from planner.deployment.mechanisms.one_ratio import (
     DeployedHashing,
     DeployedResponse,
     DeployedSubset,
 )
 from planner.deployment.mechanisms.sampling import DeployedSampling
-from planner.deployment.mechanisms.sign import DeployedSign
 from planner.deployment.mechanisms.unary import DeployedUnary
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 

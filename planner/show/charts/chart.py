@@ -19,8 +19,7 @@ from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.answer_rate import error_figure
-from planner.show.charts.designs import design_figure
-from planner.show.charts.levels import budget_figure
+from planner.show.charts.levels import budget_figure, design_figure
 from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import (
     allocation_figure,

@@ -16,8 +16,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.said import Said, said_of
 from planner.planning.whole_survey.sentences import people
 from planner.policy.budget_text import rounded_up
-from planner.show.charts.designs import design_figure
-from planner.show.charts.levels import budget_figure, level_error_figure
+from planner.show.charts.levels import budget_figure, design_figure, level_error_figure
 from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.plans import frontier_figure, padding_figure
 from planner.show.charts.style import BLUE, GREY, SKY

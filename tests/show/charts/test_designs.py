@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from planner import PrivacyPolicy, best_design, chart
-from planner.show.charts.designs import design_figure
+from planner.show.charts.levels import design_figure
 
 
 @pytest.fixture(scope="module")
