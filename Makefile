@@ -39,7 +39,7 @@ test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder --cov --cov-report=term; \
+	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder --cov --cov-report=term; \
 	tests=$$?; wait $$types && exit $$tests
 
 sweep: $(VENV)/test.stamp

@@ -61,7 +61,10 @@ def surveys():
     of_sets = replace(EVERYTHING.questions[3], mechanism="subset-design")
     yield "sets by a design", Survey("sets", 40_000, (of_sets,))
     yield "everything", EVERYTHING
-    yield "everything, two each", replace(EVERYTHING, design="some-each", asked=2)
+    sign, _, bill, _ = EVERYTHING.questions
+    page = replace(sign, name="page", mechanism="opt0", targets=())
+    three = (replace(sign, mechanism="opt0"), bill, page)
+    yield "two each of three", Survey("two", 40_000, three, design="some-each", asked=2)
     high = NumberLevel("high", 1.0, lower=0.75 * MEAN.domain.upper)
     levelled = replace(MEAN, preferences=None, epsilon=2.0, levels=(high,))
     bills = Question("bill", (), kind="numeric", numeric=levelled, mechanism="channel")

@@ -13,6 +13,12 @@ EXAMPLE = EXAMPLES / "answer-rate.toml"
 TEXT = EXAMPLE.read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def few_channels(monkeypatch):
+    """The best channel at six budgets, not sixty: for tests that are about something else."""
+    monkeypatch.setattr("planner.planning.channels.curve._BUDGETS", 6)
+
+
 def test_page_is_readable_in_80_columns():
     page = shown("answer-rate", EXAMPLE)
     assert max(map(len, page.splitlines())) <= 80
@@ -37,6 +43,7 @@ def test_json_says_the_same():
     assert len(document["forced_answers"]["top"]["mean_bias"]) == 200
 
 
+@pytest.mark.usefixtures("few_channels")
 def test_an_undefined_error_is_null_not_nan(tmp_path):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace('"ln 9"', "30"), encoding="utf-8")
@@ -52,12 +59,14 @@ def test_an_undefined_error_is_null_not_nan(tmp_path):
     )
 
 
+@pytest.mark.usefixtures("few_channels")
 def test_few_people_get_a_warning(tmp_path):
     file = tmp_path / "survey.toml"
     file.write_text(TEXT.replace("100_000", "5"), encoding="utf-8")
     assert "Too few people answer" in shown("answer-rate", file)
 
 
+@pytest.mark.usefixtures("few_channels")
 def test_without_an_offer_nothing_is_compared_with_it(tmp_path):
     file = tmp_path / "survey.toml"
     offer = next(line for line in TEXT.splitlines() if line.startswith("epsilon"))
