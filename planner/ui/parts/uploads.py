@@ -40,8 +40,6 @@ def survey_from_upload(name: str, data: bytes) -> Survey:
         The file is not one of these, or not right.
     """
     if name.lower().endswith(".json"):
-        from planner.ui.parts.uploads import _survey_from_parameters
-
         with as_file(name, data) as path:
             return _survey_from_parameters(read_parameters(path))
     text = text_of(name, data)
@@ -190,12 +188,16 @@ def _survey_from_parameters(parameters: Parameters) -> Survey:
 
 def _question(question: DeployedQuestion) -> Question:
     stated = question.document
+    remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
     if question.kind == "numeric":
+        if "levels" in stated:  # of points of a grid: which numbers had them is not in the file
+            reason = f"question {question.name!r} has budgets of their own for parts of its range"
+            remedy = "Open the survey file (TOML) instead: it says for which numbers."
+            raise InputError.because("levels", reason, remedy)
         domain = NumericDomain(stated["lower"], stated["upper"], stated["yes_no"])
         numeric = Numeric(domain, epsilon=stated["epsilon"])
         return Question(question.name, (), kind="numeric", numeric=numeric)
     if question.kind not in ("categorical", ORDINAL):
-        remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
         raise InputError(
             f"kind of question {question.name!r}",
             question.kind,
