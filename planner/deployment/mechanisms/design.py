@@ -170,9 +170,8 @@ def described_design(
     bound = proven.lower_bound if proven and design.objective == Objective() else None
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     levels = described_levels(question)
-    for level, group in zip(
-        levels, design.design.groups.tolist(), strict=False
-    ):  # a dummy's comes last
+    groups = design.design.groups.tolist()  # a dummy's comes last
+    for level, group in zip(levels, groups, strict=False):
         level["group"] = group
     return {
         "rule": described_rule(question.policy.rule.plain(question.policy.epsilons)),
