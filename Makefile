@@ -18,11 +18,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # What an installation is doing, one line a package, so that nobody takes it for hung.
 PROGRESS := sed -n -e 's/^Collecting \([^ ]*\).*/  fetching \1/p' -e 's/^Installing .*/  installing/p' -e '/^ERROR/p'
 
-.PHONY: help run test sweep fuzz bench reproduce mutate docs format clean
+.PHONY: help run test coverage release sweep fuzz bench reproduce mutate docs format clean
 
 help:
 	@echo "make run      open the app in the browser (PORT=8501)"
 	@echo "make test     lint, types, tests, doctests, browser tests"
+	@echo "make coverage  the same tests, with the lines that they run counted"
+	@echo "make release  the site, the wheel, the container, the benchmarks' own tests"
 	@echo "make sweep    properties over many more random cases than make test has time for"
 	@echo "make fuzz     damaged files against every reader (HOURS=2, SEED=1)"
 	@echo "make bench    measure speed beside its peers and limits"
@@ -39,8 +41,14 @@ test: $(VENV)/test.stamp chromium node
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy & types=$$!; \
-	$(BIN)/python -m pytest -n 4 --dist loadscope --no-loadscope-reorder --cov --cov-report=term; \
+	$(BIN)/python -m pytest -n 3 --dist loadscope --no-loadscope-reorder --ignore=tests/release; \
 	tests=$$?; wait $$types && exit $$tests
+
+coverage: $(VENV)/test.stamp chromium node
+	$(BIN)/python -m pytest -n 3 --dist loadscope --cov --cov-report=term --ignore=tests/release
+
+release: $(VENV)/test.stamp chromium node
+	$(BIN)/python -m pytest -n 2 tests/release
 
 sweep: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n 2 --hypothesis-profile=sweep tests --ignore=tests/browser --ignore=tests/ui

@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_COUNT, MAX_EPSILON
 
-__all__ = ["budget", "finite", "number_column", "positive", "positive_numbers", "whole_number"]
-
 
 def finite(argument: str, value: object) -> float:
     """Return a finite number; a boolean is none.

@@ -19,18 +19,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "ConvergenceError",
-    "FileError",
-    "InfeasibleError",
-    "InputError",
-    "PlannerError",
-    "SolverError",
-    "UnboundedError",
-    "VerificationError",
-]
-
-
 _MOST_NAMES = 20
 
 

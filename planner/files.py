@@ -18,16 +18,6 @@ from pathlib import Path
 from planner.errors import FileError
 from planner.limits import MEBIBYTE
 
-__all__ = [
-    "create_once",
-    "database_error",
-    "read_csv",
-    "read_text",
-    "replace_file",
-    "room_remedy",
-    "unreadable",
-]
-
 _MOST_UNPACKED = 512 * MEBIBYTE
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {

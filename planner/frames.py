@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Framed"]
 
 _MOST_ROWS = 60
 

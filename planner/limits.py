@@ -5,22 +5,6 @@ Standard library only: a device reads them too.
 
 from __future__ import annotations
 
-__all__ = [
-    "BUDGET_RANGE",
-    "BUDGET_REMEDY",
-    "DENOMINATOR",
-    "DENOMINATOR_BITS",
-    "EXPORT_REMEDY",
-    "LEAST_EPSILON",
-    "MAX_CELLS",
-    "MAX_COUNT",
-    "MAX_EPSILON",
-    "MAX_FILE_BYTES",
-    "MAX_PADDING_LENGTH",
-    "MEBIBYTE",
-    "REPORTS_REMEDY",
-]
-
 MEBIBYTE = 2**20
 
 MAX_EPSILON: float = 50

@@ -1,5 +1,3 @@
 """The planner's version, its one home: the package's description reads it here."""
 
-__all__ = ["VERSION"]
-
 VERSION = "0.1.0"

@@ -9,8 +9,6 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.unmeasured import measure_for
-
 # The same examples on every run; no test is judged by the clock.
 settings.register_profile("planner", deadline=None, derandomize=True, max_examples=16)
 # `make sweep`: other examples on every run, and many.
@@ -39,11 +37,3 @@ def pytest_collect_file():
     """Examples to run are the package's; looking for some in every test took 11 seconds."""
     collectors = yield
     return [one for one in collectors if not isinstance(one, DoctestModule)]
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_protocol(item, nextitem):
-    """The test with its fixtures."""
-    del nextitem
-    measure_for(item)
-    return (yield)

@@ -11,8 +11,6 @@ import typer
 
 from planner.errors import InputError
 
-__all__ = ["app"]
-
 
 def app(
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8501,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from planner.outsiders.auditing.audit import ReportAudit
     from planner.trial.audit.client import ClientAudit
 
-__all__ = ["audit"]
 
 _FAULTY = 4
 """Exit code when a fault was found."""

@@ -17,8 +17,6 @@ from planner.cli.simulate import simulate
 from planner.errors import PlannerError
 from planner.version import VERSION
 
-__all__ = ["app", "run"]
-
 app = typer.Typer(
     name="ldp-planner",
     invoke_without_command=True,

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from planner.deployment.collecting.counting.local import Engine
     from planner.deployment.parameter_file.parameters import Parameters
 
-__all__ = ["aggregate", "perturb", "schema", "vectors", "verify"]
 
 QUARANTINED = 3
 """Exit code when reports were counted but some files were left out."""

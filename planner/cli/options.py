@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Json", "Mechanism", "ParameterFile", "SurveyFile"]
-
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
 Mechanism = Annotated[

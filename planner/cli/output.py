@@ -13,9 +13,6 @@ from rich.progress import Progress, ProgressColumn
 from rich.segment import Segment
 from rich.table import Table
 
-__all__ = ["lowered", "more", "number", "print_json", "progress", "table", "terminal", "visible"]
-
-
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from planner.planning.whole_survey.plan import SurveyPlan
     from planner.survey import Survey
 
-__all__ = ["answer_rate", "compare", "outsiders", "plan", "planned", "sampling"]
-
 
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     survey: SurveyFile,

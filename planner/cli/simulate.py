@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from planner.planning.datasets import Answers
     from planner.survey import Question, Survey
 
-__all__ = ["simulate"]
 
 _KINDS = ("categorical", "item-set", "ordinal", "numeric")
 _TOP = 10

@@ -25,8 +25,6 @@ from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
 from planner.limits import MEBIBYTE
 
-__all__ = ["Column", "perturb_file", "read_answers"]
-
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 _BLOCK = 2**14  # answers at a time
 

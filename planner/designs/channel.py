@@ -14,8 +14,6 @@ from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Channel", "Scenario"]
-
 Array = NDArray[np.float64]
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 
-__all__ = ["ItemSides", "item_estimator"]
-
 Array = NDArray[np.float64]
 
 _MOST_BIAS = 1e-9

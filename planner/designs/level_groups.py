@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["group_items", "group_name", "merges_budgets", "pooled"]
-
 
 def pooled(
     policy: PrivacyPolicy, groups: NDArray[np.int64], least: np.ufunc = np.minimum

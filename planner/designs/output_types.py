@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.designs.item_sides import ItemSides, item_estimator
 from planner.errors import InputError
 
-__all__ = ["NO_SPLIT", "OutputTypes", "Variances"]
-
 Array = NDArray[np.float64]
 NO_SPLIT = 1e-6
 """Sides whose likelihoods differ by less, relatively, tell nothing apart."""

@@ -13,8 +13,6 @@ from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
 
-__all__ = ["SetDesign", "dummy_level", "dummy_objective", "with_dummy"]
-
 Array = NDArray[np.float64]
 _LEAST_DUMMIES = 1e-6  # of what is drawn; a design that expects none need not tell them from items
 

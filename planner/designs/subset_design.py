@@ -15,8 +15,6 @@ from planner.frames import Framed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["DesignCertificate", "SubsetDesign"]
-
 Array = NDArray[np.float64]
 
 

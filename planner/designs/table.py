@@ -14,8 +14,6 @@ from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Certificate", "UnaryTable"]
-
 
 @dataclass(frozen=True, slots=True)
 class Certificate:

@@ -12,15 +12,6 @@ from planner.errors import InputError
 from planner.estimates.means import Estimate, Ratio
 from planner.estimates.ordered import OrderedEstimates
 
-__all__ = [
-    "ChannelEstimates",
-    "estimate_mean",
-    "estimate_ordered",
-    "estimate_wanted",
-    "shares_up_to",
-    "wanted_estimates",
-]
-
 Array = NDArray[np.float64]
 
 

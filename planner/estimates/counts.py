@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.frames import Framed
 
-__all__ = ["Estimates", "ProcessedCounts", "normal_quantile", "precision_at", "tail_share"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimates(Framed):

@@ -17,8 +17,6 @@ from planner.errors import InputError
 from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
 
-__all__ = ["Estimate", "NumericEstimates", "Ratio", "large_sample", "unlimited"]
-
 _QUANTITIES = ("mean", "total", "missing_rate", "frequency")
 BOUNDED, UNBOUNDED, UNDEFINED = "bounded", "unbounded", "undefined"
 

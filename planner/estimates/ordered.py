@@ -14,8 +14,6 @@ from planner.estimates.counts import normal_quantile, tail_share
 from planner.estimates.means import Estimate
 from planner.frames import Framed
 
-__all__ = ["OrderedEstimates", "QuantileEstimate", "isotonic"]
-
 Array = NDArray[np.float64]
 
 

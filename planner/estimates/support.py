@@ -23,7 +23,6 @@ from planner.estimates.counts import Estimates, tail_share
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["SupportEstimates", "support_tail"]
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

@@ -29,8 +29,6 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.estimates.counts import Estimates, ProcessedCounts
 
-__all__ = ["SIZES_MISS", "LongerSets", "SetSizes", "TruncatedEstimates"]
-
 Array = NDArray[np.float64]
 SIZES_MISS = 1e-3
 """Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 
-__all__ = ["Aggregate"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aggregate:

@@ -19,8 +19,6 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms.packed import pack, unpack, words_for
 
-__all__ = ["BernoulliRows", "thresholds_above", "thresholds_below"]
-
 _FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
 _REST = DENOMINATOR_BITS - _FIRST - _SECOND
 

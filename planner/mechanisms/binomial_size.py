@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["binomial_size_limits"]
-
 
 def binomial_size_limits(
     seen: NDArray[np.int64], chance: float, most: int, tail: float

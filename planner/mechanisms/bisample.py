@@ -31,8 +31,6 @@ from planner.mechanisms.numeric import (
 )
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["BiSample", "BiSampleMD", "prepare_value"]
-
 Array = NDArray[np.float64]
 
 

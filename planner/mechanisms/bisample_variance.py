@@ -7,8 +7,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FirstOrder", "first_order"]
-
 Array = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from planner.mechanisms.hashing import MAX_HASHING_EPSILON, OptimizedLocalHashin
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 
-__all__ = ["CATALOGUE", "SENDS_A_BIT", "Offer"]
-
 SENDS_A_BIT = "send a 1 for it"
 
 

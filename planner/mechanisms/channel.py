@@ -25,8 +25,6 @@ from planner.mechanisms.numeric import (
 )
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["MeanChannelMechanism"]
-
 Array = NDArray[np.float64]
 
 

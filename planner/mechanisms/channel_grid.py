@@ -19,8 +19,6 @@ from planner.designs.table import Certificate
 from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types
 
-__all__ = ["as_drawn", "integers_of"]
-
 Array = NDArray[np.float64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 

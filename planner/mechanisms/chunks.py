@@ -9,8 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["CHUNK_WORDS", "map_rows", "rows_per_chunk", "spawn"]
-
 CHUNK_WORDS = 2**15
 """64-bit words per chunk: small enough for the cache, large enough to hide call overhead."""
 

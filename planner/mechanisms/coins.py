@@ -12,8 +12,6 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import FrequencyMechanism
 
-__all__ = ["TwoCoinResponse"]
-
 _SILENT = 2
 _GRID = 2**53  # Generator.random() draws multiples of 2^-53
 

@@ -26,8 +26,6 @@ from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["GridTypes", "as_drawn", "round_types"]
-
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
 _DOWN = Context(prec=40)

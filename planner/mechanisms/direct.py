@@ -15,8 +15,6 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.frequency import ItemReports
 
-__all__ = ["GeneralizedRandomizedResponse"]
-
 
 @dataclass(frozen=True, slots=True)
 class GeneralizedRandomizedResponse(ItemReports):

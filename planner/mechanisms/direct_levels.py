@@ -16,8 +16,6 @@ from planner.mechanisms.frequency import ItemReports
 from planner.mechanisms.unary import levels_of_items
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["DirectEncoding"]
-
 _WEIGHTS = 2.0**50  # total of the integer weights, about: fine enough, and exact in doubles
 
 

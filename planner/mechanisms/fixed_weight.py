@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Segments", "draw_sets"]
-
 Words = NDArray[np.uint64]
 _ALL = ~np.uint64(0)
 _ONE = np.uint64(1)

@@ -23,8 +23,6 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.numeric import NumericMechanism, NumericVariance, SignCoin, require_domain
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["FAKE_ANSWERS", "ForcedAnswerMechanism", "Harmony", "summarise", "summarise_ratio"]
-
 FAKE_ANSWERS = ("random", "top")
 
 

@@ -25,8 +25,6 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.policy import logodds
 
-__all__ = ["FrequencyMechanism", "ItemReports", "linear_estimates"]
-
 
 class FrequencyMechanism(ABC):
     """Interface of the mechanisms that estimate how many users have each item.

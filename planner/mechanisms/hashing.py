@@ -17,8 +17,6 @@ from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.frequency import FrequencyMechanism
 
-__all__ = ["MAX_HASHING_EPSILON", "OptimizedLocalHashing", "xxh32"]
-
 MAX_HASHING_EPSILON = 20.0
 """Beyond it there are too many hash values for a grid of 2^-32."""
 

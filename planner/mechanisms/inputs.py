@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 
-__all__ = ["MAX_ITEMS", "generator", "item_count", "item_numbers", "report_rows", "true_counts"]
-
 MAX_ITEMS = 2**31 - 1
 
 

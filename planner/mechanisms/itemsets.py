@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.mechanisms import inputs
 
-__all__ = ["ItemSets", "as_sets"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemSets:

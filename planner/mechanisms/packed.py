@@ -16,8 +16,6 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.chunks import map_rows
 
-__all__ = ["BitCounter", "bit_counts", "check_reports", "pack", "unpack", "words_for"]
-
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
 _SLAB_WORDS = 2**14  # in the cache, yet few calls

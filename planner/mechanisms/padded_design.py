@@ -19,8 +19,6 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import levels_of_items
 from planner.policy.policy import require_set_budgets
 
-__all__ = ["PaddedDesignMechanism"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PaddedDesignMechanism(PaddedMechanism):

@@ -23,15 +23,6 @@ from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
 from planner.policy import logodds
 from planner.policy.policy import require_set_budgets
 
-__all__ = [
-    "PaddedMechanism",
-    "PaddedUnaryMechanism",
-    "Sets",
-    "checked_padding",
-    "sample_items",
-    "set_budgets",
-]
-
 Sets = ItemSets | Iterable[Sequence[int]]
 
 

@@ -20,15 +20,6 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism
 from planner.mechanisms.numeric import SignCoin
 
-__all__ = [
-    "CELLS",
-    "HYBRID_THRESHOLD",
-    "Hybrid",
-    "Piecewise",
-    "hybrid_variance",
-    "piecewise_variance",
-]
-
 CELLS = 2**12
 # Above it Piecewise has the smaller variance at v = 0: with x = e^(eps/2),
 # (x + 3)(x + 1)^2 = 3 (x^2 + 1)^2, that is 3 x^3 - x^2 + x - 7 = 0.

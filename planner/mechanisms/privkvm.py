@@ -22,8 +22,6 @@ from planner.mechanisms.numeric import (
 )
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["PrivKVM"]
-
 Array = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from planner.mechanisms.bisample import BiSample
 from planner.mechanisms.forced_answer import ForcedAnswerMechanism
 from planner.mechanisms.numeric import NumericMechanism, chunks
 
-__all__ = ["SampledAttributes"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class SampledAttributes:

@@ -16,8 +16,6 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.binomial_size import binomial_size_limits
 
-__all__ = ["VIEWS", "SamplingPrivacy"]
-
 VIEWS = ("linkable", "round-two")
 
 

@@ -19,8 +19,6 @@ from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 
-__all__ = ["SubsetSelection"]
-
 _MAX_LAW_OUTPUTS = 2**16
 
 

@@ -25,8 +25,6 @@ from planner.mechanisms.typed_counts import TypedCounter, list_reports
 from planner.mechanisms.unary import ROUNDING, levels_of_items
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["SubsetDesignMechanism"]
-
 _MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
 _LEAST_SHARE = 2**13  # reports that are worth a thread
 _CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk

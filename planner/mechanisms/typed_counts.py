@@ -17,8 +17,6 @@ from planner.errors import InputError
 from planner.mechanisms.fixed_weight import Segments
 from planner.mechanisms.packed import BitCounter, check_reports
 
-__all__ = ["TypedCounter", "list_reports"]
-
 Words = NDArray[np.uint64]
 _CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
 _EXACT = 2**24  # whole numbers up to here are exact in 32 bits

@@ -21,8 +21,6 @@ from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["ROUNDING", "UnaryMechanism", "draw_reports", "levels_of_items", "unary_law"]
-
 _MAX_LAW_BITS = 16
 ROUNDING = 1e-12
 """What the logarithms here may err by, in nats; the thresholds are rounded inward by more."""

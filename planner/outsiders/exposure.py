@@ -43,8 +43,6 @@ from planner.outsiders.shuffling.mechanisms import (
 )
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Exposure", "exposure_of"]
-
 Array = NDArray[np.float64]
 _MOST_ITEMS = 1_000_000
 

@@ -11,8 +11,6 @@ from planner.arguments import number_column, whole_number
 from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 
-__all__ = ["Poisoning", "design_reach", "estimator_reach", "poisoning", "reach"]
-
 Array = NDArray[np.float64]
 
 

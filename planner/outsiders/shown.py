@@ -9,15 +9,6 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import floor, log10
 
-__all__ = [
-    "delta_text",
-    "kept_at_most",
-    "lost_at_least",
-    "of_hundred",
-    "of_hundred_before",
-    "reach_up",
-]
-
 
 def of_hundred(share: float) -> str:
     """Guesses that are right of 100: never fewer than there are.

@@ -7,8 +7,6 @@ from math import inf, log
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["caught_from", "findable_excess", "log_ratio_limit", "share_limits", "telling_event"]
-
 
 def share_limits(hits: int, draws: int, error: float) -> tuple[float, float]:
     """Limits of a probability from ``hits`` of ``draws``: each fails with at most ``error``.

@@ -24,8 +24,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target
 
-__all__ = ["BudgetAnswer", "BudgetSearch"]
-
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
 _ENOUGH = 12.0  # nats: where guesses are limited, more lower the error by next to nothing
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale

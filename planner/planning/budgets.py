@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["largest_budgets", "relaxed", "scaled"]
-
 
 def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
     """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.

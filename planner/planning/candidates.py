@@ -20,8 +20,6 @@ from planner.planning.certified import DESIGN
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.kinds import BEST
 
-__all__ = ["Candidate", "MechanismChoice", "best_of", "choose"]
-
 _DIGITS = 6  # to which designs are solved
 
 

@@ -15,16 +15,6 @@ from planner.files import read_csv, read_text
 from planner.limits import MAX_COUNT
 from planner.mechanisms.itemsets import ItemSets
 
-__all__ = [
-    "Answers",
-    "read_answers",
-    "read_column",
-    "read_counts",
-    "read_numbers",
-    "read_set_column",
-    "read_transactions",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:

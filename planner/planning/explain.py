@@ -17,8 +17,6 @@ from planner.mechanisms.catalogue import SENDS_A_BIT
 from planner.planning.level_terms import Terms
 from planner.policy import logodds
 
-__all__ = ["PRIORS", "LevelExplanation", "belief_leakage", "beliefs_after", "explain"]
-
 Array = NDArray[np.float64]
 PRIORS = (0.01, 0.10, 0.50)
 

@@ -19,8 +19,6 @@ from planner.planning.certified import OfOneAnswer, solve_named, solve_next
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Frontier", "frontier", "usual_scales"]
-
 Array = NDArray[np.float64]
 
 

@@ -21,8 +21,6 @@ from planner.files import read_text, replace_file, room_remedy
 from planner.limits import MAX_EPSILON
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Collection", "Ledger", "read_ledger", "record_collection", "write_ledger"]
-
 _MEBIBYTES = 16
 
 Spent = Annotated[float, Field(gt=0, le=1000 * MAX_EPSILON)]

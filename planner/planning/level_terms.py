@@ -12,8 +12,6 @@ from planner.mechanisms.frequency import FrequencyMechanism
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["LevelTerms", "Terms"]
-
 Array = NDArray[np.float64]
 
 

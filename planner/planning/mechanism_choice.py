@@ -19,8 +19,6 @@ from planner.solvers import BASELINES, MODELS
 from planner.survey import Question
 from planner.survey.kinds import BEST, CHANNEL
 
-__all__ = ["check_mechanism", "errors_for_choices", "mechanism_choices", "rivals"]
-
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
 

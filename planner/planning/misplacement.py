@@ -16,8 +16,6 @@ from planner.errors import InputError
 from planner.planning.certified import Certified, CertifiedSolver, solve_named
 from planner.policy.objective import Objective
 
-__all__ = ["Misplacement", "compared_by", "excess_loss", "misplaced"]
-
 Array = NDArray[np.float64]
 _MOST_LEVELS = 1_000
 _ROUNDING = 1e-8  # nats: less is the rounding of a solver

@@ -9,8 +9,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.set_model import SetModel
 
-__all__ = ["PaddedError", "Padding", "drawn_objective"]
-
 
 @dataclass(frozen=True, slots=True)
 class PaddedError:

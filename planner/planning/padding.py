@@ -26,8 +26,6 @@ from planner.frames import Framed
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.set_model import SetModel
 
-__all__ = ["Drawn", "PaddingPlan", "plan_padding"]
-
 Array = NDArray[np.float64]
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 

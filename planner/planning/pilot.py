@@ -18,8 +18,6 @@ from planner.planning.datasets import read_transactions
 from planner.survey import Question
 from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots, size_limits
 
-__all__ = ["PilotSets", "set_model_of"]
-
 
 class _Sums(NamedTuple):
     """Sums over members by the size of their set: all, per level, and over pairs of one item.

@@ -24,17 +24,6 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = [
-    "Predictable",
-    "Prediction",
-    "detectable_frequencies",
-    "padded_rivals",
-    "plain_rivals",
-    "predict",
-    "users_to_detect",
-    "verdict",
-]
-
 
 class Predictable(Protocol):
     """What a prediction needs of a mechanism."""

@@ -18,8 +18,6 @@ from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, relaxed
 from planner.planning.certified import Certified, CertifiedSolver, solve_named
 
-__all__ = ["Relaxation", "most_binding", "relaxations"]
-
 _MOST = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
 _NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare

@@ -26,8 +26,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target, check_targets
 
-__all__ = ["smallest_budgets"]
-
 
 def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
     policy: PrivacyPolicy,

@@ -17,8 +17,6 @@ from planner.planning.level_terms import Terms
 from planner.planning.prediction import detectable_frequencies, users_to_detect
 from planner.survey.target import Target, check_targets
 
-__all__ = ["UserAnswer", "achieved", "users_needed"]
-
 
 @dataclass(frozen=True, slots=True)
 class UserAnswer:

@@ -10,8 +10,6 @@ from planner import arguments
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 
-__all__ = ["magnitude_up", "parse_epsilon", "rounded_up"]
-
 _NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _FACTOR = re.compile(
     rf"\s*(?P<ln>ln\b\s*)?(?P<open>\(\s*)?(?P<number>{_NUMBER})\s*(?P<close>\))?\s*", re.ASCII

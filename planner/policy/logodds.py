@@ -21,18 +21,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "from_log_odds",
-    "noise",
-    "noise_from_probabilities",
-    "p",
-    "p_curvature",
-    "p_slope",
-    "signal",
-    "signal_from_probabilities",
-    "to_log_odds",
-]
-
 Array = NDArray[np.float64]
 
 

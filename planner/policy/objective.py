@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Coefficients", "Objective"]
-
 KINDS = ("worst-case", "expected", "minimax")
 
 

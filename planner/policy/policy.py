@@ -24,8 +24,6 @@ from planner.errors import InputError
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.rules import PairRule, Reduction, rule_of
 
-__all__ = ["PrivacyPolicy", "require_policy", "require_set_budgets"]
-
 _MOST_SHOWN = 8
 A = TypeVar("A", bound=NDArray[Any])
 

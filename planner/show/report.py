@@ -22,8 +22,6 @@ from planner.show.charts.plans import (
     padding_figure,
 )
 
-__all__ = ["report_html"]
-
 _TEMPLATES = Path(__file__).parent / "templates"
 _MOST_LEVELS = 40
 _CHART = {"displayModeBar": False, "responsive": True}

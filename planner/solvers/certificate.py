@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.solvers.program import Program
 
-__all__ = ["Proof", "prove"]
-
 Array = NDArray[np.float64]
 
 _RESOLVED = 1e-9  # of a count's signal variance: its two terms cancel to about 1e-16

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError, InfeasibleError, UnboundedError
 from planner.solvers.program import Program
 
-__all__ = ["solve_conic"]
-
 Array = NDArray[np.float64]
 
 _TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}

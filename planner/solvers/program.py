@@ -12,8 +12,6 @@ from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import Model
 
-__all__ = ["Program"]
-
 Array = NDArray[np.float64]
 
 

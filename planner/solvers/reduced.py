@@ -37,8 +37,6 @@ from planner.solvers.certificate import Proof
 from planner.solvers.program import Program
 from planner.solvers.search import Face, Minimum, minimise_convex
 
-__all__ = ["solve_reduced"]
-
 Array = NDArray[np.float64]
 
 _COARSE = 1_000  # levels of the rough copy that gives a large problem its starting point

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.solvers.program import Program
 
-__all__ = ["newton_step"]
-
 Array = NDArray[np.float64]
 
 _RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 
-__all__ = ["Face", "Minimum", "minimise_convex"]
-
 Array = NDArray[np.float64]
 
 

@@ -11,8 +11,6 @@ from scipy.optimize import minimize
 from planner.errors import ConvergenceError
 from planner.solvers.program import Program
 
-__all__ = ["solve_slsqp"]
-
 Array = NDArray[np.float64]
 
 

@@ -22,8 +22,6 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.solving import proven_table, smallest_budget
 
-__all__ = ["solve_literal"]
-
 Array = NDArray[np.float64]
 
 _EDGE = 1e-9

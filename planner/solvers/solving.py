@@ -20,17 +20,6 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.refine import newton_step
 
-__all__ = [
-    "BASELINES",
-    "METHODS",
-    "Solver",
-    "baseline",
-    "proven_table",
-    "smallest_budget",
-    "solve",
-    "solve_near",
-]
-
 Array = NDArray[np.float64]
 
 METHODS = ("auto", "reduced", "slsqp", "conic")

@@ -24,8 +24,6 @@ from planner.survey.tables import (
     TargetTable,
 )
 
-__all__ = ["load_survey", "survey_from_text"]
-
 _LARGEST = 16  # MiB
 
 

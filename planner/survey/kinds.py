@@ -18,19 +18,6 @@ from planner.survey.number_levels import (
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = [
-    "BEST",
-    "CHANNEL",
-    "KINDS",
-    "KINDS_IN_WORDS",
-    "ORDINAL",
-    "OTHER_ANSWERS",
-    "USUAL_MECHANISM",
-    "Level",
-    "Numeric",
-    "Sampling",
-]
-
 ORDINAL = "ordinal"
 """One answer out of a few in order: brackets, ages, agreement from 1 to 5."""
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric", ORDINAL)

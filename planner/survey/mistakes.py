@@ -13,8 +13,6 @@ from planner.errors import InputError
 from planner.policy.rules import ALLOWED_RULES
 from planner.survey.tables import Table
 
-__all__ = ["explain", "place_of_end"]
-
 _WORDS = {
     "model_type": ("a table of keys and values is needed", "Write key = value under its [name]."),
     "list_type": ("a list is needed", "Write tables of a list in [[double brackets]]."),

@@ -13,8 +13,6 @@ from planner import arguments
 from planner.errors import InputError
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["NumberLevel", "SymbolLevel", "check_number_levels", "symbol_levels"]
-
 
 @dataclass(frozen=True, slots=True)
 class NumberLevel:

@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner import arguments
 from planner.errors import InputError
 
-__all__ = ["NumericDomain"]
-
 _LEAST_WIDTH = 1e-100  # its square, and a share of it, must still be numbers
 _LARGEST_BOUND = 1e100
 

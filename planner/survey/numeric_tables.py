@@ -24,8 +24,6 @@ from planner.survey.preferences import (
 from planner.survey.questions import Question
 from planner.survey.tables import Table, TargetTable
 
-__all__ = ["MODEL_TABLES", "PREFERENCE_TABLES", "ModelTable", "NumberLevelTable", "NumericTable"]
-
 
 class ModelTable(Table):
     """A model of preferences whose parameters are the table's keys, by the same names."""

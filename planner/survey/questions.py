@@ -31,8 +31,6 @@ from planner.survey.ordered_answers import (
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target, check_guess_limit, check_targets
 
-__all__ = ["Question", "Rule", "require_text"]
-
 CRITERIA = ("total", "minimax")
 _MOST_LISTED_LEVELS = 200
 Rule = str | tuple[tuple[float, ...], ...]

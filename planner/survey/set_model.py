@@ -31,8 +31,6 @@ from planner import arguments
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 
-__all__ = ["AssumedSets", "Lost", "PilotFile", "SetModel", "SetMoments", "Slots", "size_limits"]
-
 Array = NDArray[np.float64]
 _LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
 _MAX_SIZE = 100_000

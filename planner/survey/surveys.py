@@ -14,8 +14,6 @@ from planner.limits import MAX_COUNT
 from planner.survey.questions import Question, require_text
 from planner.survey.target import Target
 
-__all__ = ["DESIGNS", "Survey"]
-
 DESIGNS = ("split", "one-each", "some-each")
 OBJECTIVES = ("sum", "minimax")
 

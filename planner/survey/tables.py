@@ -16,16 +16,6 @@ from planner.survey.questions import Question
 from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
 
-__all__ = [
-    "LevelTable",
-    "LimitTable",
-    "QuestionTable",
-    "SamplingTable",
-    "SetsTable",
-    "Table",
-    "TargetTable",
-]
-
 
 class Table(BaseModel):
     """A table of a survey file: unknown keys and wrong types are mistakes."""

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from planner.errors import InputError
 
-__all__ = ["Target", "check_guess_limit", "check_targets"]
-
 
 @dataclass(frozen=True, slots=True)
 class Target:

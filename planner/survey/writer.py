@@ -20,8 +20,6 @@ from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.surveys import Survey
 from planner.survey.target import Target
 
-__all__ = ["survey_to_text"]
-
 
 def survey_to_text(survey: Survey) -> str:
     """A survey as TOML; reading it gives an equal survey.

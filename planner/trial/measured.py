@@ -32,17 +32,6 @@ from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Question, Survey
 from planner.survey.kinds import CHANNEL
 
-__all__ = [
-    "Measured",
-    "answers_in_question",
-    "error_scale",
-    "mean_mechanisms",
-    "measure_mean",
-    "measure_ordered",
-    "one_ordered_survey",
-    "ordered_channels",
-]
-
 Array = NDArray[np.float64]
 _CONFIDENCE = 0.95
 

@@ -12,8 +12,6 @@ from planner.errors import InputError
 from planner.planning.datasets import Answers
 from planner.trial.simulate import Mechanism
 
-__all__ = ["OneSurvey", "one_survey"]
-
 Array = NDArray[np.float64]
 
 

@@ -34,16 +34,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers import MODELS, solve
 from planner.survey import Question
 
-__all__ = [
-    "Assignment",
-    "Simulated",
-    "assign_levels",
-    "build_mechanisms",
-    "mechanism_label",
-    "simulate",
-    "unlisted",
-]
-
 Mechanism = (
     FrequencyMechanism | PaddedUnaryMechanism | PaddedDesignMechanism | SubsetDesignMechanism
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from importlib import resources
 
-__all__ = ["SETTINGS", "main"]
-
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
 SETTINGS: dict[str, str | int | bool] = {
     "server.address": "127.0.0.1",

@@ -14,8 +14,6 @@ from planner.ui.parts.tables import STYLE
 from planner.ui.state import enter
 from planner.ui.warming import PAGES
 
-__all__ = ["main"]
-
 # In a narrow window columns wrap instead of squeezing figures and charts.
 _NARROW = """
 @media (max-width: 1100px) {

@@ -17,17 +17,6 @@ from planner.survey.file import survey_from_text
 from planner.ui.draft.link import draft_of_word, word_of_draft
 from planner.ui.draft.survey import Built, SurveyDraft
 
-__all__ = [
-    "EXAMPLES",
-    "FIRST_EXAMPLE",
-    "Session",
-    "enter",
-    "example_survey",
-    "replace_draft",
-    "session",
-    "undo",
-]
-
 EXAMPLES = {
     "clinic": "Clinic, sixteen treatments",
     "health": "Health survey, five diagnoses",

@@ -6,8 +6,6 @@ from functools import cache
 from importlib import import_module
 from threading import Event, Thread
 
-__all__ = ["PAGES", "start", "wait"]
-
 PAGES = (
     ("budgets", "Budgets"),
     ("meaning", "What a report says"),

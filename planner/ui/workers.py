@@ -17,8 +17,6 @@ from typing import Any, TypeVar
 
 from planner.errors import PlannerError
 
-__all__ = ["compute"]
-
 T = TypeVar("T")
 _MOST_WORKERS = 4
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,8 +12,6 @@ import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from tests.effort import unmeasured
 
 ROOT = Path(__file__).resolve().parents[2]
 OF_THE_CHECKOUT = (
@@ -37,7 +36,7 @@ def running_app(
             cwd=folder,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env=unmeasured() | QUIET,
+            env=os.environ | QUIET,
         )
         try:
             _wait_until_healthy(f"http://127.0.0.1:{port}/_stcore/health", process, log)

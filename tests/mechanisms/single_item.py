@@ -47,7 +47,6 @@ class SingleItemSuite(FiniteLawSuite):
     def bad_values(self):
         return BAD_ITEMS
 
-    @pytest.mark.unmeasured
     def test_counts_can_be_drawn_without_reports(self):
         mechanism, rng = self.mechanism(), np.random.default_rng(9)
         truth = np.array([70, 20, 5, 4, 1])

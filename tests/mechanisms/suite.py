@@ -73,14 +73,12 @@ class MechanismSuite:
         estimates = (mechanism.estimate(mechanism.aggregate(r)) for r in each)
         return values, np.array([case.numbers(one) for one in estimates])
 
-    @pytest.mark.unmeasured
     def test_unbiased(self) -> None:
         values, estimates = self.runs()
         expected = self.expectation(values)
         assert mean_is(estimates, expected)
         assert not mean_is(estimates, expected + self.bias_near_miss)
 
-    @pytest.mark.unmeasured
     def test_variance_is_as_stated(self) -> None:
         values, estimates = self.runs()
         errors = estimates - self.expectation(values)

@@ -15,8 +15,6 @@ from planner.planning.answer_rate.plan import AnswerRatePlan, channel_sentence
 from planner.planning.channels.curve import ChannelCurve
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["answer_rate_document", "show_answer_rate"]
-
 _ROWS = 9
 
 

@@ -17,14 +17,6 @@ from planner.deployment.mechanisms.signs import ALPHA
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.policy.budget_text import rounded_up
 
-__all__ = [
-    "collection_document",
-    "show_estimates",
-    "show_files",
-    "show_verification",
-    "verification_document",
-]
-
 _MOST_ROWS = 20
 _MOST_FILES = 20
 _MOST_PAIRS = 40

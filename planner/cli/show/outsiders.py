@@ -15,8 +15,6 @@ from planner.planning.whole_survey.outsider_view import AUDITED, NOTHING_TO_SAY,
 from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["outsiders_document", "show_outsiders"]
-
 
 def show_outsiders(
     console: Console, view: SurveyOutsiderView | None, epsilon: float | None = None

@@ -24,8 +24,6 @@ from planner.planning.whole_survey.sentences import (
 )
 from planner.planning.whole_survey.set_sentences import set_sentences
 
-__all__ = ["question_document", "show_answer", "show_question"]
-
 _MOST_ROWS = 40
 _MOST_EXPLAINED = 6
 

@@ -16,8 +16,6 @@ from planner.planning.whole_survey.sentences import reliance_sentence
 from planner.policy.budget_text import rounded_up
 from planner.survey import Question
 
-__all__ = ["sampling_document", "show_sampling"]
-
 _GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 

@@ -17,15 +17,6 @@ from planner.survey import Question
 from planner.trial.measured import Measured, error_scale
 from planner.trial.simulate import Assignment, Simulated, mechanism_label
 
-__all__ = [
-    "MeasuredRun",
-    "Run",
-    "measured_document",
-    "show_measured",
-    "show_simulation",
-    "simulation_document",
-]
-
 
 class Run(NamedTuple):
     """A finished simulation: what was asked, of whom, and what every mechanism did."""

@@ -25,14 +25,6 @@ from planner.planning.whole_survey.sentences import (
     spending_sentence,
 )
 
-__all__ = [
-    "comparison_document",
-    "show_comparison",
-    "show_survey_answer",
-    "show_survey_plan",
-    "survey_document",
-]
-
 _MOST_QUESTIONS = 5
 _MOST_ROWS = 100
 

@@ -18,8 +18,6 @@ from planner.deployment.client.memory import Memory
 from planner.deployment.client.questions import read_questions
 from planner.errors import FileError, InputError, VerificationError
 
-__all__ = ["Client", "Report"]
-
 _ID_BYTES = 8
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-__all__ = ["line_check"]
-
 
 def line_check(
     parameters: str, question: str, report_id: str, round_number: int | None, report: str

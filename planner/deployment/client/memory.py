@@ -21,8 +21,6 @@ from typing import Any
 from planner.errors import FileError
 from planner.files import create_once, database_error, room_remedy
 
-__all__ = ["Memory"]
-
 _TABLES = """
 CREATE TABLE root (content BLOB NOT NULL);
 CREATE TABLE pages (number INTEGER PRIMARY KEY, content BLOB NOT NULL);

@@ -22,8 +22,6 @@ from planner.deployment.client.shape import file_shape, question_shape, version_
 from planner.errors import FileError, InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_CELLS
 
-__all__ = ["DeployedQuestion", "derived", "law_of", "read_law", "read_questions", "version_for"]
-
 
 @dataclass(frozen=True, slots=True)
 class DeployedQuestion:

@@ -20,21 +20,6 @@ from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY, MAX_EPSILON
 
-__all__ = [
-    "BUDGET",
-    "FINITE",
-    "FLAG",
-    "PROBABILITY",
-    "TEXT",
-    "Schema",
-    "check",
-    "choice",
-    "either",
-    "list_of",
-    "record",
-    "whole",
-]
-
 Schema = Mapping[str, Any]
 
 TEXT: Schema = {"type": "string", "minLength": 1}

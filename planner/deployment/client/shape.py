@@ -21,8 +21,6 @@ from planner.deployment.client.schema import (
 )
 from planner.limits import MAX_COUNT
 
-__all__ = ["file_shape", "question_shape", "version_1_question_shape"]
-
 _NULL: Schema = {"type": "null"}
 _PAIRS = list_of(
     record(

@@ -23,8 +23,6 @@ from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["COLUMNS", "TABLE_SUFFIXES", "check_set_sizes", "estimates_table", "write_table"]
-
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
     [

@@ -14,8 +14,6 @@ from planner.estimates.counts import Estimates, ProcessedCounts
 from planner.estimates.means import Estimate
 from planner.estimates.ordered import OrderedEstimates, QuantileEstimate
 
-__all__ = ["AnswerRows", "item_rows", "level_names", "ordered_rows", "quantity_rows"]
-
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
 
 Column = Sequence[float | None] | NDArray[np.float64] | NDArray[np.int64]

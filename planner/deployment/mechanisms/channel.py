@@ -27,8 +27,6 @@ from planner.mechanisms.channel_grid import as_drawn, integers_of
 from planner.survey import Question
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["DeployedChannel", "DeployedMeanChannel", "DeployedOrderedChannel"]
-
 C = TypeVar("C", MeanChannelLaw, OrderedChannelLaw)
 
 

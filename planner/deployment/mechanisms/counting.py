@@ -17,8 +17,6 @@ from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.packed import BitCounter, check_reports
 
-__all__ = ["BitTally", "CellTally", "Counter", "SumTally", "Tally"]
-
 _WEIGHED = 2**14  # reports of a batch whose weight is looked at: plenty for its distribution
 Rows = NDArray[np.uint8]
 Words = NDArray[np.uint64]

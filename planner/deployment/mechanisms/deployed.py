@@ -26,8 +26,6 @@ from planner.estimates.truncation import SetSizes
 from planner.mechanisms.aggregate import Aggregate
 from planner.survey import Question
 
-__all__ = ["Cells", "Deployed", "Rows"]
-
 Rows = NDArray[np.uint8]
 """Reports as bytes, shape ``(n, report size)``."""
 L = TypeVar("L", bound=Law)

@@ -29,8 +29,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["DeployedDesign", "described_design"]
-
 Array = NDArray[np.float64]
 L = TypeVar("L", bound=DesignLaw)
 

@@ -22,8 +22,6 @@ from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.item_sets import DesignSetLaw
 
-__all__ = ["draw_design"]
-
 _BLOCK_WORDS = 2**22  # random words that are looked at together
 _BLOCK_ITEMS = 2**25  # of all people whose words are looked at together
 _CACHED_ITEMS = 2**18  # of the people whose sets are made together: small enough for the cache

@@ -27,8 +27,6 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
 from planner.survey import Question
 
-__all__ = ["DeployedDesignSets", "DeployedSets", "PaddedSets"]
-
 
 class PaddedSets:
     """What the ways of reporting one item of a set have in common: some sets are cut."""

@@ -14,8 +14,6 @@ from planner.mechanisms.frequency import linear_estimates
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["described_levels", "described_rule", "linear_rows", "promised_rule"]
-
 
 def linear_rows(law: ItemLaw, aggregate: Aggregate, confidence: float) -> AnswerRows:
     """Estimates by the file's constants, and beside them the nearest that add up."""

@@ -22,8 +22,6 @@ from planner.mechanisms.numeric import NumericMechanism, SignCoin
 from planner.survey import Question
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["DeployedSign", "described_range", "number_rows"]
-
 
 class DeployedSign(Deployed[SignLaw]):
     """Reports of two bits; what is looked at for poisoning is each bit by itself."""

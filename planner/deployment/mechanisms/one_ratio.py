@@ -30,15 +30,6 @@ from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.subset import SubsetSelection
 from planner.survey import Question
 
-__all__ = [
-    "DeployedHashing",
-    "DeployedOneRatio",
-    "DeployedResponse",
-    "DeployedSubset",
-    "OneBudget",
-    "one_ratio",
-]
-
 L = TypeVar("L", bound=OneRatioLaw)
 
 

@@ -20,8 +20,6 @@ from planner.deployment.mechanisms.sampling import DeployedSampling
 from planner.deployment.mechanisms.unary import DeployedUnary
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 
-__all__ = ["deployed", "half_for", "register"]
-
 _BY_NAME: dict[str, type[Deployed[Any]]] = {}
 _BY_SOURCE: dict[type, dict[str, type[Deployed[Any]]]] = {}
 

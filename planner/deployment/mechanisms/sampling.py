@@ -22,8 +22,6 @@ from planner.planning.sampling.plan import SamplingPlan
 from planner.planning.sampling.views import AggregateView
 from planner.survey import Question
 
-__all__ = ["DeployedSampling"]
-
 
 class DeployedSampling(Deployed[SamplingLaw]):
     """Reports are the outputs of a round: none of the values (0), or a value from 1."""

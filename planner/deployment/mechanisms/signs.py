@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["ALPHA", "bernstein_reach", "cell_signs"]
-
 ALPHA = 1e-6
 """Largest chance that a file of honest reports of one question and round raises a sign."""
 _SHOWN = 3

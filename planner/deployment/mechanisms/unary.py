@@ -33,8 +33,6 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.policy.objective import Objective
 from planner.survey import Question
 
-__all__ = ["DeployedUnary", "draw_unary"]
-
 _DRAW_BYTES = 2**21  # random bytes a worker handles at a time
 _MOST_CELLS = 5 * 10**7  # of levels times weights, beyond which weights are not predicted
 Array = NDArray[np.float64]

@@ -19,14 +19,6 @@ from planner.version import VERSION
 if TYPE_CHECKING:
     from planner.planning.whole_survey.plan import SurveyPlan
 
-__all__ = [
-    "deployable_files",
-    "one_file",
-    "parameters_from_mechanisms",
-    "question_document",
-    "survey_parameters",
-]
-
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:
     """Parameters with a chosen mechanism for each question, verified exactly.

@@ -8,8 +8,6 @@ from typing import Any
 from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.parameter_file.parameters import Parameters
 
-__all__ = ["make_vectors"]
-
 _VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
 

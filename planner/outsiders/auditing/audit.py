@@ -19,8 +19,6 @@ from planner.outsiders.shown import lost_at_least
 from planner.outsiders.statistics import log_ratio_limit, share_limits, telling_event
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["Expected", "FoundPair", "FoundShare", "Promise", "ReportAudit", "audit_reports"]
-
 LEAST_REPORTS = 100
 _REPEATED = 2000  # reports of each answer that are asked for again after a restart
 Array = NDArray[np.float64]

@@ -16,8 +16,6 @@ from typing import IO, Any, Protocol
 from planner.arguments import positive
 from planner.errors import InputError
 
-__all__ = ["BlackBox", "CommandBox", "FunctionBox"]
-
 _CHUNK = 2**16
 _LONGEST_COMPLAINT = 500  # bytes
 _PATIENCE = 2.0  # seconds from "please end" to "end"

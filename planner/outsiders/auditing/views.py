@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["VIEWS", "Reports", "View"]
-
 _WIDEST = 4096  # bytes of a report that are looked at; its whole length is always seen
 _MOST_BITS = 8
 _TELLING = 4.0  # standard errors by which a bit must differ in the first half

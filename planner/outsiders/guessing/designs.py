@@ -13,8 +13,6 @@ from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import levels_of_items
 from planner.outsiders.guessing.reidentification import Likelihoods
 
-__all__ = ["DesignGuessing"]
-
 Array = NDArray[np.float64]
 
 

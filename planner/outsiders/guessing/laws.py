@@ -25,18 +25,6 @@ from planner.outsiders.guessing.designs import DesignGuessing
 from planner.outsiders.guessing.reidentification import Likelihoods
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = [
-    "Guess",
-    "GuessingLaw",
-    "HashGuessing",
-    "MatrixGuessing",
-    "SubsetGuessing",
-    "UnaryGuessing",
-    "any_mechanism_success",
-    "best_guess",
-    "guess_of_set",
-]
-
 Array = NDArray[np.float64]
 _MOST_KINDS = 20_000  # of reports, to be listed
 

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 
-__all__ = ["Likelihoods", "Reidentification", "reidentification"]
-
 Array = NDArray[np.float64]
 _CELLS = 2**20  # scores that are looked at: kinds of reports to all questions, by answers
 _MOST_VALUES = 2**12  # different scores of answers to all questions, given their reports

@@ -16,15 +16,6 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.outsiders.statistics import share_limits
 
-__all__ = [
-    "AskedQuestion",
-    "DrawnLaw",
-    "SimulatedSuccess",
-    "exact_reidentification",
-    "simulate_guesses",
-    "simulate_reidentification",
-]
-
 _MOST_OUTCOMES = 10**6
 _CELLS = 2**24
 Array = NDArray[np.float64]

@@ -24,8 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import finite, number_column
 from planner.errors import InputError
 
-__all__ = ["Blanket"]
-
 _MOST_OUTCOMES = 100_000
 Array = NDArray[np.float64]
 

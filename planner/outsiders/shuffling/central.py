@@ -13,8 +13,6 @@ from planner.errors import InputError
 from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.positive_part import Bracket, log_positive_part, positive_part
 
-__all__ = ["MOST_PEOPLE", "central_delta", "central_epsilon", "is_kept", "lost_epsilon"]
-
 MOST_PEOPLE = 10**9
 _PLAINLY = 0.5  # more than the approximation of ln(delta) errs
 _COARSE = 0.01  # of delta; a tenth of it of epsilon

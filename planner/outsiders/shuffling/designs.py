@@ -17,8 +17,6 @@ from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.subset import SubsetSelection
 from planner.outsiders.shuffling.blanket import Blanket
 
-__all__ = ["DesignReports"]
-
 Array = NDArray[np.float64]
 
 

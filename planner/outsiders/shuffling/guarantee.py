@@ -21,15 +21,6 @@ from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = [
-    "CONDITION",
-    "ShuffledGuarantee",
-    "composed",
-    "largest_scale",
-    "local_budget",
-    "shuffled",
-]
-
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 _MOST_LEVELS = 30
 _Laws = tuple[bytes, ...]

@@ -21,17 +21,6 @@ from planner.outsiders.shuffling.blanket import Blanket
 from planner.outsiders.shuffling.designs import DesignReports
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = [
-    "COLLISIONS",
-    "MOST_HASH_VALUES",
-    "AnyMechanism",
-    "HashedReports",
-    "MatrixReports",
-    "SetReports",
-    "ShuffledReports",
-    "UnaryReports",
-]
-
 Array = NDArray[np.float64]
 MOST_HASH_VALUES = 10_000
 """Largest number of hash values for which collisions were counted."""

@@ -23,8 +23,6 @@ from math import exp, inf, log, log1p, pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bracket", "log_positive_part", "positive_part"]
-
 _UNIT = 2.0**-52
 _ULPS = 32  # of NumPy's exponential and circular functions, products and sums, generously
 _MOST_POINTS = 2**21

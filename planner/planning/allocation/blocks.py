@@ -31,8 +31,6 @@ from planner.solvers.models import model_named
 from planner.solvers.program import Program
 from planner.solvers.reduced import solve_reduced
 
-__all__ = ["AtShare", "Block", "ChoiceBlock", "MeanBlock", "error_of_sample"]
-
 Array = NDArray[np.float64]
 
 

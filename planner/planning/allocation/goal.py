@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.planning.allocation.blocks import Block
 
-__all__ = ["Goal"]
-
 Array = NDArray[np.float64]
 
 

@@ -19,8 +19,6 @@ from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.allocation.goal import Goal
 from planner.solvers.models import model_named
 
-__all__ = ["solve_shares"]
-
 Array = NDArray[np.float64]
 _TIGHT = {"tol_gap_abs": 1e-11, "tol_gap_rel": 1e-11, "tol_feas": 1e-11}
 _REMEDY = "Bring the weights, targets and budgets of the questions closer together."

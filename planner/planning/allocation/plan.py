@@ -26,8 +26,6 @@ from planner.planning.allocation.search import search_shares
 from planner.planning.allocation.some_each import SomeEach, best_some_each, some_each
 from planner.planning.certified import Certified
 
-__all__ = ["Allocation", "allocate"]
-
 Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest proven relative gap of an allocation that is returned
 _TIGHT = 1e-10

@@ -22,8 +22,6 @@ from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.certified import ROUGH, TIGHT
 
-__all__ = ["search_shares"]
-
 Array = NDArray[np.float64]
 
 _ENOUGH = 0.03  # the gap at which the search ends

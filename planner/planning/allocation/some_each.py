@@ -12,8 +12,6 @@ from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.allocation.goal import Goal
 from planner.planning.certified import Certified
 
-__all__ = ["SomeEach", "best_some_each", "some_each"]
-
 Array = NDArray[np.float64]
 
 

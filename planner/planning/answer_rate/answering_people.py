@@ -14,8 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Moments", "answering_moments"]
-
 Array = NDArray[np.float64]
 _FARTHEST = 9.0  # standard normal scores beyond it: less than one in 10^18
 _NODES = 48  # per panel

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 
-__all__ = ["BestBudget", "find_best"]
-
 Array = NDArray[np.float64]
 _GRID_POINTS = 1000
 

@@ -11,8 +11,6 @@ from planner.errors import InputError
 from planner.limits import MAX_COUNT
 from planner.planning.answer_rate.model import AnswerRateModel
 
-__all__ = ["EnoughAnswers", "enough_answers"]
-
 _STEPS = 40
 
 

@@ -28,8 +28,6 @@ from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnsw
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
-__all__ = ["AnswerRateModel"]
-
 Array = NDArray[np.float64]
 _RELIABLE = 5.0  # standard errors between the answer rate and 0
 

@@ -17,15 +17,6 @@ from planner.planning.channels.curve import ChannelCurve, channel_curve
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences
 
-__all__ = [
-    "AnswerRatePlan",
-    "channel_sentence",
-    "model_of",
-    "plan_answer_rate",
-    "plan_answer_rates",
-]
-
-
 _USUAL = ", if the spread, which is left open, is 0.3 of half the range"
 
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from planner.frames import Framed
 from planner.planning.answer_rate.best_budget import BestBudget
 
-__all__ = ["AnswerRateCurve", "ForcedAnswerCurve", "Sensitivity"]
-
 Array = NDArray[np.float64]
 
 

@@ -20,8 +20,6 @@ from planner.planning.channels.means import bisample_error, provable_channel, so
 from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
 from planner.solvers.channel.solving import high_symbols
 
-__all__ = ["ChannelCurve", "channel_curve"]
-
 Array = NDArray[np.float64]
 _BUDGETS = 60
 _FEWEST = 1e-3  # share who answer, below which nothing is predicted

@@ -20,15 +20,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.solving import bound_channels, high_symbols, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = [
-    "MeanChannel",
-    "best_channel",
-    "bisample_error",
-    "provable_channel",
-    "refine_channel",
-    "solve_on_grid",
-]
-
 Array = NDArray[np.float64]
 WANTED = ("sum of answers", "number of answers")
 _MOST_POINTS = 33

@@ -18,8 +18,6 @@ from planner.solvers.channel.pricing import MOST_LISTED
 from planner.solvers.channel.solving import solve_channel
 from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
 
-__all__ = ["best_ordered_channel", "ordered_bound"]
-
 Array = NDArray[np.float64]
 _LEAST_WEIGHT = 1e-4
 _LOOSE = 0.05  # relative gap from which another bound is looked for

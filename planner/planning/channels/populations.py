@@ -13,8 +13,6 @@ from planner.errors import InputError
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.survey.numeric_domain import NumericDomain
 
-__all__ = ["NO_ANSWER", "AssumedAnswers", "five_populations", "stated_answers"]
-
 Array = NDArray[np.float64]
 NO_ANSWER = "no answer"
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)

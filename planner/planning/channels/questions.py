@@ -21,8 +21,6 @@ from planner.planning.channels.populations import AssumedAnswers, five_populatio
 from planner.survey import Numeric
 from planner.survey.preferences import answering
 
-__all__ = ["PeerError", "QuestionChannel", "mechanism_errors", "peer_errors", "question_channel"]
-
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
 _PEOPLE = 20_000

@@ -15,8 +15,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 from planner.survey.ordered_answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
 
-__all__ = ["OrderedPlan", "plan_ordered_channel", "policy_of_answers"]
-
 Array = NDArray[np.float64]
 _PROVABLE = 8.0  # nats that the solver can prove; noise is next to nothing above
 _TOLERANCE, _TOLERANCE_FOR_COUNTS = 1e-5, 1e-3

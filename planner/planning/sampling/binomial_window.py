@@ -12,8 +12,6 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ROUNDING", "binomial_window", "lower_tail", "raised", "upper_tail"]
-
 Array = NDArray[np.float64]
 ROUNDING = 1e-10
 

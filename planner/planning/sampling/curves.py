@@ -30,8 +30,6 @@ from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.sampling.binomial_window import binomial_window, raised, upper_tail
 
-__all__ = ["MAX_COUNT", "check_arguments", "difference_delta", "exchange_delta", "smallest_epsilon"]
-
 Array = NDArray[np.float64]
 MAX_COUNT = 10**7
 

@@ -16,16 +16,6 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling.question import SamplingQuestion
 
-__all__ = [
-    "ErrorGrid",
-    "SamplingDesign",
-    "closed_form",
-    "error_grid",
-    "find_parameters",
-    "place",
-    "smallest_budget",
-]
-
 Array = NDArray[np.float64]
 _INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
 

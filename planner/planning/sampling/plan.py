@@ -13,8 +13,6 @@ from planner.planning.sampling.question import SamplingQuestion
 from planner.planning.sampling.views import GuaranteeViews, guarantee_views
 from planner.survey import Survey
 
-__all__ = ["ACKNOWLEDGEMENTS", "SamplingPlan", "plan_sampling", "plan_sampling_survey"]
-
 ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
     "aggregates-only": "A trusted aggregator releases totals only.",

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from planner import arguments
 from planner.errors import InputError
 
-__all__ = ["SamplingQuestion"]
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingQuestion:

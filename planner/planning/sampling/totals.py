@@ -17,8 +17,6 @@ from planner.planning.sampling.binomial_window import (
 )
 from planner.planning.sampling.curves import check_arguments
 
-__all__ = ["MAX_EXACT_CELLS", "totals_delta_bound", "totals_delta_exact"]
-
 Array = NDArray[np.float64]
 MAX_EXACT_CELLS = 10**6
 

@@ -15,8 +15,6 @@ from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampling import curves, totals
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["AggregateView", "GuaranteeViews", "guarantee_views"]
-
 
 @dataclass(frozen=True, slots=True)
 class AggregateView:

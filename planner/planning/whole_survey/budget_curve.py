@@ -13,8 +13,6 @@ from planner.planning.budgets import largest_budgets
 from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.whole_survey.question_plan import QuestionPlan
 
-__all__ = ["budget_curve", "has_budget_curve"]
-
 _POINTS, _DESIGNS = 50, 9  # designs take longer
 
 

@@ -9,8 +9,6 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey import Question
 from planner.survey.kinds import CHANNEL, ORDINAL
 
-__all__ = ["assumed_mean", "cautions", "survey_cautions"]
-
 _LARGE_EPSILON = 5.0
 """A budget above this lets a report say almost everything: odds change 148-fold."""
 _FEW_PEOPLE = 100

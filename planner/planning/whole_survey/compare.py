@@ -9,9 +9,6 @@ from planner.frames import Framed
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 
-__all__ = ["COMPARED_ERRORS", "ComparedRow", "Comparison", "compare_plans"]
-
-
 COMPARED_ERRORS = (
     "Errors are in per cent of the people who answer (of half the range for a mean): total over "
     "all items, or of one rare item of a level. Of every figure the smaller is better."

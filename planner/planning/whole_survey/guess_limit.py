@@ -8,8 +8,6 @@ from decimal import Decimal
 from planner.outsiders.shown import of_hundred
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["GuessLimit"]
-
 
 @dataclass(frozen=True, slots=True)
 class GuessLimit:

@@ -20,15 +20,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 from planner.survey.kinds import BEST, CHANNEL
 
-__all__ = [
-    "answer_rate",
-    "budget_of",
-    "budgets_of",
-    "settled_objective",
-    "with_budget",
-    "with_padding",
-]
-
 
 def with_budget(question: Question, users: int) -> Question:
     """A numeric question with its mechanism's best budget for its preferences, if it states none.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from planner.frames import Framed
 
-__all__ = ["Levels"]
-
 Array = NDArray[np.float64]
 
 

@@ -45,8 +45,6 @@ from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["AUDITED", "NOTHING_TO_SAY", "UNHIDDEN", "OutsiderView", "negligible", "outsider_view"]
-
 UNHIDDEN = (
     "a question asked in two rounds, or with a pair of answers that no budget protects, is not "
     "hidden by shuffling"

@@ -17,8 +17,6 @@ from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.whole_survey.outsider_view import UNHIDDEN, OutsiderView
 from planner.policy.budget_text import rounded_up
 
-__all__ = ["SurveyOutsiderView"]
-
 _SEED = 1  # of simulated reports: every face shows the same figures
 
 

@@ -13,8 +13,6 @@ from planner.planning.whole_survey.left_open import budgets_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["Part", "Spending", "with_budget_left"]
-
 
 @dataclass(frozen=True, slots=True)
 class Spending:

@@ -34,8 +34,6 @@ from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
 from planner.survey.kinds import ORDINAL
 
-__all__ = ["Sharing", "SurveyPlan", "plan_survey"]
-
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
 

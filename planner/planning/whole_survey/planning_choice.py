@@ -48,8 +48,6 @@ from planner.solvers import MODELS
 from planner.survey.kinds import BEST
 from planner.survey.target import Target
 
-__all__ = ["plan_choice"]
-
 _RELAX_BY = 0.1  # nats
 _MISPLACED = 0.05
 _MOST_GUESSED_ITEMS = 100_000

@@ -24,8 +24,6 @@ from planner.survey import Numeric, Question
 from planner.survey.kinds import CHANNEL
 from planner.survey.preferences import answering
 
-__all__ = ["errors_for_mean", "plan_mean", "plan_sampled"]
-
 
 def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
     """Plan a numeric question, ``about`` this.

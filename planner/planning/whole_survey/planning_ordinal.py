@@ -17,8 +17,6 @@ from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import TargetAnswer, people_needed
 from planner.survey.kinds import CHANNEL
 
-__all__ = ["plan_ordinal"]
-
 
 def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
     """Plan an ``"ordinal"`` question.

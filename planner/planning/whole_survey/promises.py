@@ -14,8 +14,6 @@ from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.kinds import OTHER_ANSWERS
 
-__all__ = ["costs", "largest_pair_budgets", "promises", "promises_of"]
-
 _MOST_LEVELS = 12
 
 

@@ -20,8 +20,6 @@ from planner.survey import Numeric, Question
 from planner.survey.kinds import BEST, ORDINAL
 from planner.survey.ordered_answers import COUNTS
 
-__all__ = ["block_of", "choice_block", "mean_block", "ordinal_block", "target_error"]
-
 
 def block_of(question: Question, users: int, tables: Tables) -> Block:
     """The question, asked of ``users`` people, as a block.

@@ -32,8 +32,6 @@ from planner.survey import Question
 from planner.survey.kinds import ORDINAL
 from planner.survey.ordered_answers import COUNTS
 
-__all__ = ["QuestionPlan"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class QuestionPlan(Framed):

@@ -16,8 +16,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
-__all__ = ["realised_budgets"]
-
 
 def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     """Realised budget of every pair of levels, in nats, shape ``(t, t)``; of sets, of one item.

@@ -8,8 +8,6 @@ from planner.planning.whole_survey import sentences
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.set_sentences import set_sentences
 
-__all__ = ["Said", "said_of"]
-
 
 class Said(NamedTuple):
     """The sentences of one question by what they are about.

@@ -12,31 +12,6 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.policy.budget_text import rounded_up
 
-__all__ = [
-    "ALLOCATION_ERRORS",
-    "asked_sentence",
-    "band_sentence",
-    "certificate_sentence",
-    "design_sentence",
-    "detectable_sentence",
-    "efficiency_sentence",
-    "error_sentence",
-    "limit_sentence",
-    "misplaced_sentence",
-    "objective_sentence",
-    "people",
-    "percent",
-    "recommended_sentence",
-    "relaxation_sentences",
-    "reliance_sentence",
-    "report_sentence",
-    "saturation_sentence",
-    "shares_sentence",
-    "spending_sentence",
-    "target_sentence",
-    "types_sentence",
-]
-
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
     "Asking only some of the people adds what a sample misses; it is included as an upper bound."

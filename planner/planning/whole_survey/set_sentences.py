@@ -7,8 +7,6 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import people, percent
 
-__all__ = ["set_sentences"]
-
 
 def set_sentences(question: QuestionPlan) -> list[str]:
     """All that is said of a question's sets; nothing for other questions."""

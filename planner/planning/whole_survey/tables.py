@@ -22,8 +22,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-__all__ = ["Tables", "Unary", "forget"]
-
 _MOST_FOR_ITEMS = 4  # levels, where the worst single item is minimised
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels

@@ -18,14 +18,6 @@ from planner.survey import Question
 from planner.survey.kinds import CHANNEL
 from planner.survey.target import Target, check_targets
 
-__all__ = [
-    "TargetAnswer",
-    "answer_choice_targets",
-    "answer_mean_targets",
-    "answer_set_targets",
-    "people_needed",
-]
-
 Array = NDArray[np.float64]
 
 

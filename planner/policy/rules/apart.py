@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from planner.policy.rules.rule import SHORT_OF_POLE, HalfLines, PairRule
 
-__all__ = ["ApartReduction"]
-
 Array = NDArray[np.float64]
 
 

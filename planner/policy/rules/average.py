@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from planner.policy.rules.others import smallest_other
 from planner.policy.rules.rule import SHORT_OF_POLE, Counts, HalfLines, Needed, PairRule, Reduction
 
-__all__ = ["AvgRule"]
-
 Array = NDArray[np.float64]
 
 

@@ -12,8 +12,6 @@ from planner.errors import InputError
 from planner.limits import BUDGET_RANGE, BUDGET_REMEDY, MAX_EPSILON
 from planner.policy.rules.rule import PairRule
 
-__all__ = ["MatrixRule"]
-
 Array = NDArray[np.float64]
 
 

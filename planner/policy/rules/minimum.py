@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from planner.policy.rules.others import largest_other, smallest_other
 from planner.policy.rules.rule import SHORT_OF_POLE, Counts, HalfLines, Needed, PairRule, Reduction
 
-__all__ = ["MinRule"]
-
 Array = NDArray[np.float64]
 
 

@@ -13,7 +13,6 @@ from planner.errors import InputError
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-__all__ = ["SHORT_OF_POLE", "HalfLines", "PairRule", "Reduction", "Rows"]
 
 Array = NDArray[np.float64]
 Needed = NDArray[np.bool_]

@@ -13,7 +13,6 @@ from planner.show.charts.style import BLUE, GREEN, ORANGE, PURPLE, RED, curves, 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["answer_rate_figure", "error_figure"]
 
 _BUDGETS = {"title": "epsilon (more private to the left)"}
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest

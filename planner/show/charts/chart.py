@@ -32,7 +32,6 @@ from planner.show.charts.sampling import budget_error_figure
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["chart"]
 
 _BUDGETS = np.linspace(0.1, 6, 60)  # nats, for the error of Sampling Privacy against a budget
 

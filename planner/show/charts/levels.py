@@ -14,7 +14,6 @@ from planner.show.charts.style import BLUE, RED, SKY, figure, heat_map
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["budget_figure", "design_figure", "level_error_figure"]
 
 _MOST_BARS = 40
 _MOST_TYPES = 24

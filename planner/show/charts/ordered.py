@@ -12,7 +12,6 @@ from planner.show.charts.style import BLUE, GREY, ORANGE, RED, figure
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["ordered_figure"]
 
 _BAND = "rgba(86, 180, 233, 0.35)"  # light blue, in either theme
 

@@ -21,13 +21,6 @@ from planner.show.charts.style import BLUE, CYCLE, DASHES, GREEN, GREY, ORANGE, 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = [
-    "allocation_figure",
-    "belief_figure",
-    "frontier_figure",
-    "mechanism_figure",
-    "padding_figure",
-]
 
 _MOST_LEVELS = 8
 

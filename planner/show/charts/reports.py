@@ -22,8 +22,6 @@ from planner.show.charts.style import (
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["pair_figure", "people_figure", "posterior_figure"]
-
 
 def people_figure(with_answer: float, without_answer: float, level: str) -> Figure:
     """A hundred people who have an answer beside a hundred who do not: whose report supports it.

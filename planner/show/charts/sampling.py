@@ -15,7 +15,6 @@ from planner.show.charts.style import BLUE, CYCLE, DASHES, ORANGE, RED, curves, 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["budget_error_figure", "delta_figure", "population_figure"]
 
 _ERROR = {"title": "error at 95 %, people", "rangemode": "tozero"}
 

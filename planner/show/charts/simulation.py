@@ -15,8 +15,6 @@ from planner.trial.simulate import Simulated
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["one_survey_figure", "simulation_figure"]
-
 
 def simulation_figure(
     results: Sequence[Simulated | Measured],

@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.solvers.channel.program import Multipliers, Program
 
-__all__ = ["ConeAnswer", "solve_cones"]
-
 Array = NDArray[np.float64]
 _TOLERANCE = 1e-10
 _MIXED = 1e-8

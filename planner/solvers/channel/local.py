@@ -16,8 +16,6 @@ from planner.solvers.channel.pricing import Priced, ratios
 from planner.solvers.channel.program import Multipliers, Program
 from planner.solvers.channel.rays import Window
 
-__all__ = ["LocalSearch", "spectral_bound", "worst_population"]
-
 Array = NDArray[np.float64]
 _FLIPS = 200
 _RANDOM_STARTS = 300

@@ -25,8 +25,6 @@ from planner.solvers.channel.pricing import Priced, ratios, runs
 from planner.solvers.channel.program import Multipliers, Program
 from planner.solvers.channel.rays import Window
 
-__all__ = ["Plane"]
-
 Array = NDArray[np.float64]
 _MOST_BOXES = 400_000
 _KEPT = 100

@@ -21,17 +21,6 @@ from numpy.typing import NDArray
 from planner.solvers.channel.program import Multipliers, Program
 from planner.solvers.channel.rays import Window, bits
 
-__all__ = [
-    "MOST_ENUMERATED",
-    "Enumeration",
-    "Priced",
-    "Pricing",
-    "RayList",
-    "lower_bound",
-    "ratios",
-    "runs",
-]
-
 Array = NDArray[np.float64]
 
 MOST_ENUMERATED = 16  # symbols: 65,536 columns a window, round after round

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from planner.designs.channel import Scenario
 from planner.errors import InputError
 
-__all__ = ["Multipliers", "Program", "program_of"]
-
 Array = NDArray[np.float64]
 
 

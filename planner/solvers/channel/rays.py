@@ -20,8 +20,6 @@ from scipy.sparse.csgraph import connected_components
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["Window", "bits", "matrix_rays", "windows"]
-
 Array = NDArray[np.float64]
 
 _MOST_MATRIX_SYMBOLS = 10

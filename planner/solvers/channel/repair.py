@@ -12,8 +12,6 @@ from planner.errors import ConvergenceError
 from planner.solvers.channel.cone import ConeAnswer
 from planner.solvers.channel.program import Program
 
-__all__ = ["best_estimator", "few_outputs", "unbiased", "whole_columns"]
-
 Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-9  # share of all reports below which an output is left out
 _FEW_A_SYMBOL = 3  # outputs: a linear program to save some would cost more than it is worth

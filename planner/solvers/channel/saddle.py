@@ -22,8 +22,6 @@ from planner.errors import ConvergenceError
 from planner.solvers.channel.cone import ConeAnswer
 from planner.solvers.channel.program import Multipliers, Program
 
-__all__ = ["solve_saddle"]
-
 Array = NDArray[np.float64]
 _STEPS = 60
 _KEPT = 1e-8

@@ -30,8 +30,6 @@ from planner.solvers.channel.rays import matrix_rays, windows
 from planner.solvers.channel.repair import best_estimator, few_outputs, unbiased, whole_columns
 from planner.solvers.channel.saddle import solve_saddle
 
-__all__ = ["bound_channels", "high_symbols", "solve_channel"]
-
 Array = NDArray[np.float64]
 _ROUNDS = 60
 _SOLVED = 1e-9  # relative distance of the values at a saddle point

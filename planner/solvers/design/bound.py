@@ -7,8 +7,6 @@ import numpy as np
 from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import GUESS_ROOM, DesignProblem, Multipliers
 
-__all__ = ["between", "lifted_bound", "proven_bound", "scaled"]
-
 _LIFTS = (0.0, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2, 1.0, 100.0)  # shares of all lam
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from planner.solvers.design.problem import Columns
 
-__all__ = ["ROUNDING", "Bounded", "Boxes", "Priced", "RatioBound", "largest_ratio"]
-
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

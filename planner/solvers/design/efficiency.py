@@ -10,8 +10,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.design.solving import best_design
 
-__all__ = ["efficiency", "least_error"]
-
 _TOLERANCE = 1e-4  # a share of the error: more digits than anybody reads of an efficiency
 
 

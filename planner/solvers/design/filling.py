@@ -21,8 +21,6 @@ from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, Multipliers
 from planner.solvers.design.starts import first_columns
 
-__all__ = ["completed", "varied"]
-
 Array = NDArray[np.float64]
 
 _USED = 0.005  # share of all reports: windows used less are left out

@@ -16,8 +16,6 @@ from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
 from planner.solvers.design.starts import first_columns, random_columns
 
-__all__ = ["MOST_APART", "Generated", "generate"]
-
 Array = NDArray[np.float64]
 
 _ROUNDS = 150

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from planner.solvers.design.levels import cut_line
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
 
-__all__ = ["GroupedLevels", "grouped"]
-
 Array = NDArray[np.float64]
 
 _CHANGE = 3.0  # weight of the multipliers' change beside the windows'

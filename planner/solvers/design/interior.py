@@ -25,8 +25,6 @@ from scipy.linalg.lapack import dgetrf, dgetri, dgetrs
 from planner.errors import ConvergenceError
 from planner.solvers.design.problem import Columns, Multipliers
 
-__all__ = ["Levels", "Restricted", "solve_restricted"]
-
 Array = NDArray[np.float64]
 
 _STEPS = 100

@@ -24,8 +24,6 @@ from planner.solvers.design.item_program import ItemMultipliers
 from planner.solvers.design.pricing import outwards
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["ItemPricer"]
-
 Array = NDArray[np.float64]
 
 _SWEEPS = 8

@@ -25,8 +25,6 @@ from planner.designs.item_sides import ItemSides
 from planner.errors import ConvergenceError
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["ItemAnswer", "ItemMultipliers", "bound_of_items", "solve_items"]
-
 Array = NDArray[np.float64]
 
 _TOLERANCES = (1e-10, 1e-8, 1e-6)  # the next where the solver makes no progress

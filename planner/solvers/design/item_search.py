@@ -15,8 +15,6 @@ from planner.solvers.design.item_program import ItemAnswer, bound_of_items, solv
 from planner.solvers.design.problem import Columns, DesignProblem
 from planner.solvers.design.starts import first_columns, random_columns
 
-__all__ = ["GeneratedForItems", "generate_for_items"]
-
 Array = NDArray[np.float64]
 
 _ROUNDS = 80

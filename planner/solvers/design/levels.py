@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from planner.designs.level_groups import pooled
 from planner.policy.policy import PrivacyPolicy
 
-__all__ = ["MOST_GROUPS", "MOST_OF_A_MATRIX", "Merged", "cut_line", "merge"]
-
 Array = NDArray[np.float64]
 Groups = NDArray[np.int64]
 

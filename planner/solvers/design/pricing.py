@@ -21,8 +21,6 @@ from planner.solvers.design.branching import ROUNDING, Bounded, Boxes, RatioBoun
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
 from planner.solvers.design.windows import Windows
 
-__all__ = ["Pricer", "outwards"]
-
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 

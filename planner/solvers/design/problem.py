@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 
 from planner.solvers.design.windows import Windows
 
-__all__ = ["GUESS_ROOM", "Columns", "DesignProblem", "Multipliers"]
-
 GUESS_ROOM = 1e-7
 """Share of a limit on guesses that designs leave for rounding; no bound counts on it."""
 

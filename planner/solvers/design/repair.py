@@ -12,8 +12,6 @@ from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["balanced_others", "balanced_prior", "purified", "types_of"]
-
 Array = NDArray[np.float64]
 
 _PRESENT = 1e-10  # of the largest weight: less is noise

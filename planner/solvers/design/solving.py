@@ -22,8 +22,6 @@ from planner.solvers.design.repair import balanced_others, balanced_prior, purif
 from planner.solvers.design.starts import leanings
 from planner.solvers.design.windows import components_of, windows_of
 
-__all__ = ["best_design"]
-
 Array = NDArray[np.float64]
 
 _LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from planner.designs.output_types import OutputTypes
 from planner.solvers.design.problem import Columns, DesignProblem
 
-__all__ = ["first_columns", "leanings", "random_columns"]
-
 _FIRST = 400  # types, over all windows
 _RANDOM = 20
 _BESIDE = (0.0, -0.1, 0.1)  # in log-odds: a similar policy's types are seldom exactly these

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 
-__all__ = ["window_vertices"]
-
 Array = NDArray[np.float64]
 
 _MOST = 20_000  # vertices that are listed

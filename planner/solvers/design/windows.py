@@ -17,8 +17,6 @@ from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.design.vertices import window_vertices
 
-__all__ = ["Windows", "components_of", "windows_of"]
-
 Array = NDArray[np.float64]
 
 

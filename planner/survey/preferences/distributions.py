@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 
-__all__ = ["GammaPreferences", "LognormalPreferences", "NormalPreferences", "Preferences"]
-
 Array = NDArray[np.float64]
 
 

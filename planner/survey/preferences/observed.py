@@ -14,8 +14,6 @@ from planner.errors import FileError, InputError
 from planner.files import read_csv
 from planner.limits import MAX_EPSILON
 
-__all__ = ["EmpiricalPreferences", "HistogramPreferences", "answering", "read_preferences"]
-
 Array = NDArray[np.float64]
 
 

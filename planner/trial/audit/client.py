@@ -28,8 +28,6 @@ from planner.outsiders.auditing.boxes import BlackBox
 from planner.outsiders.auditing.views import VIEWS, Reports, View
 from planner.outsiders.statistics import findable_excess
 
-__all__ = ["ClientAudit", "audit_client", "plan_audit"]
-
 _MOST_PAIRS = 500
 _MOST_CELLS = 10**6
 _TELLING = 0.999  # of the largest ratio

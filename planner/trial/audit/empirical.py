@@ -14,8 +14,6 @@ from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.outsiders.statistics import log_ratio_limit, telling_event
 
-__all__ = ["EmpiricalAudit", "audit_samples"]
-
 _MAX_REPORT = 2**24
 
 

@@ -12,8 +12,6 @@ from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
 
-__all__ = ["LevelPair", "SetAudit", "audit_levels", "audit_sets", "law_loss"]
-
 _MAX_LEVELS = 200
 _MAX_SET_ITEMS = 8
 

@@ -14,15 +14,6 @@ from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, SetsDraft, columns_of, read
 from planner.ui.parts import cells
 
-__all__ = [
-    "COLUMNS",
-    "MOST_PAIR_LEVELS",
-    "CategoricalDraft",
-    "Pair",
-    "PairChoice",
-    "follow_renames",
-]
-
 Pair = frozenset[str]
 T = TypeVar("T")
 

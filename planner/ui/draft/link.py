@@ -22,8 +22,6 @@ from planner.ui.draft.parts import QuestionDraft
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.draft.survey import SurveyDraft
 
-__all__ = ["draft_of_word", "word_of_draft"]
-
 _KINDS: dict[str, TypeAdapter[Any]] = {
     "choice": TypeAdapter(CategoricalDraft),
     "number": TypeAdapter(NumericDraft),

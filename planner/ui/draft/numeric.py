@@ -22,8 +22,6 @@ from planner.survey.preferences import (
 from planner.ui.draft.parts import Aim, QuestionDraft, Row, columns_of
 from planner.ui.parts import cells
 
-__all__ = ["EVERYBODY", "MODELS", "NONE", "NumericDraft"]
-
 _LEVEL_COLUMNS = ("level", "epsilon", "lower", "upper")
 NONE = "no answer"
 """What is typed in place of a level's smallest answer for giving none."""

@@ -13,8 +13,6 @@ from planner.survey.set_model import AssumedSets, PilotFile
 from planner.survey.target import Target
 from planner.ui.parts import cells
 
-__all__ = ["Aim", "QuestionDraft", "Row", "SetsDraft", "columns_of", "read"]
-
 Row = dict[str, str]
 T = TypeVar("T")
 

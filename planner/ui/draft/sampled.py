@@ -11,8 +11,6 @@ from planner.survey import Level, Question, Sampling
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
 from planner.ui.parts import cells
 
-__all__ = ["SampledDraft"]
-
 _VALUE_COLUMNS = ("level", "epsilon", "value", "expected")
 
 

@@ -17,8 +17,6 @@ from planner.ui.draft.parts import QuestionDraft, read
 from planner.ui.draft.sampled import SampledDraft
 from planner.ui.parts import cells
 
-__all__ = ["Built", "SurveyDraft"]
-
 
 @dataclass(frozen=True, slots=True)
 class Built:

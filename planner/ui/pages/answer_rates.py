@@ -22,8 +22,6 @@ from planner.ui.parts.results import answer_rate_plan, channel_errors, enough
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
-__all__ = ["page"]
-
 _MODELS = {
     "normal": "bell-shaped (normal)",
     "lognormal": "skewed (lognormal)",

@@ -21,8 +21,6 @@ from planner.ui.parts.questions import place_of, question_of
 from planner.ui.parts.results import planned_question
 from planner.ui.state import session
 
-__all__ = ["page"]
-
 _RULES = {
     "min": "the smaller of the two budgets (usual)",
     "avg": "the average of the two budgets",

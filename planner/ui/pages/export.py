@@ -30,8 +30,6 @@ from planner.ui.parts.tables import show_table
 from planner.ui.parts.uploads import bytes_of
 from planner.ui.state import session
 
-__all__ = ["page"]
-
 _MOST_PAIRS = 500
 _RELIES_ON = (
     "Levels and budgets are right: the planner cannot know how sensitive an answer is.",

@@ -8,8 +8,6 @@ import streamlit as st
 
 from planner.ui.parts import show
 
-__all__ = ["page"]
-
 
 def page() -> None:
     """Show the glossary, the same as in the documentation."""

@@ -23,8 +23,6 @@ from planner.ui.parts.questions import categorical_question
 from planner.ui.parts.results import outsider_view, planned_with, together_view, wanted_sentence
 from planner.ui.parts.tables import show_table
 
-__all__ = ["page"]
-
 _MOST_LEVELS = 6
 _MOST_PAIRS = 40
 _BELIEFS = np.linspace(0.005, 0.995, 100)

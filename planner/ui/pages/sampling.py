@@ -28,8 +28,6 @@ from planner.ui.parts.results import (
 from planner.ui.parts.tables import show_table
 from planner.ui.state import example_survey, session
 
-__all__ = ["page"]
-
 _NORMAL_95 = NormalDist().inv_cdf(0.975)
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases totals only",

@@ -43,8 +43,6 @@ from planner.ui.parts.questions import categorical_question, question_of
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
-__all__ = ["page"]
-
 _KINDS: dict[type[QuestionDraft], str] = {CategoricalDraft: "a choice", NumericDraft: "a number"}
 
 _MOST_RUNS = 1000

@@ -33,7 +33,6 @@ from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import Bars, show_table
 from planner.ui.state import replace_draft, session, undo
 
-__all__ = ["page"]
 _DESIGNS = {
     "split": "everybody answers everything (budgets are split)",
     "one-each": "everybody answers one question (drawn at random)",

@@ -18,8 +18,6 @@ from planner.ui.parts.results import needed, target_answer
 from planner.ui.parts.tables import show_table
 from planner.ui.state import replace_draft, session
 
-__all__ = ["ENTRY", "offer_people", "show_accuracy"]
-
 ENTRY = "Start from the accuracy that you need: get the budgets, or the people"
 _GOALS = {
     "total": "a total error of at most",

@@ -24,8 +24,6 @@ from planner.ui.parts import show
 from planner.ui.parts.results import error_curve
 from planner.ui.parts.tables import Bars, show_table
 
-__all__ = ["show_results", "whole_people"]
-
 _MOST_ROWS = 10_000
 _MOST_LENGTHS = 12
 

@@ -14,17 +14,6 @@ from planner.errors import InputError
 from planner.limits import MAX_COUNT
 from planner.policy.budget_text import parse_epsilon
 
-__all__ = [
-    "budget",
-    "budget_text",
-    "item_list",
-    "items_text",
-    "number",
-    "number_text",
-    "probability",
-    "whole_number",
-]
-
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_LOGARITHM = 100_000

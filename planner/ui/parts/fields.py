@@ -16,8 +16,6 @@ import streamlit as st
 from planner.ui.draft.parts import Row
 from planner.ui.state import session
 
-__all__ = ["edit_frame", "edit_rows", "kept", "kept_item"]
-
 _MOST_PASTED = 500
 """Rows added by hand; each costs the table more than the one before."""
 

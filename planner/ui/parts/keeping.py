@@ -16,8 +16,6 @@ from planner.survey.writer import survey_to_text
 from planner.ui.draft.link import draft_of_word, word_of_draft
 from planner.ui.state import replace_draft, session
 
-__all__ = ["keep_work"]
-
 MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
 _MOST_IN_BROWSER = 300_000

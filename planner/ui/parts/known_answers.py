@@ -24,8 +24,6 @@ from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import answer_names
 from planner.ui.state import session
 
-__all__ = ["known_answers", "known_numbers"]
-
 _MOST_ITEMS = 200_000
 _LONGEST_HEADER = 1_000_000
 _MOST_USERS = 10_000_000

@@ -15,8 +15,6 @@ from planner.ui.parts import show, uploads
 from planner.ui.parts.questions import chosen_question, place_of
 from planner.ui.state import EXAMPLES, example_survey, replace_draft, session, undo
 
-__all__ = ["show_opening"]
-
 
 def show_opening() -> None:
     """Offer examples, files, and what there was before."""

@@ -14,17 +14,6 @@ from planner.ui.parts import show
 from planner.ui.parts.fields import kept, kept_item
 from planner.ui.state import session
 
-__all__ = [
-    "answer_names",
-    "categorical_question",
-    "choose",
-    "chosen_question",
-    "part_of_survey",
-    "place_of",
-    "question_of",
-    "question_or_new",
-]
-
 D = TypeVar("D", bound=QuestionDraft)
 
 

@@ -35,25 +35,6 @@ from planner.ui.draft.parts import QuestionDraft
 from planner.ui.state import session
 from planner.ui.workers import compute
 
-__all__ = [
-    "DELTA_EPSILONS",
-    "answer_rate_plan",
-    "channel_errors",
-    "enough",
-    "error_curve",
-    "needed",
-    "outsider_view",
-    "planned_question",
-    "planned_with",
-    "sampling_deltas",
-    "sampling_guarantees",
-    "sampling_plan",
-    "survey_plan",
-    "target_answer",
-    "together_view",
-    "wanted_sentence",
-]
-
 Array = NDArray[np.float64]
 DELTA_EPSILONS = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
 

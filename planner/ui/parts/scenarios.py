@@ -14,8 +14,6 @@ from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import show_table
 from planner.ui.state import replace_draft, session
 
-__all__ = ["show_scenarios"]
-
 _MOST = 50
 
 

@@ -22,18 +22,6 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
     from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-__all__ = [
-    "allowed",
-    "chart",
-    "complaint",
-    "drawer",
-    "ends",
-    "figures",
-    "header",
-    "plain",
-    "problems",
-    "warnings",
-]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:])")
 _CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}

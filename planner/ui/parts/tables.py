@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike
 
 from planner.show.charts.style import BLUE, RED
 
-__all__ = ["STYLE", "Bars", "show_table"]
-
 _MOST_PLAIN = 40
 STYLE = """
 .numbers { overflow-x: auto; }

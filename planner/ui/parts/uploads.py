@@ -21,8 +21,6 @@ from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.parts import Row
 from planner.ui.parts import cells
 
-__all__ = ["as_file", "bytes_of", "rows_from_items", "survey_from_upload", "text_of"]
-
 T = TypeVar("T")
 _INSTEAD = {
     "file": "Write the numbers as values = [...], or upload the sample on the page Answer rates.",

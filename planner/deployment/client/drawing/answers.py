@@ -8,8 +8,6 @@ from typing import Any
 from planner.deployment.client.laws.levels import Levels
 from planner.errors import InputError
 
-__all__ = ["item_number", "item_set", "number"]
-
 
 def item_number(levels: Levels, numbers: Mapping[str, int], answer: Any) -> int:
     """The number of an item given by its name or, where items have no names, by its number.

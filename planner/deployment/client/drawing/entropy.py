@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 from planner.errors import VerificationError
 from planner.limits import DENOMINATOR
 
-__all__ = ["Source", "choose", "choose_all", "coin", "random_bytes", "system", "words"]
-
 Source = Callable[[int], bytes]
 
 

@@ -7,8 +7,6 @@ from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-__all__ = ["add_up", "exp_lower_bound", "float_above", "log_above", "log_upper_bound"]
-
 _UP = Context(prec=60, rounding=ROUND_CEILING)
 
 

@@ -22,8 +22,6 @@ from planner.deployment.client.schema import (
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
-__all__ = ["LEVEL", "RULE", "Levels"]
-
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 LEVEL = record(
     {

@@ -8,15 +8,6 @@ from decimal import Decimal
 
 from planner.deployment.client.laws.bounds import add_up, float_above
 
-__all__ = [
-    "MAX_LISTED_LEVELS",
-    "PairBudget",
-    "Rule",
-    "demanded_budget",
-    "least_budget",
-    "listed_pairs",
-]
-
 Rule = str | Sequence[Sequence[float]]
 MAX_LISTED_LEVELS = 200
 """With more levels, only the tightest pair of each level is listed."""

@@ -40,8 +40,6 @@ from planner.deployment.client.schema import (
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["MeanChannelEncoder", "MeanChannelLaw", "SymbolLevel"]
-
 
 class SymbolLevel(NamedTuple):
     """Rows of a channel for a mean that share a budget."""

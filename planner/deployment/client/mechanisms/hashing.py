@@ -14,8 +14,6 @@ from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRa
 from planner.deployment.client.mechanisms.response import respond, response_ratio
 from planner.deployment.client.schema import PROBABILITY, Schema, choice, whole
 
-__all__ = ["HashingEncoder", "HashingLaw", "xxh32"]
-
 _MASK = 2**32 - 1
 
 

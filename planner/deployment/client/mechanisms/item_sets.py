@@ -16,8 +16,6 @@ from planner.deployment.client.schema import Schema, choice, list_of, record, wh
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
-__all__ = ["DesignSetEncoder", "DesignSetLaw", "PaddedLaw", "SetEncoder", "SetLaw"]
-
 _LONGER = record(
     {
         "size": whole(2, MAX_COUNT),

@@ -24,19 +24,6 @@ from planner.deployment.client.laws.pairs import PairBudget, least_budget, liste
 from planner.deployment.client.schema import Schema, either, list_of, record, whole
 from planner.errors import InputError
 
-__all__ = [
-    "LINEAR",
-    "PREDICTED",
-    "Encoder",
-    "Estimator",
-    "ItemEncoder",
-    "ItemLaw",
-    "Law",
-    "OneRatioLaw",
-    "linear",
-    "octets",
-]
-
 Estimator = dict[str, Any]
 _SHARE: Schema = {"type": "number", "exclusiveMinimum": 0, "maximum": 1}
 LINEAR = record(

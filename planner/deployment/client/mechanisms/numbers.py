@@ -18,8 +18,6 @@ from planner.deployment.client.schema import BUDGET, FINITE, FLAG, Schema
 from planner.errors import InputError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["ANY_ANSWER", "NumberEncoder", "NumberLaw"]
-
 ANY_ANSWER = ("any answer or none",)
 
 

@@ -30,8 +30,6 @@ from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_o
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["MEAN_OF_SCORES", "OrderedChannelEncoder", "OrderedChannelLaw"]
-
 _MAX_ANSWERS = 32
 MEAN_OF_SCORES = "mean of scores"
 WANTED = ("shares up to", "counts", MEAN_OF_SCORES)

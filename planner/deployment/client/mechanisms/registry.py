@@ -14,8 +14,6 @@ from planner.deployment.client.mechanisms.sign import SignLaw
 from planner.deployment.client.mechanisms.subset import SubsetLaw
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 
-__all__ = ["LAWS"]
-
 _ALL: tuple[type[Law], ...] = (
     UnaryLaw,
     SetLaw,

@@ -13,8 +13,6 @@ from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms.law import Encoder, ItemEncoder, OneRatioLaw
 from planner.deployment.client.schema import PROBABILITY, Schema
 
-__all__ = ["ResponseEncoder", "ResponseLaw", "respond", "response_ratio"]
-
 
 @dataclass(frozen=True, slots=True)
 class ResponseLaw(OneRatioLaw):

@@ -29,8 +29,6 @@ from planner.deployment.client.schema import (
 from planner.errors import InputError, VerificationError
 from planner.limits import MAX_EPSILON
 
-__all__ = ["ACKNOWLEDGEMENTS", "Guarantee", "SamplingEncoder", "SamplingLaw"]
-
 ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
     "aggregates-only": "A trusted aggregator releases totals only.",

@@ -13,8 +13,6 @@ from planner.deployment.client.mechanisms.law import Encoder, Estimator
 from planner.deployment.client.mechanisms.numbers import NumberEncoder, NumberLaw
 from planner.deployment.client.schema import Schema, record, whole
 
-__all__ = ["SignEncoder", "SignLaw"]
-
 
 @dataclass(frozen=True, slots=True)
 class SignLaw(NumberLaw):

@@ -15,8 +15,6 @@ from planner.deployment.client.schema import PROBABILITY, Schema, whole
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
 
-__all__ = ["SubsetEncoder", "SubsetLaw"]
-
 
 @dataclass(frozen=True, slots=True)
 class SubsetLaw(OneRatioLaw):

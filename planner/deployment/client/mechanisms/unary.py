@@ -31,8 +31,6 @@ from planner.deployment.client.schema import PROBABILITY, Schema, choice, list_o
 from planner.errors import InputError, VerificationError
 from planner.limits import EXPORT_REMEDY
 
-__all__ = ["UnaryEncoder", "UnaryLaw"]
-
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _UNARY_LEVEL = record(
     LEVEL["properties"] | {"a": PROBABILITY, "b": PROBABILITY},

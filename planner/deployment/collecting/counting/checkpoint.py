@@ -23,8 +23,6 @@ from planner.errors import FileError
 from planner.files import create_once, database_error, room_remedy
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["Checkpoint", "CountedFile", "Saved"]
-
 _VERSION = 2
 _DATABASE = b"SQLite format 3\x00"
 _TABLES = """

@@ -14,8 +14,6 @@ from planner.deployment.collecting.counting.local import Engine, in_order
 from planner.deployment.collecting.counting.one_file import Expected, FileCount
 from planner.errors import InputError
 
-__all__ = ["dask_engine"]
-
 _AHEAD = 4  # files per worker thread that are under way
 _ALIKE = "Install the same version of the planner on every worker, and run again."
 _AGAIN = "Start them again and run again: what was saved is not counted anew."

@@ -23,8 +23,6 @@ from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate
 
-__all__ = ["MISSING", "Collection", "Missing", "collect"]
-
 Missing = Literal["refuse", "keep", "drop"]
 """What becomes of reports whose file was counted and is no longer there."""
 MISSING: dict[str, Missing] = {choice: choice for choice in get_args(Missing)}

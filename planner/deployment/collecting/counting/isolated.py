@@ -21,8 +21,6 @@ from queue import SimpleQueue
 from planner.deployment.collecting.counting.local import in_order
 from planner.deployment.collecting.counting.one_file import Expected, FileCount
 
-__all__ = ["isolated_engine"]
-
 
 def isolated_engine(files: Sequence[Path], expected: Expected) -> Iterator[FileCount]:
     """Counts a few files ahead, with a worker for each processor."""

@@ -14,8 +14,6 @@ from pathlib import Path
 from planner.deployment.collecting.reports.batch import ID_SIZE, MARK_SIZE
 from planner.errors import FileError
 
-__all__ = ["KnownReports", "Repeats"]
-
 _TABLES = """
 PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
 CREATE TABLE known (id BLOB PRIMARY KEY, content BLOB, file INTEGER) WITHOUT ROWID;

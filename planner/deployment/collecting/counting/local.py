@@ -12,8 +12,6 @@ from typing import Any
 
 from planner.deployment.collecting.counting.one_file import Expected, FileCount, count_file
 
-__all__ = ["Engine", "in_order", "local_engine"]
-
 Engine = Callable[[Sequence[Path], Expected], Iterator[FileCount]]
 """Counts files and gives the results in the order of the files."""
 

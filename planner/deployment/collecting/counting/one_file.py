@@ -17,8 +17,6 @@ from planner.errors import FileError
 if TYPE_CHECKING:
     from planner.deployment.parameter_file.parameters import Parameters
 
-__all__ = ["Expected", "FileCount", "count_file", "stamp_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Expected:

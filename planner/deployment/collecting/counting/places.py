@@ -9,8 +9,6 @@ from pathlib import Path
 from planner.deployment.collecting.reports.reading import SUFFIXES
 from planner.errors import FileError
 
-__all__ = ["report_files"]
-
 _ENDINGS = ", ".join(SUFFIXES)
 
 

@@ -14,8 +14,6 @@ from pathlib import Path
 
 from planner.deployment.collecting.counting.one_file import count_file
 
-__all__ = ["MAX_CELL_BYTES", "MAX_WORKER_BYTES", "main"]
-
 MAX_WORKER_BYTES = 2**30
 """That the counting of a file may take, besides what the libraries take once they are loaded."""
 MAX_CELL_BYTES = 256

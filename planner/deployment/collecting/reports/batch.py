@@ -8,8 +8,6 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ID_SIZE", "MARK_SIZE", "Batch", "Key", "Rows", "mark"]
-
 Key = tuple[str, int | None]
 """Question and round (``None`` for a question that has no rounds)."""
 Rows = NDArray[np.uint8]

@@ -17,8 +17,6 @@ from planner.deployment.collecting.reports.batch import Batch, Key, mark
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 
-__all__ = ["MAX_JSON_BYTES", "Fields", "line_batches"]
-
 MAX_JSON_BYTES = 64 * 2**20
 _OTHER_PARAMETERS = "Use the parameter file that the reports were made with."
 _KEYS = {"parameters", "question", "id", "report", "round", "check"}

@@ -26,8 +26,6 @@ from planner.deployment.collecting.reports.sealing import check_seal, seal
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 
-__all__ = ["MAX_ROW_GROUP_BYTES", "ReportWriter", "parquet_batches"]
-
 MAX_ROW_GROUP_BYTES = 256 * 2**20
 _MAX_EXPANSION = 64
 """Reports may take so many times the bytes of their file, besides one row group's worth."""

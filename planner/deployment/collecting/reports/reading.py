@@ -12,8 +12,6 @@ from planner.deployment.collecting.reports.lines import line_batches
 from planner.deployment.collecting.reports.parquet import parquet_batches
 from planner.errors import FileError, InputError
 
-__all__ = ["SUFFIXES", "read_batches"]
-
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 
 

@@ -16,8 +16,6 @@ from xxhash import xxh3_128
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 
-__all__ = ["check_seal", "seal"]
-
 _MAGIC = b"LDPRSEAL"
 _SIZE = len(_MAGIC) + 16
 _TAIL = 8  # the footer's length and "PAR1"

@@ -109,7 +109,6 @@ def test_a_bad_line_never_stops_the_collection(one_question, tmp_path, engine):
     assert done.sums["q", None].users == 1
 
 
-@pytest.mark.unmeasured
 def test_a_flipped_byte_is_never_counted_differently(one_question, tmp_path):
     """Many flips: the line is refused, or says what it said."""
     random = Random(5)

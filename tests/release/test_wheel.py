@@ -21,7 +21,7 @@ import pytest
 
 from tests.browser.server import running_app
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 

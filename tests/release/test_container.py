@@ -11,7 +11,7 @@ from planner.cli.commands import app
 from planner.errors import InputError
 from tests.cli.running import invoke
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LINES = [
     line
     for line in (ROOT / "Dockerfile").read_text().splitlines()
