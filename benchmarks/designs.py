@@ -88,7 +88,7 @@ def _basket(people: ItemSets, epsilon: float) -> Figure:
             every = [one.tolist() for one in np.split(people.members, people.starts[1:-1])]
             for first in range(0, people.users, 10_000):
                 counter.add(half.draw(every[first : first + 10_000], system)[0])
-            estimates = np.array(half.estimate([counter.tally().aggregate], 0.95).estimates)
+            estimates = np.array(half.estimate([counter.sums()], 0.95).estimates)
         error = np.sqrt(np.square(estimates - people.counts()).sum())
         errors[name] = (error, planned.padding_length)
     (table, theirs), (design, ours) = errors["opt0"], errors["subset-design"]

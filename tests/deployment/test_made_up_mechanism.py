@@ -246,7 +246,7 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     parameters, out = read_parameters(path), tmp_path / f"reports.{ending}"
     perturb_file(parameters, tmp_path / "answers.csv", out)
     collection = collect(parameters, [out])
-    assert (collection.quarantined, collection.suspicious) == ((), ())
+    assert collection.quarantined == ()
     table = estimates_table(parameters, collection.sums).to_pylist()
     assert [row["answer"] for row in table] == list(true)
     errors = np.sqrt(NegativeSurvey(1.0, 4).variance(list(true.values())))
@@ -258,11 +258,8 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
     assert max(np.abs(np.array(positive) - list(true.values())) / errors) > limit
 
 
-def test_poisoned_and_impossible_reports_are_noticed(path):
+def test_impossible_reports_are_noticed(path):
     half = registry.deployed(read_parameters(path).questions[0].law)
     counter = half.counter()
-    counter.add(np.zeros((2000, 2), np.uint8))
-    (sign,) = [one for one in half.signs(counter.tally(), None) if "'HIV'" in one]
-    assert "2,000 of 2,000 reports" in sign
     with pytest.raises(InputError, match="report 0 is 4"):
         counter.add(np.array([[4, 0]], np.uint8))

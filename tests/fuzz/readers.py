@@ -145,7 +145,7 @@ def _inside(data, random):
 def _counts(one):
     return {
         key: (tally.aggregate.users, tally.aggregate.counts.tolist())
-        for key, tally in one.tallies.items()
+        for key, tally in one.sums.items()
     }
 
 

@@ -13,7 +13,6 @@ from rich.text import Text
 from planner.cli.output import lowered, more, table
 from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.collecting.counting.collector import Collection
-from planner.deployment.mechanisms.signs import ALPHA
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.policy.budget_text import rounded_up
 
@@ -52,7 +51,7 @@ def verification_document(parameters: Parameters) -> dict[str, Any]:
 
 
 def show_files(console: Console, collection: Collection) -> None:
-    """Print what was counted, what was left out, and what looks poisoned."""
+    """Print what was counted, and what was left out."""
     reports = sum(one.users for one in collection.counted)
     files = len(collection.counted)
     console.print(f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted")
@@ -71,16 +70,6 @@ def show_files(console: Console, collection: Collection) -> None:
     if collection.quarantined:
         console.print(
             "Have what was left out written or sent again, and run the same command again."
-        )
-    for one in collection.suspicious[:_MOST_FILES]:
-        for sign in one.signs:
-            console.print(f"SUSPICIOUS {_name(one.path)}: {sign}", soft_wrap=True)
-    more(console, len(collection.suspicious), _MOST_FILES, "suspicious files (see --json)")
-    if collection.suspicious:
-        console.print(
-            f"Suspicious files are counted. Honest reports, whatever the answers, look so with "
-            f"probability {ALPHA:g} at most per file and question. To count without one, move it "
-            "away and run again."
         )
 
 
@@ -115,10 +104,6 @@ def collection_document(collection: Collection, estimates: Any) -> dict[str, Any
         "reports_in_several_files": collection.repeated,
         "taken_out": [str(path) for path in collection.dropped],
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
-        "poisoning_signs": [
-            {"file": str(one.path), "signs": list(one.signs)} for one in collection.suspicious
-        ],
-        "false_alarm_rate_per_file_and_question": ALPHA,
         "estimates": estimates.to_pylist(),
     }
 

@@ -31,7 +31,7 @@ C = TypeVar("C", MeanChannelLaw, OrderedChannelLaw)
 
 
 class DeployedChannel(Deployed[C]):
-    """Reports are small numbers; each is looked at for poisoning."""
+    """Reports are small numbers."""
 
     def counter(self) -> Counter:
         return CellTally(self.law.cells, "<u2")

@@ -1,13 +1,12 @@
 """Count reports: from the bytes of many reports to mergeable partial sums.
 
-A tally is all that a collector keeps of a file. Aggregates of one question add up, in any
-order, so that files can be counted anywhere.
+The sums are all that a collector keeps of a file; those of one question add up, in any order, so
+that files can be counted anywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,27 +16,8 @@ from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.packed import BitCounter, check_reports
 
-_WEIGHED = 2**14  # reports of a batch whose weight is looked at: plenty for its distribution
 Rows = NDArray[np.uint8]
 Words = NDArray[np.uint64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tally:
-    """Counts over reports of one question (and round).
-
-    Attributes
-    ----------
-    aggregate:
-        Number of reports, and per cell how many of them: per bit those that set it; per item
-        those that name or support it; per two-bit report or round's output its frequency.
-    weights:
-        Histogram of the number of ones of some of the reports, int64, shape ``(bits + 1,)``;
-        empty where reports have no weight to speak of.
-    """
-
-    aggregate: Aggregate
-    weights: NDArray[np.int64]
 
 
 class Counter(Protocol):
@@ -52,8 +32,8 @@ class Counter(Protocol):
             A report that the mechanism cannot produce.
         """
 
-    def tally(self) -> Tally:
-        """What was counted."""
+    def sums(self) -> Aggregate:
+        """Number of reports, and for how many each cell counts: a bit, an item, an output."""
 
 
 class SumTally:
@@ -69,9 +49,9 @@ class SumTally:
         self._counts += self._count(rows)
         self._users += len(rows)
 
-    def tally(self) -> Tally:
+    def sums(self) -> Aggregate:
         """What was counted."""
-        return Tally(Aggregate(self._users, self._counts), np.zeros(0, dtype=np.int64))
+        return Aggregate(self._users, self._counts)
 
 
 class CellTally(SumTally):
@@ -81,7 +61,7 @@ class CellTally(SumTally):
     --------
     >>> counter = CellTally(4, "u1")
     >>> counter.add(np.array([[3], [3], [0]], dtype=np.uint8))
-    >>> counter.tally().aggregate.counts.tolist()
+    >>> counter.sums().counts.tolist()
     [1, 0, 0, 2]
     """
 
@@ -99,16 +79,10 @@ class CellTally(SumTally):
 
 
 class BitTally:
-    """Reports of packed bits; ``weighed`` also looks at how many ones they have.
+    """Reports of packed bits; ``check`` may refuse a batch of words, shape ``(n, words)``."""
 
-    ``check`` may refuse a batch of words, shape ``(n, words)``.
-    """
-
-    def __init__(
-        self, bits: int, *, weighed: bool = False, check: Callable[[Words], Any] | None = None
-    ) -> None:
+    def __init__(self, bits: int, *, check: Callable[[Words], Any] | None = None) -> None:
         self._bits, self._counter, self._check = bits, BitCounter(bits), check
-        self._weights = np.zeros(bits + 1 if weighed else 0, dtype=np.int64)
         self._users = 0
 
     def add(self, rows: Rows) -> None:
@@ -116,13 +90,9 @@ class BitTally:
         words = check_reports(rows.view("<u8"), self._bits)
         if self._check is not None:
             self._check(words)
-        if self._weights.size:
-            some = words[:: -(-len(words) // _WEIGHED)]
-            weights = np.bitwise_count(some).sum(axis=1, dtype=np.int64)
-            self._weights += np.bincount(weights, minlength=self._weights.size)
         self._counter.add(words)
         self._users += len(rows)
 
-    def tally(self) -> Tally:
+    def sums(self) -> Aggregate:
         """What was counted."""
-        return Tally(Aggregate(self._users, self._counter.counts()), self._weights)
+        return Aggregate(self._users, self._counter.counts())

@@ -2,8 +2,7 @@
 
 A device's half of a mechanism is its law (:mod:`planner.deployment.client.mechanisms.law`). This
 is the other half, which may use NumPy: how a plan becomes a question of the file, how reports are
-counted, what counts betray poisoning, and what they say about people. Both are joined by the name
-in the file.
+counted, and what the counts say about people. Both are joined by the name in the file.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from numpy.typing import NDArray
 from planner.deployment.client.drawing.entropy import Source
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.mechanisms.answers import AnswerRows
-from planner.deployment.mechanisms.counting import Counter, Tally
-from planner.deployment.mechanisms.signs import ALPHA, cell_signs
+from planner.deployment.mechanisms.counting import Counter
 from planner.errors import InputError
 from planner.estimates.truncation import SetSizes
 from planner.mechanisms.aggregate import Aggregate
@@ -107,11 +105,6 @@ class Deployed(ABC, Generic[L]):
         """
         remedy = "Ask for the number of items in a question of kind 'ordinal'."
         raise InputError("set_sizes", self.law.kind, "of a question about set sizes", remedy)
-
-    def signs(self, tally: Tally, round_number: int | None) -> list[str]:
-        """Signs of poisoned reports, in sentences; an honest file has none but for ``ALPHA``."""
-        one = self.cells(round_number)
-        return cell_signs(tally.aggregate, one.low, one.high, one.names, ALPHA)
 
     # -- pilots and proofs --------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.design import DesignLaw
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.mechanisms.answers import AnswerRows, item_rows
-from planner.deployment.mechanisms.counting import Counter, Tally
+from planner.deployment.mechanisms.counting import Counter
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
 from planner.deployment.mechanisms.design_draws import draw_design
 from planner.deployment.mechanisms.items import described_levels, described_rule
@@ -115,10 +115,9 @@ class _TypedTally:
         self._counter.add(rows.view("<u8"))
         self._users += len(rows)
 
-    def tally(self) -> Tally:
+    def sums(self) -> Aggregate:
         """What was counted."""
-        counts = Aggregate(self._users, self._counter.counts().ravel())
-        return Tally(counts, np.zeros(0, dtype=np.int64))
+        return Aggregate(self._users, self._counter.counts().ravel())
 
 
 class _CellNames(Sequence[str]):

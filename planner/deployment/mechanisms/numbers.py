@@ -11,9 +11,8 @@ import numpy as np
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.mechanisms.sign import SignLaw
 from planner.deployment.mechanisms.answers import AnswerRows, quantity_rows
-from planner.deployment.mechanisms.counting import CellTally, Counter, Tally
+from planner.deployment.mechanisms.counting import CellTally, Counter
 from planner.deployment.mechanisms.deployed import Cells, Deployed
-from planner.deployment.mechanisms.signs import ALPHA, cell_signs
 from planner.errors import InputError
 from planner.estimates.means import NumericEstimates
 from planner.mechanisms.aggregate import Aggregate
@@ -24,7 +23,7 @@ from planner.survey.numeric_domain import NumericDomain
 
 
 class DeployedSign(Deployed[SignLaw]):
-    """Reports of two bits; what is looked at for poisoning is each bit by itself."""
+    """Reports of two bits."""
 
     law_type = SignLaw
     sources = (BiSampleMD,)
@@ -41,12 +40,6 @@ class DeployedSign(Deployed[SignLaw]):
         noise = self.law.low / DENOMINATOR
         names = ["positive sampling", "bit 1"]
         return Cells(names, np.array([0.5, noise]), np.array([0.5, 1 - noise]))
-
-    def signs(self, tally: Tally, round_number: int | None) -> list[str]:
-        n, counts = tally.aggregate.users, tally.aggregate.counts
-        pair = Aggregate(n, np.array([counts[2] + counts[3], counts[1] + counts[3]]))
-        one = self.cells(round_number)
-        return cell_signs(pair, one.low, one.high, one.names, ALPHA)
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         # The budget at which the mechanism draws with exactly this "low".

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import log, sqrt
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -15,7 +14,7 @@ from planner.deployment.client.laws.exact import DENOMINATOR, round_inward
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.deployment.mechanisms.answers import AnswerRows
-from planner.deployment.mechanisms.counting import BitTally, Counter, Tally
+from planner.deployment.mechanisms.counting import BitTally, Counter
 from planner.deployment.mechanisms.deployed import Cells, Deployed, Rows
 from planner.deployment.mechanisms.items import (
     described_levels,
@@ -23,7 +22,6 @@ from planner.deployment.mechanisms.items import (
     linear_rows,
     promised_rule,
 )
-from planner.deployment.mechanisms.signs import ALPHA, bernstein_reach, cell_signs
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.mechanisms.aggregate import Aggregate
@@ -34,13 +32,12 @@ from planner.policy.objective import Objective
 from planner.survey import Question
 
 _DRAW_BYTES = 2**21  # random bytes a worker handles at a time
-_MOST_CELLS = 5 * 10**7  # of levels times weights, beyond which weights are not predicted
 Array = NDArray[np.float64]
 L = TypeVar("L", bound=UnaryLaw)
 
 
 class DeployedUnary(Deployed[L]):
-    """One bit per item; a dummy's bits are counted too, as they may betray poisoning."""
+    """One bit per item and dummy."""
 
     law_type: ClassVar[type[Law]] = UnaryLaw
     sources: ClassVar[tuple[type, ...]] = (UnaryTable, UnaryMechanism)
@@ -68,7 +65,7 @@ class DeployedUnary(Deployed[L]):
         }
 
     def counter(self) -> Counter:
-        return BitTally(self.law.bits, weighed=True)
+        return BitTally(self.law.bits)
 
     def cells(self, round_number: int | None) -> Cells:
         del round_number
@@ -80,11 +77,6 @@ class DeployedUnary(Deployed[L]):
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         return linear_rows(self.law, rounds[0], confidence)
 
-    def signs(self, tally: Tally, round_number: int | None) -> list[str]:
-        one, alpha = self.cells(round_number), ALPHA / 3
-        signs = cell_signs(tally.aggregate, one.low, one.high, one.names, alpha)
-        return signs + self._total_signs(tally, alpha) + self._weight_signs(tally, alpha)
-
     def draw(self, codes: Sequence[Any], source: Source) -> list[Rows]:
         return [draw_unary(self.law, np.array(codes, dtype=np.int64), source)]
 
@@ -92,45 +84,6 @@ class DeployedUnary(Deployed[L]):
         law = self.law
         values = np.repeat(np.array(column, dtype=np.float64), law.levels.item_counts)
         return np.concatenate([values, np.full(law.dummies, float(column[law.levels.dummy_level]))])
-
-    def _total_signs(self, tally: Tally, alpha: float) -> list[str]:
-        """All ones of the file: the sampled items' bits apart, everybody's have the same law."""
-        n, total = tally.aggregate.users, int(tally.aggregate.counts.sum())
-        a, b = (np.array(column) / DENOMINATOR for column in (self.law.a, self.law.b))
-        counts = np.array(self.law.bits_per_level)
-        mean, variance = float(counts @ b), float(counts @ (b * (1 - b)))
-        own_variance = max(0.0, float((a * (1 - a) - b * (1 - b)).max()))
-        reach = float(bernstein_reach(n * (variance + own_variance), alpha / 2))
-        least = n * (mean + float((a - b).min())) - reach
-        most = n * (mean + float((a - b).max())) + reach
-        if least <= total <= most:
-            return []
-        return [
-            f"{total / n:,.3f} ones per report on average; honest reports have "
-            f"{least / n:,.3f} to {most / n:,.3f}"
-        ]
-
-    def _weight_signs(self, tally: Tally, alpha: float) -> list[str]:
-        """The weights' distribution function, at every weight (Hoeffding, union over weights).
-
-        With ``B`` the weight of a report that has ``b`` in every bit, an honest report's weight
-        lies between ``B`` and ``B + 1`` in distribution, as its own item's bit does.
-        """
-        n, bits = int(tally.weights.sum()), self.law.bits
-        if n == 0 or len(self.law.b) * bits > _MOST_CELLS:
-            return []
-        below = np.cumsum(_weight_law(self.law))
-        least, most = np.concatenate([[0.0], below[:-1]]), below
-        seen = np.cumsum(tally.weights) / n
-        reach = sqrt(log(2 * bits / alpha) / (2 * n)) + 1e-9  # and the rounding of the transform
-        worst = np.maximum(seen - most, least - seen)
-        k = int(np.argmax(worst))
-        if worst[k] <= reach:
-            return []
-        return [
-            f"{seen[k]:.1%} of {n:,} reports looked at have at most {k:,} ones; honest reports "
-            f"have {max(0.0, least[k] - reach):.1%} to {min(1.0, most[k] + reach):.1%}"
-        ]
 
 
 def draw_unary(law: UnaryLaw, true: NDArray[np.int64], source: Callable[[int], bytes]) -> Rows:
@@ -198,13 +151,3 @@ def _predicted(table: UnaryTable, grid: Array) -> dict[str, Any]:
     bound = table.certificate.lower_bound if proven and table.certificate else None
     gap = None if bound is None else max(0.0, (error - bound) / bound)
     return {"worst_case_mse": error, "lower_bound": bound, "relative_gap": gap}
-
-
-def _weight_law(law: UnaryLaw) -> Array:
-    """Law of a sum of independent bits with the levels' ``b``, from its transform."""
-    size = law.bits + 1
-    root = np.exp(-2j * np.pi * np.arange(size) / size)
-    transform = np.ones(size, dtype=np.complex128)
-    for b, count in zip(law.b, law.bits_per_level, strict=True):
-        transform *= (1 - b / DENOMINATOR + b / DENOMINATOR * root) ** int(count)
-    return np.maximum(np.fft.ifft(transform).real, 0.0)

@@ -255,7 +255,7 @@ def _expected(law: Law, answers: Sequence[Any]) -> Expected | None:
             raise InputError("size of a report", rows.shape[1], f"{law.size} bytes", remedy)
         counter = half.counter()
         counter.add(np.ascontiguousarray(rows))
-        return counter.tally().aggregate.counts
+        return counter.sums().counts
 
     return Expected(counted, lowest, highest, cells.names)
 

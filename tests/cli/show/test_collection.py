@@ -8,21 +8,16 @@ from planner.deployment.collecting.counting.collector import Collection
 from tests.cli.running import printed
 
 
-def counted(number, *signs):
-    return CountedFile(Path(f"{number}.parquet"), (1, 1), str(number), 1000, signs)
+def counted(number):
+    return CountedFile(Path(f"{number}.parquet"), (1, 1), str(number), 1000)
 
 
-def test_what_was_counted_before_left_out_and_suspicious():
-    files = (counted(1), counted(2, "'HIV' has 900 of 1,000"))
+def test_what_was_counted_before_and_left_out():
+    files = (counted(1), counted(2))
     page = printed(show_files, Collection({}, files, ((Path("3.parquet"), "is empty"),), 1))
     assert page.startswith("2,000 reports in 2 files counted\n")
     assert "1 of the files had been counted before." in page
     assert "LEFT OUT 3.parquet: is empty\nHave what was left out written or sent again" in page
-    assert "SUSPICIOUS 2.parquet: 'HIV' has 900 of 1,000\n" in page
-    assert "Suspicious files are counted." in page
-    words = " ".join(page.split())
-    assert "probability 1e-06 at most" in words
-    assert "To count without one, move it away and run again." in words
 
 
 def test_nothing_to_remark():
@@ -32,11 +27,9 @@ def test_nothing_to_remark():
 
 def test_long_lists_end_where_they_are_cut():
     refused = tuple((Path(f"{i}.parquet"), "is empty") for i in range(25))
-    files = tuple(counted(i, "odd") for i in range(30))
-    page = printed(show_files, Collection({}, files, refused, 0))
-    assert page.count("LEFT OUT") == page.count("SUSPICIOUS") == 20
+    page = printed(show_files, Collection({}, (), refused, 0))
+    assert page.count("LEFT OUT") == 20
     assert "... and 5 more files left out (see --json)." in page
-    assert "... and 10 more suspicious files (see --json)." in page
 
 
 def estimates(count, **changes):

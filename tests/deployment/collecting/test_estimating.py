@@ -13,7 +13,6 @@ from tests.deployment.examples import ANSWERS
 def test_every_mechanism_is_estimated_within_its_intervals(parameters, everything):
     done = collect(parameters, [everything / "reports"])
     assert not done.quarantined
-    assert not done.suspicious
     rows = estimates_table(parameters, done.sums, confidence=1 - 1e-7).to_pylist()
     assert {row["question"] for row in rows} == set(ANSWERS)
     numbers = {

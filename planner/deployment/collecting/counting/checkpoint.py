@@ -23,7 +23,7 @@ from planner.errors import FileError
 from planner.files import create_once, database_error, room_remedy
 from planner.mechanisms.aggregate import Aggregate
 
-_VERSION = 2
+_VERSION = 3
 _DATABASE = b"SQLite format 3\x00"
 _TABLES = """
 CREATE TABLE collection (about BLOB NOT NULL, digest BLOB NOT NULL);
@@ -46,8 +46,6 @@ class CountedFile:
         The file, its size and time of change when it was counted, and its number.
     users:
         Number of its reports that count.
-    signs:
-        Signs of poisoning.
     repeated:
         How many of its reports were left out, because another file's are the same ones.
     origins:
@@ -58,7 +56,6 @@ class CountedFile:
     stamp: tuple[int, int]
     file_id: str
     users: int
-    signs: tuple[str, ...]
     repeated: int = 0
     origins: tuple[Path, ...] = ()
 
@@ -232,7 +229,6 @@ def _row(one: Saved) -> _Row:
         "stamp": one.file.stamp,
         "file_id": one.file.file_id,
         "users": one.file.users,
-        "signs": one.file.signs,
         "repeated": one.file.repeated,
         "origins": [str(path) for path in one.file.origins],
         "sums": [(*key, total.users, total.counts.size) for key, total in one.sums.items()],
@@ -250,7 +246,6 @@ def _saved(row: _Row) -> Saved:
         (about["stamp"][0], about["stamp"][1]),
         about["file_id"],
         about["users"],
-        tuple(about["signs"]),
         about["repeated"],
         tuple(map(Path, about["origins"])),
     )

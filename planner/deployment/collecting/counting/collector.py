@@ -54,11 +54,6 @@ class Collection:
     dropped: tuple[Path, ...] = ()
 
     @property
-    def suspicious(self) -> tuple[CountedFile, ...]:
-        """Counted files that show signs of poisoning."""
-        return tuple(one for one in self.counted if one.signs)
-
-    @property
     def repeated(self) -> int:
         """How many reports came in more than one file; each is counted once."""
         return sum(one.repeated for one in self.counted)
@@ -202,17 +197,15 @@ class _Run:
             whole, one = one, count_file(one.path, self._expected, repeats.marks)
             if one.refused or one.file_id != whole.file_id:
                 return "changed while it was counted"
-        sums = {key: tally.aggregate for key, tally in one.tallies.items()}
         counted = CountedFile(
             one.path,
             one.stamp,
             one.file_id,
             one.users,
-            one.signs,
             len(repeats.marks),
             repeats.files,
         )
-        new = Saved(counted, sums, one.marks)
+        new = Saved(counted, one.sums, one.marks)
         self._add(new)
         if self._saved is not None:
             self._unsaved.append(new)

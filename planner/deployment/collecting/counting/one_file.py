@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.collecting.reports.batch import Key
 from planner.deployment.collecting.reports.reading import read_batches
-from planner.deployment.mechanisms.counting import Counter, Tally
+from planner.deployment.mechanisms.counting import Counter
 from planner.deployment.mechanisms.registry import deployed
 from planner.errors import FileError
+from planner.mechanisms.aggregate import Aggregate
 
 if TYPE_CHECKING:
     from planner.deployment.parameter_file.parameters import Parameters
@@ -46,10 +47,8 @@ class FileCount:
         Its size and time of change (nanoseconds) before it was read.
     file_id:
         By which copies are recognised.
-    tallies:
+    sums:
         Partial sums by question and round.
-    signs:
-        Signs of poisoning.
     marks:
         The marks of its reports, one after the other; empty if they
         have no ids.
@@ -60,15 +59,14 @@ class FileCount:
     path: Path
     stamp: tuple[int, int]
     file_id: str = ""
-    tallies: dict[Key, Tally] = field(default_factory=dict)
-    signs: tuple[str, ...] = ()
+    sums: dict[Key, Aggregate] = field(default_factory=dict)
     marks: bytes = b""
     refused: str = ""
 
     @property
     def users(self) -> int:
         """Number of reports."""
-        return sum(tally.aggregate.users for tally in self.tallies.values())
+        return sum(one.users for one in self.sums.values())
 
 
 def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
@@ -87,8 +85,7 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
             if batch.key not in counters:
                 counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
             counters[batch.key].add(batch.rows)
-        tallies = {key: counter.tally() for key, counter in counters.items()}
-        signs = _signs(tallies, expected)
+        sums = {key: counter.sums() for key, counter in counters.items()}
     except FileError as error:
         return FileCount(path, stamp, refused=error.reason)
     except OSError as error:
@@ -97,18 +94,9 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
         return FileCount(path, stamp, refused="needs more memory than there is")
     except ValueError as error:  # an InputError: a report that the mechanism cannot produce
         return FileCount(path, stamp, refused=str(error))
-    if not tallies:
+    if not sums:
         return FileCount(path, stamp, refused="holds no reports")
-    return FileCount(path, stamp, file_id, tallies, signs, b"".join(marks))
-
-
-def _signs(tallies: dict[Key, Tally], expected: Expected) -> tuple[str, ...]:
-    """Signs of poisoning, each after its question and round."""
-    return tuple(
-        f"{name}{'' if number is None else f', round {number}'}: {sign}"
-        for (name, number), tally in tallies.items()
-        for sign in deployed(expected.laws[name]).signs(tally, number)
-    )
+    return FileCount(path, stamp, file_id, sums, b"".join(marks))
 
 
 def stamp_of(path: Path) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """The device's half of subset designs: what is proven, what is drawn, and in which order."""
 
 import json
-import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -9,19 +8,16 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from planner import Level, PrivacyPolicy, Question, Survey, best_design
+from planner import Level, Question, Survey, best_design
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.client import Client
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.client.laws.exact import DENOMINATOR as D
-from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.questions import read_law
-from planner.deployment.mechanisms.counting import Tally
 from planner.deployment.mechanisms.design import DeployedDesign
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import InputError, PlannerError, VerificationError
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from tests.deployment.mutations import mutated, paths_of
 from tests.deployment.readers import both_clients_agree
@@ -286,54 +282,13 @@ def test_a_client_needs_the_version_that_has_designs():
         Client(document)
 
 
-def test_honest_reports_show_no_signs_and_others_do():
-    parameters = small()
-    half = DeployedDesign(parameters.questions[0].law)
-    mechanism = half._mechanism
-    rng, counter = np.random.default_rng(9), half.counter()
-    for answer in (0, 4):
-        values = np.full(30_000, answer)
-        counter.add(mechanism.perturb(values, rng).view(np.uint8))
-    assert half.signs(counter.tally(), None) == []
-    one = mechanism.perturb(np.full(60_000, 2), rng)
-    forged = half.counter()
-    forged.add(np.repeat(one[:1], 60_000, axis=0).view(np.uint8))
-    signs = half.signs(forged.tally(), None)
-    assert signs
-    assert "type" in signs[0]
+def test_a_set_of_another_size_is_not_counted():
+    half = DeployedDesign(small().questions[0].law)
+    one = half._mechanism.perturb(np.full(60_000, 2), np.random.default_rng(9))
     heavy = one[:5].copy()
     heavy[3, 1] ^= np.uint64(1)
     with pytest.raises(InputError, match=r"size of reports\[3\] is .* but must be"):
         half.counter().add(heavy.view(np.uint8))
-
-
-def test_signs_are_the_same_block_by_block(monkeypatch):
-    """Millions of cells are looked at in blocks, and named only if they are strange."""
-    half = DeployedDesign(small().questions[0].law)
-    forged = half.counter()
-    forged.add(np.repeat(half.draw([2], system)[0], 60_000, axis=0))
-    whole = half.signs(forged.tally(), None)
-    assert len(whole) == 4
-    assert whole[-1].endswith("more counts are out of range")
-    for size in (1, 2, 5):
-        monkeypatch.setattr("planner.deployment.mechanisms.signs._BLOCK_CELLS", size)
-        assert half.signs(forged.tally(), None) == whole
-    honest = half.counter()
-    honest.add(half.draw([2, 0, 4] * 200, system)[0])
-    monkeypatch.setattr(Levels, "item_names", None)
-    assert half.signs(honest.tally(), None) == []
-
-
-def test_the_signs_of_many_cells_take_little_memory():
-    """A million items: the counts and the two ends of their ranges, and a block beside them."""
-    policy = PrivacyPolicy([1.0], [1_000_000])
-    half = DeployedDesign(deployed(policy, best_design(policy)).questions[0].law)
-    counts = Aggregate(0, np.zeros(half.law.cells, dtype=np.int64))
-    tracemalloc.start()
-    assert half.signs(Tally(counts, np.zeros(0, dtype=np.int64)), None) == []
-    most = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert most < 4 * counts.counts.nbytes
 
 
 def test_estimates_come_with_their_errors():
@@ -343,7 +298,7 @@ def test_estimates_come_with_their_errors():
     truth = np.array([4000, 1000, 3000, 1500, 500])
     values = np.repeat(np.arange(5), truth)
     counter.add(half._mechanism.perturb(values, rng).view(np.uint8))
-    rows = half.estimate([counter.tally().aggregate], 1 - 1e-6)
+    rows = half.estimate([counter.sums()], 1 - 1e-6)
     assert list(rows.answers) == ["u", "v", "x", "y", "z"]
     assert (np.asarray(rows.lower) < truth).all()
     assert (truth < np.asarray(rows.upper)).all()

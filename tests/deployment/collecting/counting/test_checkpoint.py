@@ -28,7 +28,7 @@ def path(tmp_path):
 
 def counted(name, sums):
     origins = (Path("/x/é.jsonl"),)
-    file = CountedFile(Path("/x") / name, (5, 7), f"id {name}", 3, ("a sign", "é"), 4, origins)
+    file = CountedFile(Path("/x") / name, (5, 7), f"id {name}", 3, 4, origins)
     return Saved(file, sums, name.encode() * 32)
 
 

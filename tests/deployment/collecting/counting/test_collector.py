@@ -27,7 +27,6 @@ def test_counts_are_those_of_the_reports(one_question, collection):
     assert done.sums[KEY].counts.tolist() == counts.tolist()
     assert len(done.counted) == 10
     assert not done.quarantined
-    assert not done.suspicious
 
 
 def test_files_and_folders_are_each_counted_once(one_question, collection):

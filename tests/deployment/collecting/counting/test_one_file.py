@@ -35,7 +35,7 @@ def test_a_file_and_its_stamp(one_question, expected, tmp_path, rng):
     found = count_file(path, expected)
     assert (found.path, found.refused, found.users) == (path, "", 30)
     assert found.stamp == stamp_of(path) == (path.stat().st_size, path.stat().st_mtime_ns)
-    assert found.tallies[KEY].aggregate.counts.tolist() == counted(rows).tolist()
+    assert found.sums[KEY].counts.tolist() == counted(rows).tolist()
 
 
 def test_a_file_that_is_gone_is_refused(expected, tmp_path):

@@ -23,7 +23,7 @@ def tally(law, *batches):
     tallier = deployed(law).counter()
     for batch in batches:
         tallier.add(batch)
-    return tallier.tally()
+    return tallier.sums()
 
 
 def words(*values, width=1):
@@ -35,26 +35,18 @@ def bits(*reports):
     return np.array([sum(1 << k for k in ones) for ones in reports], "<u8")[:, None].view(np.uint8)
 
 
-def test_bits_and_weights():
+def test_bits():
     found = tally(UNARY, bits({0, 6}, {0}), bits(set(), {0, 1, 2, 3, 4, 5, 6}))
-    assert found.aggregate.users == 4
-    assert found.aggregate.counts.tolist() == [3, 1, 1, 1, 1, 1, 2]
-    assert found.weights.tolist() == [1, 1, 1, 0, 0, 0, 0, 1]
+    assert found.users == 4
+    assert found.counts.tolist() == [3, 1, 1, 1, 1, 1, 2]
     with pytest.raises(InputError, match="0 in all bits from 7"):
         tally(UNARY, bits({7}))
 
 
-def test_only_some_weights_of_a_large_batch_are_looked_at(monkeypatch):
-    monkeypatch.setattr("planner.deployment.mechanisms.counting._WEIGHED", 3)
-    assert tally(UNARY, bits(*[{0}] * 3)).weights.sum() == 3
-    assert tally(UNARY, bits({0}, set(), {1}, set())).weights.tolist()[:2] == [0, 2]  # every other
-
-
 def test_items_and_outputs():
     grr = tally(ResponseLaw(LEVELS, 5), words(4, 0, 4))
-    assert grr.aggregate.counts.tolist() == [1, 0, 0, 0, 2]
-    assert grr.weights.size == 0
-    assert tally(DIE, words(5, 0, 0)).aggregate.counts.tolist() == [2, 0, 0, 0, 0, 1]
+    assert grr.counts.tolist() == [1, 0, 0, 0, 2]
+    assert tally(DIE, words(5, 0, 0)).counts.tolist() == [2, 0, 0, 0, 0, 1]
     for law, number in ((ResponseLaw(LEVELS, 5), 5), (DIE, 6)):
         with pytest.raises(InputError, match=f"report 1 is {number} .* from 0 to {number - 1}"):
             tally(law, words(0, number))
@@ -63,7 +55,7 @@ def test_items_and_outputs():
 def test_two_bits():
     law = SignLaw(1.0, 0.0, 1.0, yes_no=False, low=5)
     rows = np.array([[3], [0], [3], [2]], np.uint8)
-    assert tally(law, rows).aggregate.counts.tolist() == [1, 0, 1, 2]
+    assert tally(law, rows).counts.tolist() == [1, 0, 1, 2]
     with pytest.raises(InputError, match=r"report 0 is 4 .* from 0 to 3"):
         tally(law, np.array([[4]], np.uint8))
 
@@ -71,7 +63,7 @@ def test_two_bits():
 def test_subsets_have_one_size():
     law = SubsetLaw(LEVELS, 9, 2)
     found = tally(law, bits({0, 1}, {1, 4}))
-    assert found.aggregate.counts.tolist() == [1, 2, 0, 0, 1]
+    assert found.counts.tolist() == [1, 2, 0, 0, 1]
     for wrong in ({1}, {0, 1, 2}):
         with pytest.raises(InputError, match=f"size of report 1 is {len(wrong)} .* 2 items"):
             tally(law, bits({0, 1}, wrong))
@@ -86,6 +78,6 @@ def test_hashed_values_support_the_items_with_that_hash(values):
     rows = words(*(word for seed in range(30) for word in (seed, hashed[seed][seed % 5])), width=2)
     expected = [sum(one[k] == one[seed % 5] for seed, one in enumerate(hashed)) for k in range(5)]
     found = tally(HashingLaw(LEVELS, 9, values), rows)
-    assert found.aggregate.counts.tolist() == expected
+    assert found.counts.tolist() == expected
     with pytest.raises(InputError, match=f"from 0 to {values - 1}"):
         tally(HashingLaw(LEVELS, 9, values), words(0, values, width=2))
