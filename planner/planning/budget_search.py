@@ -105,7 +105,7 @@ class BudgetSearch:
 
     def cut_too_much(self, padded: PaddedError) -> BudgetAnswer | None:
         """The answer if sets are cut so short that no budget would do; else None."""
-        bias = sqrt(padded.fixed / self.users)
+        bias = sqrt(padded.errors.bias / self.users)
         if bias < min(one.value for one in self.targets):
             return None
         certified = self._solved(0.0)
@@ -207,7 +207,7 @@ class BudgetSearch:
 
     def _reached(self, certified: Certified) -> list[float]:
         if self.padded is not None:
-            error = self.padded.error_with(certified.objective_value)
+            error = self.padded.errors.error(certified.objective_value)
             return [sqrt(error / self.users) for _ in self.targets]
         return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
 

@@ -3,47 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from planner.errors import InputError
+from planner.planning.option import ErrorLaw
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.set_model import SetModel
 
 
-@dataclass(frozen=True, slots=True)
-class PaddedError:
+class PaddedError(NamedTuple):
     """The error of sets at one padding length, from that of the items that are drawn.
 
-    Per user it is ``length^2 V + offset`` with ``V`` the value of ``objective``, for which a table
-    or design is made: at a given length it falls with ``V``, and so in the budgets.
-
-    Attributes
-    ----------
-    length, objective:
-        See above.
-    offset:
-        What no budget changes.
-    fixed:
-        The part of it that more people do not lower: the squared bias of sets that are cut.
-    unasked:
-        Largest variance per user of the sets themselves, for when only some people are asked.
-
+    A table or design is made for ``objective``, and its value is what ``errors`` is a law of: at a
+    given length the error falls with it, and so in the budgets.
     """
 
     length: int
     objective: Objective
-    offset: float
-    fixed: float
-    unasked: float
-
-    @property
-    def scale(self) -> float:
-        """By what the value of the objective is multiplied."""
-        return float(self.length**2)
-
-    def error_with(self, value: float) -> float:
-        """Error per user with this value of the objective."""
-        return self.scale * value + self.offset
+    errors: ErrorLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +48,7 @@ class Padding:
     >>> from planner.survey.set_model import AssumedSets
     >>> padding, policy = Padding(AssumedSets([0, 1, 1])), PrivacyPolicy([1.0], [4])
     >>> once, twice = (padding.at(length, 100, policy) for length in (1, 2))
-    >>> once.objective.prior, twice.objective.prior, twice.fixed, twice.error_with(3.0)
+    >>> once.objective.prior, twice.objective.prior, twice.errors.bias, twice.errors.error(3.0)
     ((1.0,), (0.75,), 0.0, 13.5)
     """
 
@@ -88,12 +66,15 @@ class Padding:
         if self.sets is None:
             # Noise l^2, and at most l items of signal l (signal + 1) - 1.
             most = max(self.objective.weights or (1.0,)) * length
-            return PaddedError(length, self.objective, most * (length - 1), 0.0, most)
+            law = ErrorLaw(length**2, most * (length - 1), spread=most)
+            return PaddedError(length, self.objective, law)
         drawn = self.sets.moments(length, policy.item_counts)
         fixed = float((users - 1) * drawn.lost2 + drawn.spread2)
-        offset = length**2 * float(drawn.once.sum() - drawn.twice) + fixed
+        offset = length**2 * float(drawn.once.sum() - drawn.twice)
         expected = drawn_objective(length, policy, self.sets)
-        return PaddedError(length, expected, offset, fixed, self.sets.mean_size)
+        # The sum of f (1 - f) is at most that of f.
+        law = ErrorLaw(length**2, offset, fixed, self.sets.mean_size)
+        return PaddedError(length, expected, law)
 
 
 def drawn_objective(length: int, policy: PrivacyPolicy, sets: SetModel) -> Objective:

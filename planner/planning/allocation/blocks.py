@@ -23,6 +23,7 @@ from planner import arguments
 from planner.errors import InputError
 from planner.planning.budgets import scaled
 from planner.planning.certified import DESIGN, TIGHT, Certified, CertifiedSolver, solve_named
+from planner.planning.option import ErrorLaw
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -60,15 +61,8 @@ class ChoiceBlock:
         Importance of its error in a sum, above 0.
     objective:
         What its error is; the worst-case total by default.
-    scale, offset:
-        The error is ``scale * V + offset``; for item sets with padding length ``l`` the scale
-        is ``l^2``.
-    fixed:
-        The part of the offset that does not grow when only some of the people are asked: the
-        squared bias of truncated sets.
-    sampling_variance:
-        Largest variance per user of the answers themselves, all items together, for when only
-        some of the people are asked; ``1 - 1/m`` for one answer out of ``m``.
+    errors:
+        From the objective's value to the error; of one answer out of ``m`` when omitted.
     solver:
         Solves: :func:`~planner.planning.certified.solve_named`, of sets
         :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
@@ -85,22 +79,18 @@ class ChoiceBlock:
     policy: PrivacyPolicy
     weight: float = 1.0
     objective: Objective = field(default_factory=Objective)
-    scale: float = 1.0
-    offset: float = 0.0
-    fixed: float = 0.0
-    sampling_variance: float | None = None
+    errors: ErrorLaw | None = None
     solver: CertifiedSolver = solve_named
     mechanism: str = "opt0"
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
-        _check_terms(self.scale, self.offset, self.fixed)
-        if self.sampling_variance is None:
-            object.__setattr__(self, "sampling_variance", 1 - 1 / self.policy.item_counts.sum())
 
-    def error_with(self, objective_value: float) -> float:
-        """Error per user of a mechanism with this value of the objective."""
-        return self.scale * objective_value + self.offset
+    @property
+    def law(self) -> ErrorLaw:
+        """From the objective's value to the error."""
+        one = ErrorLaw(spread=float(1 - 1 / self.policy.item_counts.sum()))
+        return self.errors or one
 
     @property
     def convex(self) -> bool:
@@ -124,20 +114,20 @@ class ChoiceBlock:
         """
         found = self.solved(share, tolerance)
         proven = found.certificate.lower_bound if found.certificate else -np.inf
-        return self.error_with(found.objective_value), self.error_with(proven)
+        return self.law.error(found.objective_value), self.law.error(proven)
 
     def rough(self, share: float) -> float:
         """The size of the error at ``share``, to scale programs by; nothing is solved."""
         model = model_named("opt0")
         atoms = model.atoms(model.start(self.policy) * share)
         value = self.objective.coefficients(self.policy).evaluate(atoms.noise, atoms.signal)
-        return self.error_with(value)
+        return self.law.error(value)
 
     def at(self, share: float) -> AtShare:
         """Error, and of opt0 a proven tangent, at ``share``, above 0 and at most 1."""
-        table = self.solved(share)
+        table, law = self.solved(share), self.law
         if not self.convex:
-            return AtShare(self.error_with(table.objective_value), None, None, table)
+            return AtShare(self.law.error(table.objective_value), None, None, table)
         program = Program.of(table.policy, self.objective, model_named("opt0"))
         v, proof = _tangent(program, table)
         total, branches, slope, own = program.pieces(v)
@@ -147,9 +137,9 @@ class ChoiceBlock:
         # function of P); the proof bounds it from below, hence the slope from above.
         fall = max(0.0, (constant - proof.lower_bound) / share)
         return AtShare(
-            self.error_with(table.objective_value),
-            self.scale * constant + self.offset,
-            self.scale * fall,
+            self.law.error(table.objective_value),
+            law.scale * constant + law.offset + law.bias,
+            law.scale * fall,
             table,
         )
 
@@ -158,8 +148,8 @@ class ChoiceBlock:
 class MeanBlock:
     """A question about a mean, answered by one bit with budget ``epsilon``.
 
-    The error per user is ``scale / tanh^2(g eps / 2) + offset``: Harmony and BiSample with
-    everybody answering have scale 1 and offset ``-mean^2``, which is at most 0.
+    The value is ``1 / tanh^2(g eps / 2)``: the error itself of Harmony, and of BiSample with
+    everybody answering, less ``mean^2``. It is a variance for people drawn at random.
 
     Parameters
     ----------
@@ -169,11 +159,8 @@ class MeanBlock:
         Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
     weight:
         Importance of its error in a sum, above 0.
-    scale, offset, fixed:
-        See above and :class:`ChoiceBlock`.
-    sampling_variance:
-        What asking only some of the people adds; 0 as ``1 / tanh^2`` is already the variance for
-        people drawn at random.
+    errors:
+        From the value to the error.
 
     Raises
     ------
@@ -189,15 +176,16 @@ class MeanBlock:
     name: str
     epsilon: float
     weight: float = 1.0
-    scale: float = 1.0
-    offset: float = 0.0
-    fixed: float = 0.0
-    sampling_variance: float = 0.0
+    errors: ErrorLaw = ErrorLaw()  # noqa: RUF009 - frozen
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
         arguments.budget("epsilon", self.epsilon)
-        _check_terms(self.scale, self.offset, self.fixed)
+
+    @property
+    def law(self) -> ErrorLaw:
+        """From the value to the error."""
+        return self.errors
 
     @property
     def convex(self) -> bool:
@@ -227,21 +215,13 @@ class MeanBlock:
         """Error and its tangent at ``share``, above 0 and at most 1."""
         p = float(logodds.p(np.array(share * self.epsilon)))
         # In this order the error of a mean at the end of its range does not round to 0.
-        error = self.scale * 4 * p * (1 + p) + (self.scale + self.offset)
-        fall = -self.scale * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
+        law = self.errors
+        error = law.scale * 4 * p * (1 + p) + (law.scale + law.offset) + law.bias
+        fall = -law.scale * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
         return AtShare(error, error + fall * share, fall, None)
 
 
 Block = ChoiceBlock | MeanBlock
-
-
-def error_of_sample(block: Block, error: float, fraction: float) -> float:
-    """Error per person of all if only ``fraction`` of them are asked, from that if all are.
-
-    The perturbation and the sampling grow as ``1 / fraction``; a bias does not. An upper bound.
-    """
-    sampled = float(block.sampling_variance or 0.0)
-    return (error - block.fixed + sampled) / fraction + block.fixed - sampled
 
 
 def _tangent(program: Program, table: Certified) -> tuple[Array, Proof]:
@@ -260,10 +240,3 @@ def _check_weight(name: str, weight: float) -> None:
     if not (isfinite(weight) and weight > 0):
         remedy = "Leave a question that does not matter out of the survey."
         raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
-
-
-def _check_terms(scale: float, offset: float, fixed: float) -> None:
-    if not (0 < scale < float("inf") and isfinite(offset) and 0 <= fixed < float("inf")):
-        allowed = "finite, the first above 0 and the last not negative"
-        remedy = "Derive them from a finite variance that the budget can lower."
-        raise InputError("scale, offset, fixed", (scale, offset, fixed), allowed, remedy)

@@ -106,9 +106,9 @@ def _choices(blocks: list[ChoiceBlock], share: Any, questions: int) -> tuple[Any
     branch = cp.multiply(noise_max, noise) + cp.multiply(signal_max, signal)
     constraints.append(cp.multiply(1 / (home.T @ units), branch) <= home.T @ worst)
     total = home @ (cp.multiply(noise_sum, noise) + cp.multiply(signal_sum, signal))
-    scale = np.array([b.scale for b in blocks])
+    scale = np.array([b.law.scale for b in blocks])
     errors = cp.multiply(scale, total + cp.multiply(units, worst))
-    return errors + np.array([b.offset for b in blocks]), constraints
+    return errors + np.array([b.law.offset + b.law.bias for b in blocks]), constraints
 
 
 def _means(blocks: list[MeanBlock], share: Any, questions: int) -> tuple[Any, list[Any]]:
@@ -120,6 +120,8 @@ def _means(blocks: list[MeanBlock], share: Any, questions: int) -> tuple[Any, li
     u = cp.Variable(start.shape)
     noise, _, constraints = model_named("opt1").expressions(u, start)  # p (1 + p)
     constraints = [*constraints, u[0] == share * questions]
-    scale = np.array([b.scale for b in blocks])
-    errors = cp.multiply(scale, 1 + 4 * noise) + np.array([b.offset for b in blocks])
+    scale = np.array([b.law.scale for b in blocks])
+    errors = cp.multiply(scale, 1 + 4 * noise) + np.array(
+        [b.law.offset + b.law.bias for b in blocks]
+    )
     return errors, constraints

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.allocation.blocks import Block, error_of_sample
+from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.certified import Certified
 
@@ -82,17 +82,12 @@ def some_each(blocks: Sequence[Block], goal: Goal, asked: int) -> SomeEach:
     1; the largest ratio to the targets is least where all ratios are equal, or the fraction is 1.
     """
     points = [block.at(1 / asked) for block in blocks]
-    fixed = np.array([block.fixed for block in blocks])
+    fixed = np.array([block.law.bias for block in blocks])
     noise = np.array([p.error for p in points]) - fixed
-    spread = np.array([block.sampling_variance for block in blocks], dtype=np.float64)
+    spread = np.array([block.law.spread for block in blocks])
     alone = noise / _fractions(noise, fixed, goal, asked) + fixed
     fractions = _fractions(noise + spread, fixed - spread, goal, asked)
-    errors = np.array(
-        [
-            error_of_sample(block, point.error, fraction)
-            for block, point, fraction in zip(blocks, points, fractions.tolist(), strict=True)
-        ]
-    )
+    errors = (noise + spread) / fractions + fixed - spread
     certified = tuple(p.certified for p in points)
     return SomeEach(asked, fractions, errors, goal.value(errors), goal.value(alone), certified)
 

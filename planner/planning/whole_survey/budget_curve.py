@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import MAX_EPSILON
-from planner.planning.allocation.blocks import error_of_sample
 from planner.planning.budgets import largest_budgets
 from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -57,5 +56,5 @@ def budget_curve(
         scales = scales[scales * largest_budgets(certified.policy).max() <= MAX_EPSILON]
     curve = frontier(certified.policy, question.users, scales, certified.model, certified.objective)
     asked = curve.total_error**2 * question.users
-    errors = [error_of_sample(block, float(one), question.fraction) for one in asked]
+    errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
 
-from planner.planning.allocation.blocks import Block, error_of_sample
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.left_open import budgets_of
@@ -80,10 +79,6 @@ class Part:
     def people(self) -> int:
         """Number of people who are asked this question."""
         return max(1, round(self.fraction * self.everybody))
-
-    def error(self, block: Block, error: float) -> float:
-        """Squared error per user of the survey, from that if everybody were asked."""
-        return max(error_of_sample(block, error, self.fraction), 0.0)
 
     def total(self, error: float) -> float:
         """The same as a root, in people of those who answer."""

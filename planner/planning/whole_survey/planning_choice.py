@@ -165,7 +165,7 @@ class _Planning:
 
     def error_of(self, value: float) -> float:
         """Squared error per user of the survey, from the objective's value."""
-        return self.part.error(self.block, self.block.error_with(value))
+        return self.block.law.error(value, self.part.fraction)
 
     def planned(self, *, what_if: bool) -> QuestionPlan:
         part, total = self.part, self.part.total(self.error)
@@ -222,8 +222,8 @@ class _Planning:
             return None if least is None else min(least, total)
         if self.certified is None or self.certified.certificate is None:
             return None
-        bound = self.block.error_with(self.certified.certificate.lower_bound)
-        return min(self.part.total(self.part.error(self.block, bound)), total)
+        bound = self.error_of(self.certified.certificate.lower_bound)
+        return min(self.part.total(bound), total)
 
     def _least_error(self) -> float | None:
         """For one answer a person; a set's error depends on its padding too."""
@@ -231,7 +231,7 @@ class _Planning:
             return None
         bound = self.best.certificate.lower_bound
         # The perturbation alone: what a sample misses is known from above only.
-        return self.part.total(self.block.error_with(bound) / self.part.fraction)
+        return self.part.total(self.block.law.error(bound) / self.part.fraction)
 
     def _levels(self) -> Levels:
         terms, people, length = self.terms, self.part.people, self.spent.padding_length
@@ -270,12 +270,12 @@ class _Planning:
         """A small change of the objective per user as one of the total error, in people."""
         if objective is None:
             return None
-        change = objective * self.block.scale / self.part.fraction
+        change = objective * self.block.law.scale / self.part.fraction
         return np.asarray(change * self.part.total(self.error) / (2 * self.error))
 
     def _saving(self, certified: Certified, saving: float) -> float:
         """A share of the objective as a share of the total error."""
-        change = self.block.scale * saving * certified.objective_value / self.part.fraction
+        change = self.block.law.scale * saving * certified.objective_value / self.part.fraction
         return 1 - sqrt(max(0.0, 1 - change / self.error))
 
     def _relaxations(self) -> tuple[Relaxation, ...]:
@@ -297,9 +297,7 @@ class _Planning:
             return None
         found = misplaced(certified, _MISPLACED, self.solver)
         value, kept = certified.value(compared_by(certified.objective)), 1 - found.wasted_error
-        now, then = (
-            self.part.error(self.block, self.block.error_with(x)) for x in (value, value * kept)
-        )
+        now, then = map(self.error_of, (value, value * kept))
         return replace(found, wasted_error=1 - sqrt(then / now))
 
     def _targets(self, padding: PaddingPlan | None) -> tuple[TargetAnswer, ...]:
@@ -308,12 +306,12 @@ class _Planning:
             return answer_choice_targets(
                 wanted, self.terms, part.everybody, part.fraction, self._smallest
             )
-        errors, biases = np.array([self.error]), np.array([self.block.fixed])
+        errors, biases = np.array([self.error]), np.array([self.block.law.bias])
         if padding is not None and part.asked.padding_length is None:
             # With more people another length may be best.
             every, bias = self._every_length(padding)
             errors, biases = np.append(errors, every), np.append(biases, bias)
-        unasked = float(self.block.sampling_variance or 0.0) * (1 / part.fraction - 1)
+        unasked = self.block.law.spread * (1 / part.fraction - 1)
         return answer_set_targets(
             wanted, errors, biases, part.everybody, part.fraction, unasked, self._smallest
         )
@@ -322,7 +320,7 @@ class _Planning:
         """Error per user of the survey, and the bias in it, at every padding length."""
         part = self.part
         bias = padding.bias2 / part.people * part.everybody
-        sampled = float(self.block.sampling_variance or 0.0) * (1 / part.fraction - 1)
+        sampled = self.block.law.spread * (1 / part.fraction - 1)
         return padding.variance / part.fraction + sampled + bias, bias
 
     def _padding_errors(self, padding: PaddingPlan) -> Array:
@@ -364,5 +362,5 @@ class _Planning:
             length = plan_padding(table, part.people, sets).length
         at = replace(part.question, padding_length=length)
         block = choice_block(at, part.everybody, self.tables, self.block.mechanism)
-        error = part.error(block, block.error_with(table.value(block.objective)))
+        error = block.law.error(table.value(block.objective), part.fraction)
         return name, part.total(error), f"l = {length}"

@@ -45,11 +45,11 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
         planned = question_channel(model, budgets, rate)
         mechanism = planned.channel
         noise = planned.channel.worst_error / radius**2
-        error = part.error(block, noise + block.fixed)
+        error = block.law.of_sample(noise + block.law.bias, part.fraction)
         errors = planned.mean_squared_errors(part.people)
     else:
         mechanism = BiSampleMD(spent, about.domain)
-        error = part.error(block, block.at(part.share).error)
+        error = block.law.of_sample(block.at(part.share).error, part.fraction)
         errors = errors_for_mean(model, spent, rate)
     own, total = part.asked.mechanism, sqrt(error / part.everybody) * radius
     # The plan's own error is of a share of the people; the others' of so many whole people.

@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from math import sqrt
 
-import numpy as np
-
 from planner.errors import InputError
 from planner.planning.candidates import choose
 from planner.planning.channels.questions_in_order import plan_ordered_channel
+from planner.planning.option import ErrorLaw
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import ordinal_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.tables import Tables
-from planner.planning.whole_survey.target_answers import TargetAnswer, people_needed
+from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey.kinds import CHANNEL
 
 
@@ -34,10 +33,10 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
 
     # Of a channel's error, noise alone, what a sample misses is no part.
     of_mean, unit = part.asked.of_mean, part.asked.radius if part.asked.of_mean else 1.0
-    sampled = replace(block, sampling_variance=1.0) if of_mean else block
+    law = ErrorLaw(spread=1.0) if of_mean else block.law
 
     def squared(error: float) -> float:
-        return part.error(sampled, error / unit**2)
+        return law.error(error / unit**2, part.fraction)
 
     def rooted(error: float) -> float:
         return unit * sqrt(error / part.everybody) if of_mean else part.total(error)
@@ -76,7 +75,7 @@ def _targets(part: Part, error: float) -> tuple[TargetAnswer, ...]:
             remedy = "For ordered answers give the total error of what is wanted alone."
             what = f"target of question {part.asked.name!r}"
             raise InputError(what, target.text, "an error without a level", remedy)
-        people = people_needed(target, np.array([error]), np.zeros(1), part.everybody)
+        people = ErrorLaw().people(error, target.value, part.everybody)
         budgets = "Not searched for a channel, which is made for its budget."
         reached = sqrt(error / part.everybody)
         answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))

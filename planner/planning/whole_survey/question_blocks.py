@@ -11,6 +11,7 @@ from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.certified import DESIGN
+from planner.planning.option import ErrorLaw
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
 from planner.planning.whole_survey.left_open import answer_rate, budgets_of, settled_objective
@@ -56,7 +57,7 @@ def choice_block(
             policy,
             question.weight,
             objective,
-            sampling_variance=largest * float(1 - 1 / policy.item_counts.sum()),
+            ErrorLaw(spread=largest * float(1 - 1 / policy.item_counts.sum())),
             solver=tables.certified,
             mechanism=mechanism,
         )
@@ -66,11 +67,7 @@ def choice_block(
         policy,
         question.weight,
         objective,
-        scale=sets.scale,
-        offset=sets.offset,
-        fixed=sets.fixed,
-        # The sum of f (1 - f) is at most that of f.
-        sampling_variance=sets.unasked,
+        sets.errors,
         solver=partial(tables.certified, sets=True),
         mechanism=mechanism,
     )
@@ -90,7 +87,7 @@ def ordinal_block(question: Question, users: int, tables: Tables) -> Block:
     if question.wanted == COUNTS:
         return block
     largest = max(level.importance for level in question.levels)
-    return replace(block, sampling_variance=largest * (len(question.ordered) - 1) / 4)
+    return replace(block, errors=ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4))
 
 
 def _planned_with(question: Question, tables: Tables) -> str:
@@ -122,8 +119,9 @@ def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
     bias = float(model.curve([epsilon]).mean_bias[0]) / model.domain.radius
     # The variance is affine in 1/theta^2: two values give both terms.
     full, half = (float(first_order(t, rate, mean + bias, 1).mean) for t in (1.0, 0.5))
-    scale, fixed = (half - full) / 3, users * bias**2
-    return MeanBlock(question.name, epsilon, question.weight, scale, full - scale + fixed, fixed)
+    scale = (half - full) / 3
+    law = ErrorLaw(scale, full - scale, users * bias**2)
+    return MeanBlock(question.name, epsilon, question.weight, law)
 
 
 def target_error(question: Question, users: int) -> float:

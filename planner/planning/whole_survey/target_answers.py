@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
-from planner.planning.allocation.blocks import MeanBlock, error_of_sample
+from planner.planning.allocation.blocks import MeanBlock
 from planner.planning.level_terms import Terms
 from planner.planning.targets import achieved, users_needed
 from planner.survey import Question
@@ -151,7 +151,7 @@ def answer_mean_targets(
         budgets = "Not searched for a channel, which is made for its budget."
         if question.mechanism != CHANNEL:
             budgets = _mean_budget(block, target, users, fraction)
-        people = people_needed(target, np.array([error]), np.array([block.fixed]), users)
+        people = people_needed(target, np.array([error]), np.array([block.law.bias]), users)
         found.append(TargetAnswer(target, sqrt(error / users), budgets, people, of_mean=True))
     return tuple(found)
 
@@ -179,12 +179,11 @@ def _choice_budgets(
 
 def _mean_budget(block: MeanBlock, target: Target, users: int, fraction: float) -> str:
     """``scale / tanh^2(eps/2) + offset``, of the sample, ``= users * target^2``, solved for eps."""
-    noise = block.offset - block.fixed
-    room = fraction * (users * target.value**2 - block.fixed) - noise
-    ratio = block.scale / room if room > 0 else 2.0
+    value = block.law.value_for(users * target.value**2, fraction)
+    ratio = 1 / value if value > 0 else 2.0
     epsilon = 2 * atanh(sqrt(ratio)) if ratio < 1 else float("inf")
     if epsilon > MAX_EPSILON:
-        least = error_of_sample(block, max(0.0, block.scale + block.offset), fraction)
+        least = block.law.error(1.0, fraction)
         floor = f"{100 * sqrt(least / users):.4g} %"
         return f"Impossible, because even without any noise the error is {floor}."
     return f"The smallest budget that meets the target: {epsilon:.4g}."

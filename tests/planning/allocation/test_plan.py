@@ -7,6 +7,7 @@ from planner import InputError, PrivacyPolicy, solve
 from planner.planning.allocation.blocks import ChoiceBlock, MeanBlock
 from planner.planning.allocation.plan import allocate
 from planner.planning.budgets import scaled
+from planner.planning.option import ErrorLaw
 from tests.effort import tries
 from tests.planning.allocation.questions import SECTION_9
 
@@ -133,7 +134,7 @@ def test_a_survey_of_one_question_has_nothing_to_share():
 
 
 def test_questions_asked_alone_may_be_other_blocks():
-    alone = [ChoiceBlock(b.name, b.policy, b.weight, scale=0.5) for b in SECTION_9[:2]]
+    alone = [ChoiceBlock(b.name, b.policy, b.weight, errors=ErrorLaw(0.5)) for b in SECTION_9[:2]]
     plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
     assert other.value == plain.value
     assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)

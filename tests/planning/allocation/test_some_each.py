@@ -13,7 +13,7 @@ def test_some_questions_each_against_a_grid(objective, targets, asked):
     rng = np.random.default_rng(1)
     each = some_each(SECTION_9, Goal.of(SECTION_9, objective, targets), asked)
     part = np.array([b.at(1 / asked).error for b in SECTION_9])
-    spread = np.array([b.sampling_variance for b in SECTION_9])
+    spread = np.array([b.law.spread for b in SECTION_9])
     weights = np.array([b.weight for b in SECTION_9])
     assert each.fractions.sum() == pytest.approx(asked)
     assert each.fractions.max() <= 1

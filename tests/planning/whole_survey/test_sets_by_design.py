@@ -145,7 +145,7 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     assert 100 * gap <= stated < 100 * gap + 1
     best, policy, block = question.relaxations[0], question.deployed.policy, question.block
     raised = solve_of_sets(relaxed(policy, 0, 0.1), "subset-design", objective=block.objective)
-    after = question.block.error_with(raised.objective_value) / question.error
+    after = question.block.law.error(raised.objective_value) / question.error
     assert (best.level, best.saving) == ("l0", pytest.approx(1 - np.sqrt(after), abs=2e-5))
     assert best.saving > 0.01
     assert question.misplacement.largest_excess == pytest.approx(1.0)  # of 2, treated as if of 3

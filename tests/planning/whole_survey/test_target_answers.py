@@ -76,15 +76,13 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, correlatio
     assert "half the range" in answer.wanted
     assert answer.met == (answer.reached <= wanted)
     # The block's own errors, at the share that spends this budget, by bisection on the share.
-    from planner.planning.allocation.blocks import error_of_sample
-
     block, fraction = plan.questions[2].block, plan.questions[2].fraction
     share = budget_in(answer.budgets) / 3.0
-    reached = np.sqrt(error_of_sample(block, block.at(share).error, fraction) / 3000)
+    reached = np.sqrt(block.law.of_sample(block.at(share).error, fraction) / 3000)
     assert reached == pytest.approx(wanted, rel=2e-3)
     # With so many people, asked at these shares, the target is met with equality.
-    noise = plan.questions[2].error - block.fixed
-    assert noise / answer.users + block.fixed / 3000 == pytest.approx(wanted**2, rel=1e-3)
+    noise = plan.questions[2].error - block.law.bias
+    assert noise / answer.users + block.law.bias / 3000 == pytest.approx(wanted**2, rel=1e-3)
 
 
 def test_a_mean_that_no_budget_makes_precise_enough():
