@@ -28,8 +28,6 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     """
     from streamlit.web import cli
 
-    from planner.ui import warming
-
     entry = resources.files("planner.ui") / "entry.py"
     sys.argv = [
         "streamlit",
@@ -39,7 +37,6 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    warming.start()
     cli.main()
 
 

@@ -8,11 +8,20 @@ from importlib import import_module
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui import warming
 from planner.ui.parts.keeping import keep_work
 from planner.ui.parts.tables import STYLE
 from planner.ui.state import enter
-from planner.ui.warming import PAGES
+
+PAGES = (
+    ("budgets", "Budgets"),
+    ("meaning", "What a report says"),
+    ("answer_rates", "Answer rates"),
+    ("sampling", "Sampling Privacy"),
+    ("trial", "Try it on data"),
+    ("whole_survey", "Survey"),
+    ("export", "Export"),
+    ("glossary", "Words"),
+)
 
 # In a narrow window columns wrap instead of squeezing figures and charts.
 _NARROW = """
@@ -45,7 +54,6 @@ def main() -> None:
     st.session_state["pages"] = pages
     enter(page.title)
     slot = st.container()
-    warming.wait()
     page.run()
     _neighbours(list(pages.values()), page)
     keep_work(slot, page.title)

@@ -1,4 +1,4 @@
-"""What a session holds: its own draft, what it was before, and its named scenarios.
+"""What a session holds: its own draft, what it was before.
 
 Everything lives in Streamlit's session state, which no other session can see.
 """
@@ -47,8 +47,6 @@ class Session:
         Sentences to show once, after an upload for example.
     complaints:
         Likewise, for what went wrong.
-    scenarios:
-        Named surveys to compare.
     ledger:
         What earlier collections from the same people have spent: a ledger file's JSON.
     drawers:
@@ -58,11 +56,7 @@ class Session:
     page:
         The page that was shown last.
     word_at_start:
-        The draft with which the visit began, as a word; it is not worth keeping.
-    changed:
-        Whether there has been another one since.
-    addressed:
-        Whether the survey is in the address already, or need not be asked of the browser.
+        The draft with which the visit began, as a word; it is not worth an address.
     """
 
     draft: SurveyDraft
@@ -70,14 +64,11 @@ class Session:
     undo: list[tuple[str, SurveyDraft]] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-    scenarios: dict[str, Survey] = field(default_factory=dict)
     ledger: str | None = None
     drawers: set[str] = field(default_factory=set)
     typed: dict[str, Any] = field(default_factory=dict)
     page: str = ""
     word_at_start: str = ""
-    changed: bool = False
-    addressed: bool = False
 
     def build(self) -> Built:
         """The survey of all that is right, and what is not."""
@@ -95,10 +86,9 @@ def session() -> Session:
 def _started() -> Session:
     asked = st.query_params.get("example", "")
     draft = SurveyDraft.of(example_survey(asked if asked in EXAMPLES else FIRST_EXAMPLE))
-    new = Session(draft, word_at_start=word_of_draft(draft), addressed=asked in EXAMPLES)
+    new = Session(draft, word_at_start=word_of_draft(draft))
     word = st.query_params.get("survey", "")
     if word:
-        new.addressed = True
         try:
             new.draft = draft_of_word(word)
         except PlannerError as error:

@@ -118,19 +118,6 @@ def test_from_a_target_error_to_budgets_in_the_table(visit):
     assert float(visit.cell(2, 0)) < 1.3
 
 
-def test_scenarios_side_by_side(visit):
-    visit.go("Export")
-    keep_scenario(visit, "cautious")
-    visit.go("Budgets")
-    visit.type_cell(2, 0, "3")
-    visit.go("Export")
-    keep_scenario(visit, "generous")
-    compared = visit.page.locator(".numbers table").last
-    heads, cells = (compared.locator(tag).all_inner_texts() for tag in ("th", "td"))
-    assert heads[3:] == ["in cautious", "then in (the current survey)", "change"]
-    assert {"severe", "1.38629", "3"} <= set(cells)
-
-
 def test_two_people_at_once_never_see_each_others_survey(visit, browser, address):
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     other = Visit(context.new_page(), address)
@@ -238,12 +225,3 @@ def command(*words):
         check=True,
     )
     return made.stdout
-
-
-def keep_scenario(visit, name):
-    field = visit.page.get_by_label("Name of the scenario")
-    field.fill(name)
-    field.press("Enter")
-    visit.settle()
-    visit.page.get_by_role("button", name="Keep the current survey").click()
-    visit.settle()

@@ -262,20 +262,6 @@ def test_the_snippet_runs_and_prints_the_plan(budgets, capsys):
     assert "0.524865" in printed
 
 
-def test_scenarios_are_kept_compared_and_edited(budgets):
-    app = open_page("export", budgets)
-    by_label(app.text_input, "Name of the scenario").set_value("cautious").run()
-    by_label(app.button, "Keep the current survey").click().run()
-    edit(budgets, LEVELS, {0: {"epsilon": "3"}})
-    after = open_page("export", budgets)
-    assert list(session(after).scenarios) == ["cautious"]
-    compared = tables(after)[-1]
-    assert list(compared)[3:] == ["in cautious", "then in (the current survey)", "change"]
-    assert any(change.startswith("-") for change in compared["change"])
-    by_label(after.button, "Edit it").click().run()
-    assert session(after).draft.questions[0].rows[0]["epsilon"] == "ln 4"
-
-
 def test_one_question_each_gives_one_file_a_question():
     survey = example_survey("health")
     app = open_page("survey")

@@ -53,7 +53,6 @@ def test_the_command_becomes_the_apps_server(option, mode, monkeypatch):
 def test_the_server_runs_the_packaged_app(mode, monkeypatch):
     seen = []
     monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(sys.argv))
-    monkeypatch.setattr("planner.ui.warming.start", lambda: None)
     monkeypatch.setattr(sys, "argv", ["planner.ui"])
     command.main("9000", mode)
     assert seen[:2] == ["streamlit", "run"]

@@ -1,4 +1,4 @@
-"""Page 7: confirm, verify, download; and named scenarios side by side."""
+"""Page 7: confirm, verify, download."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ from planner.survey.writer import survey_to_text
 from planner.ui.parts import show
 from planner.ui.parts.fields import kept
 from planner.ui.parts.results import survey_plan
-from planner.ui.parts.scenarios import show_scenarios
 from planner.ui.parts.tables import show_table
 from planner.ui.parts.uploads import bytes_of
 from planner.ui.state import session
@@ -41,7 +40,7 @@ _RELIES_ON = (
 
 
 def page() -> None:
-    """Summarise, prove, and hand out; keep and compare scenarios."""
+    """Summarise, prove, and hand out."""
     show.header(
         "Export",
         "Read what is promised, see it proven, and take the files to clients and collector.",
@@ -51,8 +50,6 @@ def page() -> None:
     if built.complete and built.survey is not None:
         with show.complaint():
             _export(built.survey, session().ledger)
-    st.divider()
-    show_scenarios(built)
 
 
 def _export(survey: Survey, ledger: str | None) -> None:

@@ -1,47 +1,37 @@
-"""Work is kept in the address, and by the browser: a reload or another tab goes on with it.
+"""Work is kept in the address: a reload goes on with it, and a link shares it.
 
-The server keeps nothing. What is kept is what was typed about the survey; true answers and
-uploaded samples of people's preferences never are.
+What is kept is what was typed about the survey; true answers and uploaded samples of people's
+preferences never are.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from planner.errors import PlannerError
 from planner.survey.writer import survey_to_text
-from planner.ui.draft.link import draft_of_word, word_of_draft
-from planner.ui.state import replace_draft, session
+from planner.ui.draft.link import word_of_draft
+from planner.ui.state import session
 
 MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
-_MOST_IN_BROWSER = 300_000
 
-# `kept` is the browser's copy, told once, while this visit has changed nothing.
 _SCRIPT = """
-const NAME = "ldp-planner survey";
-export default function ({ data, setStateValue }) {
+export default function ({ data }) {
   const address = new URL(window.location.href);
   address.searchParams.delete("survey");
-  if (data.address) {
-    address.searchParams.set("survey", data.address);
+  if (data.word) {
+    address.searchParams.set("survey", data.word);
     address.searchParams.delete("example");
   }
   if (address.href !== window.location.href)
     window.history.replaceState(window.history.state, "", address);
-  try {
-    if (data.changed) window.localStorage.setItem(NAME, data.changed);
-    else if (data.ask) setStateValue("kept", window.localStorage.getItem(NAME));
-  } catch { /* a browser that keeps nothing: the address remains */ }
 }
 """
 
 
 def keep_work(slot: DeltaGenerator, page: str) -> None:
-    """Give address and browser what is typed now; take what the browser had kept.
+    """Give the address what is typed now, once that is no example.
 
     Parameters
     ----------
@@ -52,31 +42,12 @@ def keep_work(slot: DeltaGenerator, page: str) -> None:
     """
     here = session()
     word = word_of_draft(here.draft)
-    changed = here.changed = here.changed or word != here.word_at_start
     fits = len(word) <= MOST_IN_ADDRESS
-    data = {
-        "page": page,
-        "address": word if fits and (changed or here.addressed) else None,
-        "changed": word if changed and len(word) <= _MOST_IN_BROWSER else None,
-        "ask": not here.addressed and not changed,
-    }
-    found = _component()(data=data, key="keeping", on_kept_change=_nothing)
-    if data["ask"] and found.kept and found.kept != word:
-        _take(found.kept)
-    if changed and not fits:
+    own = word != here.word_at_start
+    component = st.components.v2.component("ldp_planner_address", js=_SCRIPT)
+    component(data={"page": page, "word": word if own and fits else None}, key="address")
+    if own and not fits:
         _offer_file(slot)
-
-
-def _take(word: str) -> None:
-    """Go on with what the browser had kept."""
-    here = session()
-    here.addressed = True  # asked once
-    try:
-        draft = draft_of_word(word)
-    except PlannerError:
-        return  # of an older version of the app
-    replace_draft(draft, "going on with the survey that this browser had kept")
-    st.rerun()
 
 
 def _offer_file(slot: DeltaGenerator) -> None:
@@ -95,12 +66,3 @@ def _offer_file(slot: DeltaGenerator) -> None:
             "application/toml",
             on_click="ignore",
         )
-
-
-def _component() -> Any:
-    """The browser's side, made known once to each run of the server."""
-    return st.components.v2.component("ldp_planner_keeping", js=_SCRIPT)
-
-
-def _nothing() -> None:
-    """What the browser had kept is read where it is used."""

@@ -33,7 +33,6 @@ from planner.survey import Question, Survey
 from planner.survey.target import Target
 from planner.ui.draft.parts import QuestionDraft
 from planner.ui.state import session
-from planner.ui.workers import compute
 
 Array = NDArray[np.float64]
 DELTA_EPSILONS = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 4.0])
@@ -51,23 +50,19 @@ def survey_plan(survey: Survey, ledger: str | None = None) -> SurveyPlan:
     PlannerError
         The survey cannot be planned; nothing is remembered then.
     """
-    return compute(_planned, survey, ledger)
-
-
-def _planned(survey: Survey, ledger: str | None) -> SurveyPlan:
     return plan_survey(survey, None if ledger is None else Ledger.model_validate_json(ledger))
 
 
 @lru_cache(maxsize=_ENTRIES)
 def outsider_view(plan: QuestionPlan) -> OutsiderView | None:
     """What an outsider learns from a planned question."""
-    return compute(QuestionPlan.outsiders, plan)
+    return plan.outsiders()
 
 
 @lru_cache(maxsize=_ENTRIES)
 def together_view(plan: SurveyPlan) -> SurveyOutsiderView | None:
     """What an outsider learns from all questions of a planned survey."""
-    return compute(SurveyPlan.outsiders, plan)
+    return plan.outsiders()
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -79,7 +74,7 @@ def wanted_sentence(view: OutsiderView, epsilon: float) -> str:
     InputError, InfeasibleError
         ``epsilon`` is not above 0, or no budget reaches it.
     """
-    return compute(OutsiderView.wanted_sentence, view, epsilon)
+    return view.wanted_sentence(epsilon)
 
 
 def planned_question(draft: QuestionDraft, question: Question) -> QuestionPlan:
@@ -124,7 +119,7 @@ def enough(question: Question, users: int, wanted: float) -> EnoughAnswers:
     """What an error of the mean takes where people may refuse, asked alone."""
     if question.numeric is None:
         raise InputError("kind", question.kind, "numeric", "Choose a question for a number.")
-    return compute(enough_answers, model_of(question.numeric, users), wanted)
+    return enough_answers(model_of(question.numeric, users), wanted)
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -133,7 +128,7 @@ def error_curve(plan: QuestionPlan) -> Frontier | None:
 
     Five points draw the curve, which is nearly straight on logarithmic axes.
     """
-    return compute(budget_curve, plan, _SCALES)
+    return budget_curve(plan, _SCALES)
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -146,7 +141,7 @@ def target_answer(
     if plan.padding_length is not None:
         sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
     about = policy, plan.users, target, name, adjustable, None, sets, asked.guess_limit
-    return compute(smallest_budgets, *about)
+    return smallest_budgets(*about)
 
 
 @lru_cache(maxsize=_ENTRIES)
@@ -158,7 +153,7 @@ def answer_rate_plan(question: Question, users: int) -> AnswerRatePlan:
 @lru_cache(maxsize=_ENTRIES)
 def channel_errors(plan: AnswerRatePlan) -> ChannelCurve | None:
     """The same people with the best channel of every budget."""
-    return compute(AnswerRatePlan.channels, plan)
+    return plan.channels()
 
 
 @lru_cache(maxsize=_ENTRIES)
