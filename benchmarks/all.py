@@ -1,37 +1,39 @@
-"""Every speed figure in one run and one table, also as Markdown.
+"""Every speed figure in one run and one table: docs/benchmarks.md.
 
-Run: python benchmarks/all.py [MODULE ...]. The table replaces what stands between
-``<!-- benchmark: begin -->`` and ``<!-- benchmark: end -->`` in README.md; without these
-marks it goes to docs/benchmark.md. Peers come with the extra ``bench``. A module here
-takes part if it has a function ``figures``.
+Run: python benchmarks/all.py [MODULE ...]; with LONG=1 in the environment also what takes
+minutes. Peers come with the extra ``bench``. A module here takes part if it has a function
+``figures``. What fails, or is cut, is said in the table: no row is left from an earlier run.
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from measure import Figure, machine, read_bandwidth, show
+from measure import LONG, Figure, machine, read_bandwidth, rows, show
 from rich.console import Console
 
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- benchmark: begin -->", "<!-- benchmark: end -->"
 PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "pyarrow", "multi-freq-ldpy", "pure-ldp")
 NOT_BENCHMARKS = ("all", "collisions", "measure")
 
 
 def main(chosen: Sequence[str]) -> int:
-    """Measure, print, write; 1 if a target was missed."""
+    """Measure, print, write; 1 if a target was missed or something of ours failed."""
     console = Console(width=max(110, Console().width), highlight=False)
     tables: dict[str, list[Figure]] = {}
-    bandwidth = read_bandwidth()
+    bandwidth, start = read_bandwidth(), time.perf_counter()
+    page = ROOT / "docs" / "benchmarks.md"
     for name in chosen or modules():
         with console.status(f"measuring {name}"):
-            tables[name] = importlib.import_module(name).figures()
+            tables[name] = rows(lambda one=name: importlib.import_module(one).figures())
         show(tables[name], name)
-        page = write(markdown(tables, machine(PACKAGES), bandwidth), ROOT)  # so far, at least
+        minutes = (time.perf_counter() - start) / 60
+        text = markdown(tables, machine(PACKAGES), bandwidth, minutes)
+        page.write_text(f"# Speed\n\n{text}\n", encoding="utf-8")  # so far, at least
     console.print(f"written: {page.relative_to(ROOT)}")
     missed = [one.what for figures in tables.values() for one in figures if one.met is False]
     for what in missed:
@@ -45,53 +47,26 @@ def modules() -> list[str]:
     return [name for name in found if name not in NOT_BENCHMARKS]
 
 
-def markdown(tables: dict[str, list[Figure]], versions: str, bandwidth: float) -> str:
-    """One Markdown table of all figures, with the machine below it."""
+def markdown(
+    tables: Mapping[str, Sequence[Figure]], versions: str, bandwidth: float, minutes: float
+) -> str:
+    """One Markdown table of all figures, with the run and its machine above it."""
+    rest = [name for name in modules() if name not in tables]
     lines = [
+        f"One run of {minutes:.0f} minutes on: {versions}; one core reads "
+        f"{bandwidth / 1e9:.1f} GB/s. Written by `make bench{' LONG=1' if LONG else ''}`."
+        + (f" **Cut: not measured in it: {', '.join(rest)}.**" if rest else ""),
+        "",
         "| | figure | measured | target | peer, same run | limit |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, figures in tables.items():
         for i, one in enumerate(figures):
             mark = {True: f"{one.target}: met", False: f"{one.target}: **missed**", None: ""}
-            cells = (
-                name if i == 0 else "",
-                one.what,
-                one.value,
-                mark[one.met],
-                one.peer,
-                one.limit,
-            )
+            first = name if i == 0 else ""
+            cells = (first, one.what, one.value, mark[one.met], one.peer, one.limit)
             lines.append(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |")
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"One run on: {versions}; one core reads {bandwidth / 1e9:.1f} GB/s. "
-            f"Written by `make bench`.{_missing(tables)}",
-        ]
-    )
-
-
-def _missing(tables: Mapping[str, object]) -> str:
-    """Which modules the run has not measured: it was for some, or was stopped."""
-    rest = [name for name in modules() if name not in tables]
-    return f" Not measured in it: {', '.join(rest)}." if rest else ""
-
-
-def write(text: str, root: Path) -> Path:
-    """Put the table between the marks of README.md, or into docs/benchmark.md."""
-    readme = root / "README.md"
-    old = readme.read_text(encoding="utf-8") if readme.exists() else ""
-    before, begin, rest = old.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if begin and end:
-        readme.write_text(f"{before}{begin}\n{text}\n{end}{after}", encoding="utf-8")
-        return readme
-    page = root / "docs" / "benchmark.md"
-    page.parent.mkdir(exist_ok=True)
-    page.write_text(f"# Speed\n\n{text}\n", encoding="utf-8")
-    return page
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":

@@ -11,20 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import websockets
-from measure import Figure, show
+from measure import Figure, rows, show
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from planner.ui.draft.categorical import CategoricalDraft
-from planner.ui.draft.survey import SurveyDraft
-from planner.ui.parts.uploads import rows_from_items
-from planner.ui.state import Session
 from tests.browser.server import ROOT, running_app
 
 SESSIONS, SECONDS, PAUSE = 20, 60, 2.0
-LEVELS = 10_000
 
 
 class Client:
@@ -107,36 +102,6 @@ def load() -> Figure:
     )
 
 
-def ten_thousand_levels() -> list[Figure]:
-    text = "item,level,epsilon\n" + "".join(
-        f"item {i},level {i},{0.5 + i / LEVELS:.6f}\n" for i in range(LEVELS)
-    )
-    start = time.perf_counter()
-    rows = rows_from_items("items.csv", text.encode(), [])
-    read = time.perf_counter() - start
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300).run()
-    draft = SurveyDraft("large", "1,000,000", [CategoricalDraft("q", rows)])
-    app.session_state["session"] = Session(draft, revision=1)
-    start = time.perf_counter()
-    app.run()
-    first = time.perf_counter() - start
-    edits = {"edited_rows": {0: {"epsilon": "0.75"}}, "added_rows": [], "deleted_rows": []}
-    app.session_state["levels-0-1"] = edits
-    start = time.perf_counter()
-    app.run()
-    again = time.perf_counter() - start
-    failed = bool(app.exception or app.error or app.warning)
-    return [
-        Figure(
-            f"{LEVELS:,} levels uploaded: read and planned",
-            f"{read + first:.2f} s ({read:.2f} s to read)",
-            "under 2 s",
-            read + first < 2 and not failed,
-        ),
-        Figure(f"{LEVELS:,} levels: an edit, planned again", f"{again:.2f} s", "", None),
-    ]
-
-
 def one_edit() -> Figure:
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
     times = []
@@ -153,7 +118,7 @@ def one_edit() -> Figure:
 
 
 def figures() -> list[Figure]:
-    return [one_edit(), *ten_thousand_levels(), load()]
+    return rows(one_edit, load)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from measure import Figure, show
+from measure import LONG, Figure, show
 
 from planner import Level, Question, Survey, best_design, solve
 from planner.deployment import Client
@@ -31,6 +31,8 @@ JAVASCRIPT = Path(__file__).resolve().parents[1] / "examples" / "client.mjs"
 
 
 def figures() -> list[Figure]:
+    if not LONG:
+        return []
     mechanisms = {
         "table": solve(QUESTION.policy),
         "subset design": best_design(QUESTION.policy),

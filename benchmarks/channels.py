@@ -6,7 +6,7 @@ Run: python benchmarks/channels.py.
 from __future__ import annotations
 
 import numpy as np
-from measure import Figure, seconds, show
+from measure import Figure, rows, seconds, show
 
 from planner import (
     AnswerRateModel,
@@ -27,7 +27,7 @@ CONSISTENT = 5665.561344360352  # a tree of intervals, its estimates made consis
 
 
 def figures() -> list[Figure]:
-    return [*_means(), _curve(), *_ordered(), *_many()]
+    return rows(_means, _curve, _ordered)
 
 
 def _means() -> list[Figure]:

@@ -1,7 +1,7 @@
 """Measuring: one way to time, to weigh and to print, shared by all benchmarks.
 
 A benchmark module has a function ``figures() -> list[Figure]`` and ends with
-``if __name__ == "__main__": show(figures())``.
+``if __name__ == "__main__": show(figures())``; what takes minutes stands under ``if LONG``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from rich.table import Table
 
 from planner.planning.whole_survey.tables import forget
 
+LONG = os.environ.get("LONG") == "1"  # also what takes minutes
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -37,6 +39,20 @@ class Figure:
     met: bool | None = None
     peer: str = ""
     limit: str = ""
+
+
+def rows(*parts: Callable[[], Figure | list[Figure]], ours: bool = True) -> list[Figure]:
+    """All figures; a part that fails is a row that says so, a target missed if ``ours``."""
+    found: list[Figure] = []
+    for part in parts:
+        try:
+            made = part()
+            found += made if isinstance(made, list) else [made]
+        except Exception as error:  # noqa: BLE001 - whatever fails, the others are measured
+            what = getattr(part, "__name__", "part").strip("_").replace("_", " ")
+            why = f"{type(error).__name__}: {str(error)[:200]}"
+            found.append(Figure(what, "failed", "runs", False if ours else None, limit=why))
+    return found
 
 
 def seconds(function: Callable[[], object], repeat: int = 3, warm_up: bool = True) -> float:

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from measure import Figure, seconds, show
+from measure import Figure, rows, seconds, show
 
 from planner import PrivacyPolicy, solve
 from planner.planning.allocation.blocks import ChoiceBlock
@@ -20,7 +20,7 @@ from planner.survey.target import Target
 
 
 def figures() -> list[Figure]:
-    return [_allocation(), *_frontier(), _target(), _pilot()]
+    return rows(_allocation, _frontier, _target, _pilot)
 
 
 def _policy(rng: np.random.Generator) -> PrivacyPolicy:

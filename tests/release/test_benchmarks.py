@@ -22,29 +22,23 @@ def test_every_module_offers_figures(bench):
         assert "\ndef figures() -> list[Figure]:" in text
 
 
-def test_table_goes_between_the_marks_or_into_the_docs(bench, tmp_path):
-    from measure import Figure
+def test_the_table_says_what_failed_and_what_was_cut(bench):
+    from measure import Figure, rows
+
+    def broken():
+        raise RuntimeError("no peer")
 
     figures = [
         Figure("fast | one", "1 ms", "2 ms", True, "peer 5 ms: 5x", "limit 0.1 ms: 10%"),
-        Figure("slow one", "3 ms", "2 ms", False),
-        Figure("another", "4 ms"),
+        *rows(lambda: Figure("slow one", "3 ms", "2 ms", False), broken),
+        *rows(broken, ours=False),
     ]
-    text = bench.markdown({"speed": figures}, "a machine", 5e9)
+    text = bench.markdown({"speed": figures}, "a machine", 5e9, 3.2)
     assert "| speed | fast / one | 1 ms | 2 ms: met | peer 5 ms: 5x | limit 0.1 ms: 10% |" in text
     assert "|  | slow one | 3 ms | 2 ms: **missed** |  |  |" in text
-    assert "a machine; one core reads 5.0 GB/s" in text
-
-    assert bench.write(text, tmp_path) == tmp_path / "docs" / "benchmark.md"
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{bench.BEGIN}\nold\n{bench.END}\nafter\n")
-    assert bench.write(text, tmp_path) == readme
-    assert bench.write(text, tmp_path) == readme  # again: nothing piles up
-    written = readme.read_text()
-    assert written.startswith("before\n<!-- benchmark: begin -->\n| |")
-    assert written.endswith(", solvers.\n<!-- benchmark: end -->\nafter\n")
-    assert "`make bench`. Not measured in it: app, app_in_browser, audits" in written
-    whole = bench.markdown(dict.fromkeys(bench.modules(), figures), "a machine", 5e9)
-    assert whole.endswith("Written by `make bench`.")
-    assert "old" not in written
-    assert written.count("slow one") == 1
+    assert "|  | broken | failed | runs: **missed** |  | RuntimeError: no peer |" in text
+    assert "|  | broken | failed |  |  | RuntimeError: no peer |" in text
+    assert "One run of 3 minutes on: a machine; one core reads 5.0 GB/s" in text
+    assert "**Cut: not measured in it: app, app_in_browser" in text
+    whole = bench.markdown(dict.fromkeys(bench.modules(), figures), "a machine", 5e9, 3.2)
+    assert "Cut" not in whole

@@ -1,0 +1,159 @@
+"""Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
+
+from fractions import Fraction
+from itertools import combinations
+from math import exp, isclose, log
+
+import numpy as np
+import pytest
+
+from planner.errors import InputError
+from planner.mechanisms.set_design import (
+    SetDesign,
+    _error,
+    _hits,
+    amplified_budget,
+    best_set_design,
+    privset_error,
+    set_error_bound,
+    wheel_error,
+)
+
+# Derived twice and checked by brute force: items, length, budget, cap: error and size.
+REFERENCE = [
+    (10, 2, 1, 1, 60.37712858, 2),
+    (20, 3, 1, 1, 195.44216719, 2),
+    (100, 10, 1, 1, 3664.16999609, 3),
+    (100, 10, 2, 2, 682.58241708, 1),
+    (100, 5, 4, 4, 42.55743056, 1),
+    (1000, 10, 1, 1, 41348.98482269, 26),
+    (16470, 7, 2, 2, 87915.52293018, 271),
+    (16470, 7, 4, 4, 8819.75086885, 42),
+    (10, 3, 4, 4, 5.37964087, 2),
+    (4, 2, 1, 1, 18.08556506, 1),
+    (10, 2, 1, 2, 31.30698507, 4),
+    (20, 3, 1, 2, 90.56875031, 5),
+    (100, 10, 1, 1.5, 2472.3200, 18),
+    (100, 10, 1, 2, 1410.09962599, 14),
+    (100, 10, 1, 3, 760.23235411, 26),
+    (100, 10, 1, 5, 436.4206, 32),
+    (100, 10, 1, 10, 368.9325, 34),
+    (100, 5, 4, 8, 20.95058665, 2),
+    (1000, 10, 1, 2, 14931.04406502, 51),
+    (16470, 7, 1, 2, 175616.0005625, 1188),
+    (16470, 7, 2, 4, 32678.66664766, 522),
+]
+
+
+@pytest.mark.parametrize(("items", "length", "epsilon", "cap", "error", "size"), REFERENCE)
+def test_reference_values(items, length, epsilon, cap, error, size):
+    design = best_set_design(items, length, epsilon, cap)
+    assert design.size == size
+    digits = len(str(error).partition(".")[2])
+    assert round(design.worst_case_mse, digits) == error
+    assert isclose(design.epsilon, epsilon)
+    assert isclose(design.cap, cap)
+    assert design.lower_bound <= error
+
+
+def test_chances_of_a_known_design():
+    a, b = best_set_design(100, 10, 1.0).support
+    assert (round(a, 5), round(b, 5)) == (0.05181, 0.02482)
+    assert b * (1 - b) / (a - b) ** 2 == pytest.approx(33.2208, abs=1e-4)
+    a, b = SetDesign(16470, 7, 522, (0.0, 2.0, *[4.0] * 6)).support
+    assert (a, b) == pytest.approx((0.15595709, 0.03162770), abs=1e-8)  # those after rounding
+
+
+@pytest.mark.parametrize("cap", [1.0, 2.0])
+@pytest.mark.parametrize(("items", "length"), [(4, 2), (5, 3)])
+def test_tiny_domains_by_enumeration(items, length, cap):
+    """All reports of all padded sets in fractions: a law, its budgets, its two chances."""
+    design = best_set_design(items, length, 1.0, cap)
+    height = [Fraction(exp(one)) for one in design.log_steps]
+    elements = range(items + length)
+    reports = [frozenset(one) for one in combinations(elements, design.size)]
+    laws = {}
+    for held in range(length + 1):
+        for own in combinations(range(items), held):
+            padded = frozenset(own) | set(range(items, items + length - held))
+            weights = [height[len(padded & report)] for report in reports]
+            laws[padded] = [one / sum(weights) for one in weights]
+    a, b = design.support
+    for padded, law in laws.items():
+        for item in range(items):
+            chance = sum(p for p, report in zip(law, reports, strict=True) if item in report)
+            assert float(chance) == pytest.approx(a if item in padded else b, rel=1e-12)
+    for one, first in laws.items():
+        for other, second in laws.items():
+            largest = max(log(p / q) for p, q in zip(first, second, strict=True))
+            assert largest <= (1.0 if len(one - other) <= 1 else cap) + 1e-12
+    far = max(
+        log(p / q)
+        for one in laws.values()
+        for other in laws.values()
+        for p, q in zip(one, other, strict=True)
+    )
+    assert far > cap - 1e-12
+
+
+def test_no_other_staircase_or_curve_is_better():
+    """2,000 random columns, by hits, that keep both budgets; 60 of them next to the best one."""
+    rng, (items, length, epsilon, cap) = np.random.default_rng(1), (12, 3, 1.0, 1.7)
+    best = best_set_design(items, length, epsilon, cap)
+    for i in range(2000):
+        steps = rng.uniform(-epsilon, epsilon, length)
+        if i < 60:
+            steps = np.diff(best.log_steps) + rng.normal(0, 0.02, length)
+        curve = np.cumsum([0.0, *np.clip(steps, -epsilon, epsilon)])
+        curve -= curve.min()
+        if curve.max() > cap:
+            continue
+        size = int(rng.integers(1, items + length)) if i >= 60 else best.size
+        other = SetDesign(items, length, size, tuple(curve.tolist()))
+        assert not other.worst_case_mse < best.worst_case_mse * (1 - 1e-12)
+
+
+def test_bounds_and_rivals():
+    published = [  # bound, PrivSet at its best size, Wheel, on sets of exactly that many items
+        (10, 2, 1.0, 51.43079903, 60.37712858, 97.52),
+        (20, 3, 1.0, 175.87654256, 195.44216719, 299.79),
+        (100, 10, 1.0, 3272.28068976, 3664.16999609, 5133.71),
+        (100, 10, 2.0, 636.13893992, 682.58241708, 1064.41),
+        (16470, 7, 4.0, 8753.30274084, 8819.75086885, 8995.47),
+    ]
+    for items, length, epsilon, bound, privset, wheel in published:
+        assert set_error_bound(items, length, epsilon, epsilon) == pytest.approx(bound, abs=1e-8)
+        assert privset_error(items, length, epsilon) == pytest.approx(privset, abs=1e-7)
+        assert wheel_error(items, length, epsilon) == pytest.approx(wheel, abs=0.006)
+    assert set_error_bound(10, 2, 1.0, 2.0) == pytest.approx(25.3, abs=0.05)
+    assert set_error_bound(1000, 10, 1.0, 2.0) == pytest.approx(7151, abs=0.5)
+    # One element reported is randomised response with the amplified budget; where length / items
+    # is 1 / (1 + e^epsilon) it attains the bound.
+    uniform = _hits(10, 2, np.array([1]))[0]
+    weights = uniform * [1.0, 4.0, 4.0]
+    a = weights[1] / weights.sum() / 2
+    odds = exp(amplified_budget(2, log(4)))  # randomised response on one drawn item
+    assert a == pytest.approx((odds / 2 + 0.5) / (odds + 9), rel=1e-12)
+    error = float(_error(10, np.asarray(a), np.asarray((1 - 2 * a) / 8), 2))
+    assert error == pytest.approx(set_error_bound(10, 2, log(4), log(4)), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("about", "named"),
+    [
+        ((3, 4, 1.0), "length"),
+        ((3, 0, 1.0), "length"),
+        ((9, 3, 1.0, 0.5), "cap"),
+        ((9, 3, 1.0, 3.1), "cap"),
+    ],
+)
+def test_refusals_name_the_argument(about, named):
+    with pytest.raises(InputError, match=named):
+        best_set_design(*about)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 1.0, 50.0])
+@pytest.mark.parametrize("length", [1, 20, 300])
+def test_a_million_items(length, epsilon):
+    design = best_set_design(10**6, length, epsilon)
+    assert 0 <= design.lower_bound < design.worst_case_mse < np.inf
