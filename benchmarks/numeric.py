@@ -65,8 +65,7 @@ def figures() -> list[Figure]:
     budgets = np.linspace(0.05, 10, 200)
     tanh = seconds(lambda: np.tanh(budgets / 2), repeat=50)
     curve = AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5)
-    skewed = AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5, sd=0.1, correlation=0.4)
-    plain, copula = seconds(curve.curve), seconds(skewed.curve)
+    plain = seconds(curve.curve)
     best = seconds(curve.best)
     piecewise = seconds(lambda: Piecewise(EPSILON).perturb(values, np.random.default_rng(5)))
     return [
@@ -87,7 +86,6 @@ def figures() -> list[Figure]:
             plain < 0.05,
             limit=f"one tanh each: {tanh * 1e3:.4f} ms ({tanh / plain:.1%})",
         ),
-        Figure("the same with a copula", f"{copula * 1e3:.3f} ms", "50 ms", copula < 0.05),
         Figure("best budget and flat region", f"{best * 1e3:.2f} ms"),
     ]
 

@@ -20,7 +20,6 @@ from planner.planning.whole_survey.said import said_of
 from planner.policy.budget_text import rounded_up
 from planner.show.report import report_html
 from planner.survey import Numeric, Sampling
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import NormalPreferences
 from planner.survey.writer import survey_to_text
@@ -31,7 +30,7 @@ from tests.surveys import EXAMPLES
 from tests.ui.pages import metric, open_page, tables, words
 
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
-MEAN = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0, correlation=0.4)
+MEAN = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0)
 TWO_ROUNDS = Question(
     "drugs",
     (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
@@ -65,10 +64,9 @@ def surveys():
     page = replace(sign, name="page", mechanism="opt0", targets=())
     three = (replace(sign, mechanism="opt0"), bill, page)
     yield "two each of three", Survey("two", 40_000, three, design="some-each", asked=2)
-    high = NumberLevel("high", 1.0, lower=0.75 * MEAN.domain.upper)
-    levelled = replace(MEAN, preferences=None, epsilon=2.0, levels=(high,))
-    bills = Question("bill", (), kind="numeric", numeric=levelled, mechanism="channel")
-    yield "a number's levels", Survey("bills", 10_000, (bills, EVERYTHING.questions[0]))
+    channel = replace(MEAN, preferences=None, epsilon=2.0)
+    bills = Question("bill", (), kind="numeric", numeric=channel, mechanism="channel")
+    yield "a number by a channel", Survey("bills", 10_000, (bills, EVERYTHING.questions[0]))
     weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
     expected = Question("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))

@@ -17,7 +17,7 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS
 from planner.survey import Question
-from planner.survey.kinds import BEST, CHANNEL
+from planner.survey.kinds import BEST
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
@@ -33,8 +33,6 @@ def mechanism_choices(question: Question) -> list[str]:
     ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
-    if question.numeric is not None and question.numeric.levels:
-        return [CHANNEL]  # no other tells numbers apart by their budgets
     if question.kind == "item-set" and question.criterion != "total":
         return [name for name in offered if name != DESIGN]
     if question.kind == "item-set" and question.guess_limit is not None:

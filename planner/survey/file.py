@@ -11,7 +11,7 @@ from pydantic import Discriminator, Field, Tag, ValidationError
 from planner.errors import FileError, InputError
 from planner.files import read_text
 from planner.survey.mistakes import explain, place_of_end
-from planner.survey.numeric_tables import PREFERENCE_TABLES, NumberLevelTable, NumericTable
+from planner.survey.numeric_tables import PREFERENCE_TABLES, NumericTable
 from planner.survey.questions import Question
 from planner.survey.surveys import Survey
 from planner.survey.tables import (
@@ -144,7 +144,6 @@ _TABLES: dict[str, type[Table]] = PREFERENCE_TABLES | {
     _LEVELLED: QuestionTable,
     _NUMERIC: NumericTable,
     "level": LevelTable,
-    f"{_NUMERIC}.level": NumberLevelTable,
     "sampling": SamplingTable,
     "sets": SetsTable,
     "target": TargetTable,

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-
-from numpy.typing import ArrayLike
+from dataclasses import dataclass
 
 from planner import arguments
 from planner.errors import InputError
-from planner.survey.number_levels import (
-    NumberLevel,
-    SymbolLevel,
-    check_number_levels,
-    symbol_levels,
-)
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
@@ -29,8 +20,6 @@ BEST = "best"
 """Asks for whichever mechanism has the smallest error; planning says which one that is."""
 CHANNEL = "channel"
 """Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
-OTHER_ANSWERS = "other answers"
-"""The name of a numeric question's answers that have no level of their own."""
 USUAL_MECHANISM = {
     "categorical": BEST,
     "item-set": BEST,
@@ -122,9 +111,6 @@ class Numeric:
     epsilon:
         Budget that everybody is offered, in nats, above 0, at most 50; ``None`` while
         it is still to be chosen.
-    levels:
-        Answers with a budget of their own, parts of the range or none; ``epsilon`` is that of all
-        others. With ``epsilon`` given and without preferences.
     """
 
     domain: NumericDomain
@@ -132,45 +118,10 @@ class Numeric:
     epsilon: float | None = None
     mean: float | None = None
     sd: float | None = None
-    correlation: float = 0.0
-    levels: tuple[NumberLevel, ...] = ()
 
     def __post_init__(self) -> None:
         if self.epsilon is not None:
             arguments.budget("epsilon", self.epsilon)
-        object.__setattr__(self, "levels", tuple(self.levels))
-        if not self.levels:
-            return
-        if self.epsilon is None or self.preferences is not None:
-            reason = "levels of a numeric question need its epsilon, and no preferences"
-            remedy = "Give epsilon, the budget of all other answers, or leave the levels out."
-            raise InputError.because("levels", reason, remedy)
-        check_number_levels(self.levels, self.domain)
-
-    @property
-    def largest_epsilon(self) -> float | None:
-        """The largest budget of any answer, in nats; ``None`` while it is still to be chosen."""
-        if self.epsilon is None:
-            return None
-        return max(self.epsilon, *(level.epsilon for level in self.levels), 0.0)
-
-    def with_budgets(self, budgets: Sequence[float]) -> Numeric:
-        """The same with other budgets: of all answers without a level, then of each level."""
-        epsilon, *others = budgets
-        pairs = zip(self.levels, others, strict=True)
-        levels = tuple(replace(level, epsilon=budget) for level, budget in pairs)
-        return replace(self, epsilon=epsilon, levels=levels)
-
-    def on_grid(self, grid: ArrayLike) -> tuple[SymbolLevel, ...]:
-        """The level of every grid point, and of no answer.
-
-        Raises
-        ------
-        InputError
-            There is no budget yet.
-        """
-        epsilon = arguments.budget("epsilon", self.epsilon)
-        return symbol_levels(self.levels, (OTHER_ANSWERS, epsilon), self.domain, grid)
 
 
 def _refuse_text(argument: str, value: object) -> None:

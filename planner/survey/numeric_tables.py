@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 from planner.errors import InputError
 from planner.policy.budget_text import parse_epsilon
 from planner.survey.kinds import Numeric
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -88,16 +87,6 @@ MODEL_TABLES: dict[str, type[ModelTable]] = {
 PREFERENCE_TABLES: dict[str, type[Table]] = {**MODEL_TABLES, "sample": _Sample}
 
 
-class NumberLevelTable(Table):
-    """Answers of a numeric question with a budget of their own."""
-
-    name: str
-    epsilon: Annotated[float, BeforeValidator(parse_epsilon)]
-    lower: float | None = None
-    upper: float | None = None
-    no_answer: bool = False
-
-
 class NumericTable(Table):
     """A question of the kind ``"numeric"``."""
 
@@ -109,11 +98,9 @@ class NumericTable(Table):
     epsilon: Annotated[float | None, BeforeValidator(parse_epsilon)] = None
     mean: float | None = None
     sd: float | None = None
-    correlation: float = 0.0
     weight: float = 1.0
     mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
-    level: list[NumberLevelTable] = Field(default=[])
     preferences: (
         Annotated[
             _Normal | _Lognormal | _Gamma | _Histogram | _Sample, Field(discriminator="model")
@@ -135,8 +122,6 @@ class NumericTable(Table):
                 self.epsilon,
                 self.mean,
                 self.sd,
-                self.correlation,
-                tuple(NumberLevel(**level.model_dump()) for level in self.level),
             ),
             weight=self.weight,
             targets=tuple(target.read() for target in self.target),

@@ -13,7 +13,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import (
-    CHANNEL,
     KINDS,
     KINDS_IN_WORDS,
     ORDINAL,
@@ -146,9 +145,8 @@ class Question:
         if self.kind == "numeric":
             if self.levels or self.rule != DEFAULT_RULE:
                 allowed = "left out, with the rule, for 'numeric'"
-                remedy = "Parts of a number's range are levels of its Numeric."
+                remedy = "A number has one budget, its epsilon."
                 raise InputError("levels", self.levels, allowed, remedy)
-            self._check_number_levels()
             return
         home: dict[str, str] = {}
         for level in self.levels:
@@ -185,15 +183,6 @@ class Question:
         if self.sets is not None and self.kind != "item-set":
             remedy = "Only people who may give several answers have set sizes."
             raise InputError("sets", self.sets, f"left out for {self.kind!r}", remedy)
-
-    def _check_number_levels(self) -> None:
-        levels = () if self.numeric is None else self.numeric.levels
-        if levels and self.mechanism != CHANNEL:
-            remedy = f"Set mechanism = {CHANNEL!r}: it alone tells numbers apart by their budgets."
-            raise InputError("mechanism", self.mechanism, f"{CHANNEL!r} for levels", remedy)
-        if self.name in [level.name for level in levels]:
-            remedy = "Rename the level: the other answers go by the question's name."
-            raise InputError("level name", self.name, "different from the question's", remedy)
 
     def _check_padding(self) -> None:
         length = self.padding_length

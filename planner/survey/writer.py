@@ -11,7 +11,6 @@ import tomli_w
 from planner.errors import InputError
 from planner.policy.rules import DEFAULT_RULE
 from planner.survey.kinds import USUAL_MECHANISM, Level, Numeric, Sampling
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_tables import MODEL_TABLES
 from planner.survey.ordered_answers import SHARES_UP_TO
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -100,7 +99,7 @@ def _level(level: Level) -> dict[str, Any]:
     )
 
 
-def _stated(about: Target | Sampling | NumberLevel) -> dict[str, Any]:
+def _stated(about: Target | Sampling) -> dict[str, Any]:
     """Its fields, whose names are the table's keys; without those that are not said."""
     return {
         key: value
@@ -128,9 +127,7 @@ def _numeric(about: Numeric) -> dict[str, Any]:
         epsilon=about.epsilon,
         mean=about.mean,
         sd=about.sd,
-        correlation=about.correlation or None,
         preferences=None if about.preferences is None else _preferences(about.preferences),
-        level=list(map(_stated, about.levels)) or None,
     )
 
 

@@ -39,7 +39,6 @@ def test_json_says_the_same():
     assert min(e for e in channel["mean_rmse"] if e) == pytest.approx(channel["best"]["rmse"], 0.01)
     columns = document["curve"]
     assert {len(column) for column in columns.values()} == {200}
-    assert [row["correlation"] for row in document["sensitivity"]] == [-0.5, -0.25, 0, 0.25, 0.5]
     assert len(document["forced_answers"]["top"]["mean_bias"]) == 200
 
 
@@ -112,7 +111,7 @@ def test_survey_reaches_the_model():
         ('"ln 9"', "51", "epsilon"),
         ("mean = 5_000 ", "mean = 30_000 ", "mean is 30000.0"),
         ("sd = 2_000 ", "sd = 30_000 ", "sd is 30000.0"),
-        ("sd = 2_000 ", "correlation = 1.0 ", "correlation"),
+        ("sd = 2_000 ", "correlation = 1.0 ", "correlation is not a known key"),
         ('model = "normal" ', 'model = "cauchy" ', "preferences"),
         ('model = "normal" ', "", "preferences"),
         ("sd = 1.5", "sdd = 1.5", "sd"),

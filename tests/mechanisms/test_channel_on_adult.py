@@ -10,7 +10,6 @@ from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.channel import MeanChannelMechanism
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.questions import question_channel
-from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import answering
 
@@ -44,8 +43,7 @@ def test_errors_are_as_predicted_and_smaller_than_those_of_bisample(column, doma
     mean, spread = float(values.mean()), float(values.std())
     values[rng.random(values.size) < 0.2] = np.nan
     model = AnswerRateModel(answering(0.8), values.size, domain, mean, spread)
-    about = Numeric(domain, epsilon=2.0)
-    channel = MeanChannelMechanism.of(question_channel(model, about, rate=0.8).channel)
+    channel = MeanChannelMechanism.of(question_channel(model, 2.0, rate=0.8).channel)
     found, covered = measured(channel, values, rng)
     assert abs(found / channel.variance(values).mean - 1) < 0.22
     assert abs(found / (1.5 * channel.variance(values).mean) - 1) > 0.22

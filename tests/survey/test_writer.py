@@ -107,7 +107,7 @@ def test_sampled_choice():
     ],
 )
 def test_numeric(preferences):
-    numeric = Numeric(NumericDomain(0, 90.5), preferences, 1.5, 40.25, 3.0, -0.5)
+    numeric = Numeric(NumericDomain(0, 90.5), preferences, 1.5, 40.25, 3.0)
     read_back(Question("age", (), kind="numeric", numeric=numeric))
 
 

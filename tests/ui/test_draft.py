@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from planner.survey import Level, Numeric, Question, Sampling, Survey
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -92,7 +91,7 @@ SURVEYS = {
                 (),
                 kind="numeric",
                 numeric=Numeric(
-                    NumericDomain(0, 1, yes_no=True), NormalPreferences(5, 1.5), 2.0, 0.5, 0.1, -0.5
+                    NumericDomain(0, 1, yes_no=True), NormalPreferences(5, 1.5), 2.0, 0.5, 0.1
                 ),
             ),
             Question(
@@ -100,27 +99,6 @@ SURVEYS = {
                 (),
                 kind="numeric",
                 numeric=Numeric(NumericDomain(), EmpiricalPreferences([1.5, 0.25])),
-            ),
-        ),
-    ),
-    "levels of a number": Survey(
-        "s",
-        500,
-        (
-            Question(
-                "q",
-                (),
-                kind="numeric",
-                numeric=Numeric(
-                    NumericDomain(0, 9),
-                    epsilon=2.0,
-                    levels=(
-                        NumberLevel("high", 1.0, lower=5.5),
-                        NumberLevel("low", 0.5, 0.0, 1.0),
-                        NumberLevel("silent", 3.0, no_answer=True),
-                    ),
-                ),
-                mechanism="channel",
             ),
         ),
     ),

@@ -46,7 +46,7 @@ def test_mistakes_and_other_scripts_survive_the_address():
         frozenset(("a", "b")): PairChoice(False, "x"),
         frozenset("a"): PairChoice(True, "1"),
     }
-    draft = SurveyDraft(" ", "many", [typed, NumericDraft("n", correlation=-0.5)])
+    draft = SurveyDraft(" ", "many", [typed, NumericDraft("n")])
     assert draft_of_word(word_of_draft(draft)) == draft
 
 
@@ -85,7 +85,6 @@ WRONG = {
     "unknown rule": spoilt(lambda d: d["questions"][0].update(rule="x")),
     "unknown model": spoilt(lambda d: d["questions"][1].update(model="x")),
     "three of a pair": spoilt(lambda d: d["questions"][0].update(pairs=[["abc", True, ""]])),
-    "no correlation": spoilt(lambda d: d["questions"][1].update(correlation=float("nan"))),
     "rows of numbers": spoilt(lambda d: d["questions"][0].update(rows=[{"level": 3}])),
 }
 

@@ -283,26 +283,3 @@ def test_the_words_of_the_app_are_those_of_the_documents(pytestconfig):
     rows = glossary.read_text().splitlines()[2:]
     terms = [term.strip() for row in rows for term in row.split("|")[1].split(",")]
     assert len(set(terms)) == len(terms)  # one meaning each
-
-
-def test_answers_of_a_number_have_budgets_of_their_own():
-    app = open_page("answer-rates", **{"answer-levels": True})
-    by_label(app.text_input, "Budget to offer (epsilon)").set_value("2").run()
-    by_label(app.selectbox, "The largest epsilon that people accept is").set_value("everybody")
-    app.run()
-    place = len(session(app).draft.questions) - 1
-    added = [
-        {"level": "high", "epsilon": "1", "lower": "80"},
-        {"level": "silent", "epsilon": "4", "lower": "no answer"},
-    ]
-    edit(app, f"n-levels-{place}-{session(app).revision}", {}, added_rows=added)
-    (draft,) = (one for one in session(app).draft.questions if isinstance(one, NumericDraft))
-    question, problems = draft.build()
-    assert problems == []
-    assert [(one.name, one.no_answer) for one in question.numeric.levels] == [
-        ("high", False),
-        ("silent", True),
-    ]
-    assert question.mechanism == "channel"
-    edit(app, f"n-levels-{place}-{session(app).revision}", {}, added_rows=[{"level": "high"}])
-    assert "epsilon" in words(app)

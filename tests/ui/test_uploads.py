@@ -13,7 +13,6 @@ from planner.errors import FileError, InputError
 from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Level, Numeric, Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.survey import SurveyDraft
@@ -46,17 +45,6 @@ def test_a_number_comes_back_from_its_parameters():
     data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
     found = uploads.survey_from_upload("parameters.json", data).questions[0].numeric
     assert (found.domain, found.epsilon) == (NumericDomain(0, 9), 1.0)
-
-
-def test_budgets_for_parts_of_a_range_are_never_dropped():
-    """The file says which points of its grid have them, not which numbers: no plan without."""
-    high = NumberLevel("high", 1.0, lower=6)
-    about = Numeric(NumericDomain(0, 9), epsilon=2.0, levels=(high,))
-    asked = Question("q", (), kind="numeric", numeric=about, mechanism="channel")
-    made = plan_survey(Survey("s", 5_000, (asked,)))
-    data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
-    with pytest.raises(InputError, match=r"budgets of their own .* Open the survey file"):
-        uploads.survey_from_upload("parameters.json", data)
 
 
 def test_answers_in_order_come_back_from_their_parameters():

@@ -27,7 +27,6 @@ def answer_rate_document(plan: AnswerRatePlan) -> dict[str, Any]:
         "curve": {
             "epsilon": plan.curve.epsilon.tolist(),
             "answer_rate": plan.curve.answer_rate.tolist(),
-            "mean_bias": plan.curve.mean_bias.tolist(),
             "mean_rmse": _numbers(plan.curve.mean_rmse),
             "missing_rate_rmse": plan.curve.missing_rate_rmse.tolist(),
             "reliable": plan.curve.reliable.tolist(),
@@ -37,15 +36,6 @@ def answer_rate_document(plan: AnswerRatePlan) -> dict[str, Any]:
             fake: {"mean_bias": forced.bias.tolist(), "mean_rmse": forced.rmse.tolist()}
             for fake, forced in plan.forced.items()
         },
-        "sensitivity": [
-            {
-                "correlation": row.correlation,
-                "mean_bias": row.bias,
-                "mean_rmse": row.rmse,
-                "best": _best(row.best),
-            }
-            for row in plan.sensitivity
-        ],
     }
 
 
@@ -83,9 +73,6 @@ def show_answer_rate(console: Console, name: str, plan: AnswerRatePlan) -> None:
         "rather not answer all send the largest value, or a random one. All errors are "
         "predicted root mean squared errors; 'missing' is that of the missing rate."
     )
-    console.print()
-    console.print(_sensitivity(plan))
-    console.print("A positive correlation: people with larger values tolerate larger budgets.")
 
 
 def _show_advice(console: Console, plan: AnswerRatePlan) -> None:
@@ -135,15 +122,6 @@ def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
             number(random.rmse[i]),
             style="bold" if best else "",
         )
-    return view
-
-
-def _sensitivity(plan: AnswerRatePlan) -> Table:
-    headings = ("correlation", "bias at best", "error at best", "best epsilon then", "error")
-    view = table("If value and preference are correlated", (), headings)
-    for row in plan.sensitivity:
-        cells = number(row.bias), number(row.rmse), f"{row.best.epsilon:.3f}"
-        view.add_row(f"{row.correlation:+.2f}", *cells, number(row.best.rmse))
     return view
 
 

@@ -57,7 +57,6 @@ class DeployedMeanChannel(DeployedChannel[MeanChannelLaw]):
             **described_range(mechanism, question),
             "rows": mechanism.integers.tolist(),
             "estimator": {"values": mechanism.values.tolist()},
-            **_described_levels(source, question),
         }
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
@@ -66,29 +65,6 @@ class DeployedMeanChannel(DeployedChannel[MeanChannelLaw]):
         rows, values = np.array(law.rows), np.array(law.values)
         mechanism = MeanChannelMechanism(law.epsilon, domain, rows, values)
         return number_rows(mechanism.estimate(rounds[0], confidence), domain)
-
-
-def _described_levels(channel: Channel, question: Question) -> dict[str, Any]:
-    """Levels of a question's answers, as the file has them; nothing where there are none.
-
-    Raises
-    ------
-    InputError
-        An answer has a larger budget than the question promises.
-    """
-    about = question.numeric
-    if about is None or not about.levels:
-        return {}
-    rows = []
-    for level in about.on_grid(channel.wanted[0, :-1]):
-        symbols = list(level.symbols)
-        used = float(channel.policy.epsilons[symbols].max())
-        if used > level.epsilon:
-            remedy = "Plan the channel with the promised budgets."
-            allowed = f"at most {level.epsilon}, as promised"
-            raise InputError(f"epsilon of level {level.name!r}", used, allowed, remedy)
-        rows.append({"name": level.name, "epsilon": used, "rows": symbols})
-    return {"levels": rows}
 
 
 class DeployedOrderedChannel(DeployedChannel[OrderedChannelLaw]):

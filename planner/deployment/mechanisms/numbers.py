@@ -62,7 +62,7 @@ def described_range(mechanism: NumericMechanism, question: Question) -> dict[str
         allowed = "that of a numeric question"
         remedy = "Plan the mechanism for this question's range."
         raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
-    promised = question.numeric.largest_epsilon
+    promised = question.numeric.epsilon
     if promised is not None and mechanism.epsilon > promised:
         remedy = "Plan the mechanism with the promised budget."
         raise InputError("epsilon", mechanism.epsilon, f"at most {promised}, as promised", remedy)

@@ -11,7 +11,7 @@ to a mechanism that forces one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,9 +22,8 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.bisample_variance import first_order
 from planner.mechanisms.forced_answer import FAKE_ANSWERS
 from planner.mechanisms.piecewise import piecewise_variance
-from planner.planning.answer_rate.answering_people import Moments, answering_moments
 from planner.planning.answer_rate.best_budget import BestBudget, find_best
-from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve, Sensitivity
+from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import Preferences
 
@@ -48,11 +47,9 @@ class AnswerRateModel:
         Expected mean of all people's answers, in the question's unit; the middle of the
         domain when omitted.
     sd:
-        Expected standard deviation, in the question's unit. Only correlation and the
-        Piecewise mechanism use it; when omitted it is the largest possible, that of
-        answers at the ends of the domain. Always that for a yes/no question.
-    correlation:
-        Of value and preference (Gaussian copula), from -0.95 to 0.95; 0 when omitted.
+        Expected standard deviation, in the question's unit; Piecewise alone uses it. When omitted
+        it is the largest possible, that of answers at the ends of the domain. Always that for a
+        yes/no question.
 
     Raises
     ------
@@ -75,7 +72,6 @@ class AnswerRateModel:
     domain: NumericDomain = field(default_factory=NumericDomain)
     mean: float | None = None
     sd: float | None = None
-    correlation: float = 0.0
 
     def __post_init__(self) -> None:
         whole_number("users", self.users)
@@ -87,9 +83,6 @@ class AnswerRateModel:
         if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
             allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
             raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
-        if not -0.95 <= self.correlation <= 0.95:
-            remedy = "Give how willingness to answer goes with the answer; 0 if not known."
-            raise InputError("correlation", self.correlation, "from -0.95 to 0.95", remedy)
 
     def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
         """Predictions at these budgets, or at 200 budgets up to where 1 % still answer.
@@ -101,15 +94,12 @@ class AnswerRateModel:
         """
         epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
-        people = self._people(rate)
-        variance = first_order(np.tanh(epsilon / 2), rate, people.mean, self.users)
-        bias = people.mean - self.unit_mean
+        variance = first_order(np.tanh(epsilon / 2), rate, self.unit_mean, self.users)
         rate_error = np.sqrt(variance.missing_rate)
         return AnswerRateCurve(
             epsilon,
             rate,
-            self.domain.radius * bias,
-            self.domain.radius * np.sqrt(variance.mean + bias * bias),
+            self.domain.radius * np.sqrt(variance.mean),
             rate_error,
             rate >= _RELIABLE * rate_error,
         )
@@ -147,7 +137,7 @@ class AnswerRateModel:
     ) -> ForcedAnswerCurve:
         """Predictions for a mechanism that forces an answer, with its bias.
 
-        With ``mu`` the mean on ``[-1, 1]`` and no correlation the bias of the mean is
+        With ``mu`` the mean on ``[-1, 1]`` the bias of the mean is
         ``(1 - R)(1 - mu)`` for ``"top"`` and ``-(1 - R) mu`` for ``"random"``.
 
         Parameters
@@ -171,10 +161,9 @@ class AnswerRateModel:
             raise InputError("fake_answer", fake_answer, '"random" or "top"', "Choose one of them.")
         epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
-        people = self._people(rate)
         fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
-        mean = rate * people.mean + (1 - rate) * fake_mean
-        square = rate * people.square + (1 - rate) * fake_square
+        mean = rate * self.unit_mean + (1 - rate) * fake_mean
+        square = rate * self._mean_square + (1 - rate) * fake_square
         noise = (
             1 / np.tanh(epsilon / 2) ** 2 - square
             if mechanism == "harmony"
@@ -184,25 +173,6 @@ class AnswerRateModel:
         bias = mean - self.unit_mean
         radius = self.domain.radius
         return ForcedAnswerCurve(epsilon, radius * bias, radius * np.sqrt(variance + bias * bias))
-
-    def sensitivity(
-        self, correlations: ArrayLike = (-0.5, -0.25, 0.0, 0.25, 0.5)
-    ) -> tuple[Sensitivity, ...]:
-        """What correlations between value and preference would do to the mean.
-
-        Raises
-        ------
-        InputError
-            A correlation outside -0.95 to 0.95.
-        """
-        chosen = replace(self, correlation=0.0).best().epsilon
-        rows = []
-        for rho in np.atleast_1d(np.asarray(correlations, dtype=np.float64)).tolist():
-            model = replace(self, correlation=rho)
-            at = model.curve([chosen])
-            row = Sensitivity(rho, float(at.mean_bias[0]), float(at.mean_rmse[0]), model.best())
-            rows.append(row)
-        return tuple(rows)
 
     def usual_budgets(self) -> Array:
         """Two hundred budgets up to where 1 % of the people still answer."""
@@ -222,8 +192,10 @@ class AnswerRateModel:
             return self.usual_budgets()
         return positive_numbers("epsilons", epsilons, MAX_EPSILON)
 
-    def _people(self, rate: Array) -> Moments:
+    @property
+    def _mean_square(self) -> float:
+        """Of all people's answers on ``[-1, 1]``."""
         variance = 1 - self.unit_mean**2
         if self.sd is not None and not self.domain.yes_no:
             variance = min(variance, (self.sd / self.domain.radius) ** 2)
-        return answering_moments(rate, self.unit_mean, variance, self.correlation)
+        return variance + self.unit_mean**2

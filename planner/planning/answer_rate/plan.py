@@ -12,7 +12,7 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.answer_rate.best_budget import BestBudget
 from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve, Sensitivity
+from planner.planning.answer_rate.predictions import AnswerRateCurve, ForcedAnswerCurve
 from planner.planning.channels.curve import ChannelCurve, channel_curve
 from planner.survey import Numeric, Survey
 from planner.survey.preferences import EmpiricalPreferences
@@ -36,8 +36,6 @@ class AnswerRatePlan(Framed):
         Predictions at the budget that the question states (one row); ``None`` if none.
     forced:
         Per fake answer (``"top"``, ``"random"``): Harmony at the budgets of ``curve``.
-    sensitivity:
-        What correlations of value and preference would do.
     """
 
     model: AnswerRateModel
@@ -45,7 +43,6 @@ class AnswerRatePlan(Framed):
     best: BestBudget
     offered: AnswerRateCurve | None
     forced: dict[str, ForcedAnswerCurve]
-    sensitivity: tuple[Sensitivity, ...]
 
     def channels(self) -> ChannelCurve | None:
         """The same people with the best channel of every budget, beside BiSample-MD.
@@ -84,7 +81,7 @@ def model_of(about: Numeric, users: int) -> AnswerRateModel:
     """What a survey's numeric question is predicted from; without preferences all answer."""
     everybody = EmpiricalPreferences([MAX_EPSILON])
     return AnswerRateModel(
-        about.preferences or everybody, users, about.domain, about.mean, about.sd, about.correlation
+        about.preferences or everybody, users, about.domain, about.mean, about.sd
     )
 
 
@@ -110,7 +107,6 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
         model.best(),
         None if epsilon is None else model.curve([epsilon]),
         {fake: model.forced("harmony", fake, curve.epsilon) for fake in ("top", "random")},
-        model.sensitivity(),
     )
 
 

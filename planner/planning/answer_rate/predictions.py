@@ -1,4 +1,4 @@
-"""What is predicted of a numeric question: its errors over budgets, and under correlation."""
+"""What is predicted of a numeric question: its errors over budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.frames import Framed
-from planner.planning.answer_rate.best_budget import BestBudget
 
 Array = NDArray[np.float64]
 
@@ -24,9 +23,6 @@ class AnswerRateCurve(Framed):
         Budgets in nats.
     answer_rate:
         Share of people who answer.
-    mean_bias:
-        Mean of those who answer minus the population's, in the question's unit; 0
-        without correlation.
     mean_rmse:
         Root mean squared error of the estimated mean against the population's, in the
         question's unit; ``inf`` where nobody answers.
@@ -39,7 +35,6 @@ class AnswerRateCurve(Framed):
 
     epsilon: Array
     answer_rate: Array
-    mean_bias: Array
     mean_rmse: Array
     missing_rate_rmse: Array
     reliable: NDArray[np.bool_]
@@ -51,7 +46,7 @@ class AnswerRateCurve(Framed):
 
     def columns(self) -> dict[str, Any]:
         """One row a budget, a column an attribute."""
-        names = ("epsilon", "answer_rate", "mean_bias", "mean_rmse", "missing_rate_rmse")
+        names = ("epsilon", "answer_rate", "mean_rmse", "missing_rate_rmse")
         return {name: getattr(self, name) for name in (*names, "reliable")}
 
 
@@ -61,12 +56,3 @@ class ForcedAnswerCurve(NamedTuple):
     epsilon: Array
     bias: Array
     rmse: Array
-
-
-class Sensitivity(NamedTuple):
-    """What a correlation between value and preference would do."""
-
-    correlation: float
-    bias: float  # of the mean at the budget that is best without correlation
-    rmse: float  # at that budget
-    best: BestBudget  # if the correlation were known

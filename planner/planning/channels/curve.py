@@ -151,13 +151,12 @@ def channel_curve(
     """
     budgets = _budgets(model, epsilons)
     rate = model.preferences.answer_rate(budgets)
-    bias = model.curve(budgets).mean_bias
     channel, bisample = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.inf)
     gaps = np.full(budgets.shape, np.nan)
     start, grid = None, 2 if model.domain.yes_no else points
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         epsilon, missing = float(budgets[i]), float(max(0.0, 1 - rate[i]))
-        stated = stated_answers(model, missing, float(bias[i]))
+        stated = stated_answers(model, missing)
         others = five_populations(model.domain, missing)
         solved = _proven(epsilon, others, grid, stated, start)
         if solved is None:
@@ -166,7 +165,7 @@ def channel_curve(
         if solved.certificate is not None:
             gaps[i] = solved.certificate.relative_gap
         noise = solved.worst_error, bisample_error(epsilon, stated)
-        channel[i], bisample[i] = np.sqrt(np.array(noise) / model.users + bias[i] ** 2)
+        channel[i], bisample[i] = np.sqrt(np.array(noise) / model.users)
     return ChannelCurve(budgets, rate, channel, bisample, gaps, model.preferences.kinks)
 
 

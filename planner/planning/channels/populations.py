@@ -132,7 +132,7 @@ def five_populations(
     )
 
 
-def stated_answers(model: AnswerRateModel, missing: float, bias: float) -> AssumedAnswers:
+def stated_answers(model: AnswerRateModel, missing: float) -> AssumedAnswers:
     """Answers around a question's expected mean, with its spread or 0.3 radii of the range.
 
     Parameters
@@ -141,10 +141,8 @@ def stated_answers(model: AnswerRateModel, missing: float, bias: float) -> Assum
         The question; its mean is the middle of the range if it states none.
     missing:
         Share of people without an answer.
-    bias:
-        By how much the mean of those who answer is larger, in the question's unit.
     """
     place = model.domain
     spread = _USUAL_SPREAD * place.radius if model.sd is None else model.sd
-    center = float(np.clip(place.from_unit(model.unit_mean) + bias, place.lower, place.upper))
+    center = float(np.clip(place.from_unit(model.unit_mean), place.lower, place.upper))
     return AssumedAnswers(center, max(spread, _NARROWEST * place.radius), missing, place)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from planner.arguments import budget
 from planner.designs.channel import Channel
 from planner.errors import SolverError
 from planner.mechanisms.channel_grid import as_drawn
@@ -18,8 +16,6 @@ from planner.mechanisms.privkvm import PrivKVM
 from planner.planning.answer_rate.model import AnswerRateModel
 from planner.planning.channels.means import bisample_error, provable_channel
 from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
-from planner.survey import Numeric
-from planner.survey.preferences import answering
 
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
@@ -37,13 +33,10 @@ class QuestionChannel:
     assumed:
         The answers whose largest error was made small: those that the question states, or five
         means over the range where it states none.
-    bias:
-        Of the mean, in the question's unit, if willingness to answer goes with the answer.
     """
 
     channel: Channel
     assumed: tuple[AssumedAnswers, ...]
-    bias: float
 
     def mean_squared_errors(self, users: int) -> list[tuple[str, float, str]]:
         """Name, mean squared error in the worst of the assumed answers, and a note of each.
@@ -52,23 +45,20 @@ class QuestionChannel:
         people; whoever does not answer then sends anything.
         """
         noise = self.channel.worst_error
-        found = [("channel", noise / users + self.bias**2, "")]
+        found = [("channel", noise / users, "")]
         epsilon = float(self.channel.policy.bounds().min())
         peers = [mechanism_errors(epsilon, one) for one in self.assumed]
         refused = any(one.missing for one in self.assumed)
         for rows in zip(*peers, strict=True):
             name = rows[0].mechanism.lower()
             forced = refused and name != "bisample-md"
-            worst = max(self._squared(row, users) for row in rows)
+            worst = max(row.rmse(users) ** 2 for row in rows)
             found.append((name, worst, "forced answers at random" if forced else ""))
         return found
 
-    def _squared(self, row: PeerError, users: int) -> float:
-        return row.variance / users + (row.bias + self.bias) ** 2
-
 
 def question_channel(
-    model: AnswerRateModel, about: Numeric, rate: float | None = None
+    model: AnswerRateModel, epsilon: float, rate: float | None = None
 ) -> QuestionChannel:
     """Plan a channel for a mean, on the coarsest grid that a finer one hardly beats.
 
@@ -78,8 +68,8 @@ def question_channel(
         The question and its people. A stated mean is what the channel is made for (with the
         stated spread, or 0.3 of half the range), at no more than 1.02 times BiSample's error for
         five means over the range; without one the largest error of these five is made small.
-    about:
-        The budgets: one, or some of levels too, which each grid point gets its smallest of.
+    epsilon:
+        Budget in nats.
     rate:
         Share of the people who answer; all of them when omitted.
 
@@ -92,34 +82,20 @@ def question_channel(
     --------
     >>> from planner.survey.preferences import NormalPreferences
     >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=10_000, mean=0.5)
-    >>> about = Numeric(model.domain, epsilon=2.0)
-    >>> errors = question_channel(model, about, rate=0.9).mean_squared_errors(10_000)
+    >>> errors = question_channel(model, 2.0, rate=0.9).mean_squared_errors(10_000)
     >>> [(name, round(error**0.5, 4)) for name, error, _ in errors][:2]
     [('channel', 0.0098), ('bisample-md', 0.0149)]
     """
     missing = 0.0 if rate is None else 1 - rate
-    offered, bias = budget("epsilon", about.epsilon), 0.0
-    if rate is not None:
-        bias = float(replace(model, preferences=answering(rate)).curve([offered]).mean_bias[0])
     five = five_populations(model.domain, missing)
-    stated = None if model.mean is None else stated_answers(model, missing, bias)
+    stated = None if model.mean is None else stated_answers(model, missing)
     grids = (2,) if model.domain.yes_no else _GRIDS
 
     def solve(points: int) -> Channel:
-        grid = np.linspace(model.domain.lower, model.domain.upper, points)
-        budgets = _budgets(about, grid) if about.levels else offered
-        return provable_channel(budgets, five, points, stated=stated)
+        return provable_channel(epsilon, five, points, stated=stated)
 
     channel = _coarsest(grids, solve)
-    return QuestionChannel(as_drawn(channel), five if stated is None else (stated,), bias)
-
-
-def _budgets(about: Numeric, grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of every grid point, and of no answer."""
-    budgets = np.empty(grid.size + 1)
-    for level in about.on_grid(grid):
-        budgets[list(level.symbols)] = level.epsilon
-    return budgets
+    return QuestionChannel(as_drawn(channel), five if stated is None else (stated,))
 
 
 def _coarsest(grids: Sequence[int], solve: Callable[[int], Channel]) -> Channel:

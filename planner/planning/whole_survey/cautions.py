@@ -68,7 +68,6 @@ def _large_budgets(plan: QuestionPlan) -> str | None:
     budgets = {level.name: level.epsilon for level in plan.question.levels}
     if plan.question.numeric is not None and plan.question.numeric.epsilon is not None:
         budgets[plan.name] = plan.question.numeric.epsilon
-        budgets |= {level.name: level.epsilon for level in plan.question.numeric.levels}
     large = {name: epsilon for name, epsilon in budgets.items() if epsilon > _LARGE_EPSILON}
     if not large:
         return None

@@ -48,18 +48,6 @@ def budget_of(question: Question) -> float:
     return question.numeric.epsilon
 
 
-def budgets_of(question: Question) -> tuple[float, ...]:
-    """Budgets of a numeric question, in nats: of all answers without a level, then of each level.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    """
-    levels = () if question.numeric is None else question.numeric.levels
-    return (budget_of(question), *(level.epsilon for level in levels))
-
-
 def answer_rate(question: Question) -> float | None:
     """Share of the people who answer a numeric question at its budget; None if everybody does.
 

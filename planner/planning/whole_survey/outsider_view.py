@@ -40,7 +40,7 @@ from planner.outsiders.shuffling.guarantee import (
 )
 from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
 from planner.outsiders.statistics import caught_from
-from planner.planning.whole_survey.left_open import budgets_of
+from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
@@ -299,7 +299,7 @@ def _policy_of(question: Question) -> PrivacyPolicy:
     """The levels; of a mean one level for all numbers, and no answer."""
     if question.numeric is None:
         return question.policy
-    return PrivacyPolicy([max(budgets_of(question))], [2], names=["any answer"])
+    return PrivacyPolicy([budget_of(question)], [2], names=["any answer"])
 
 
 def _guessed(question: Question, exposed: Exposure) -> str:

@@ -8,7 +8,7 @@ from math import sqrt
 
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.left_open import budgets_of
+from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
 
@@ -18,8 +18,7 @@ class Spending:
     """What an answer of one level of one question tolerates in all, and spends here, in nats.
 
     ``left`` is what earlier collections have left of ``tolerated``. A numeric question has one
-    budget for all, or for all answers without a level of their own: then ``level`` is the
-    question's name.
+    budget for all; ``level`` is then the question's name.
     """
 
     question: str
@@ -59,8 +58,8 @@ class Part:
         """The question with its share of the budgets."""
         numeric, share = self.question.numeric, self.share
         if numeric is not None:
-            spent = [share * budget for budget in budgets_of(self.question)]
-            return replace(self.question, numeric=numeric.with_budgets(spent))
+            spent = share * budget_of(self.question)
+            return replace(self.question, numeric=replace(numeric, epsilon=spent))
         if share == 1:
             return self.question
         return _with_policy(self.question, scaled(self.question.policy, share))
@@ -96,9 +95,8 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     about = question.numeric
     if about is None:
         return _with_policy(question, ledger.left(question.policy))
-    budgets = budgets_of(question)
-    left = ledger.left(PrivacyPolicy(budgets, [1] * len(budgets), names=_names(question)))
-    return replace(question, numeric=about.with_budgets(left.epsilons.tolist()))
+    left = ledger.left(PrivacyPolicy([budget_of(question)], [1], names=_names(question)))
+    return replace(question, numeric=replace(about, epsilon=float(left.epsilons[0])))
 
 
 def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
@@ -111,15 +109,13 @@ def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
 
 
 def _names(question: Question) -> tuple[str, ...]:
-    if question.numeric is None:
-        return question.policy.names
-    return (question.name, *(level.name for level in question.numeric.levels))
+    return question.policy.names if question.numeric is None else (question.name,)
 
 
 def _largest(question: Question) -> Sequence[float]:
     """The most that any pair of a level's answers may spend."""
     if question.numeric is not None:
-        return budgets_of(question)
+        return [budget_of(question)]
     policy = question.policy
     tolerated: list[float] = policy.rule.tolerated(policy.epsilons).tolist()
     return tolerated

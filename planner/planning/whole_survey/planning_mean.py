@@ -34,15 +34,13 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
         It has no budget, nobody answers, or a target does not fit.
     """
     deployed = part.deployed
-    budgets = deployed.numeric
-    assert budgets is not None  # noqa: S101 - a share of a numeric question is one
     spent = budget_of(deployed)
     block = mean_block(part.question, about, part.everybody)
     model, rate = model_of(about, part.people), answer_rate(part.question)
     radius = about.domain.radius
     mechanism: Channel | BiSampleMD
     if part.asked.mechanism == CHANNEL:
-        planned = question_channel(model, budgets, rate)
+        planned = question_channel(model, spent, rate)
         mechanism = planned.channel
         noise = planned.channel.worst_error / radius**2
         error = block.law.of_sample(noise + block.law.bias, part.fraction)

@@ -12,7 +12,6 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.sentences import error_sentence
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.kinds import OTHER_ANSWERS
 
 _MOST_LEVELS = 12
 
@@ -46,8 +45,6 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     if sampled is not None:
         return list(sampled.views.sentences(sampled.delta))
     if planned.question.numeric is not None:
-        if planned.question.numeric.levels:
-            return _of_levels(planned, _level_policy(planned))
         spent = planned.spending[0].spent
         return [
             "a report changes the odds between any two numbers, or a number and no "
@@ -55,13 +52,6 @@ def promises_of(planned: QuestionPlan) -> list[str]:
             "observer, whatever else the observer knows."
         ]
     return _of_levels(planned, planned.deployed.policy)
-
-
-def _level_policy(planned: QuestionPlan) -> PrivacyPolicy:
-    """The levels of a number's answers."""
-    rows = planned.spending
-    names = [OTHER_ANSWERS, *(row.level for row in rows[1:])]
-    return PrivacyPolicy([row.spent for row in rows], [1] * len(rows), names=names)
 
 
 def _of_levels(planned: QuestionPlan, policy: PrivacyPolicy) -> list[str]:

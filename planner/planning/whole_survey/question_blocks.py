@@ -14,7 +14,7 @@ from planner.planning.certified import DESIGN
 from planner.planning.option import ErrorLaw
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
-from planner.planning.whole_survey.left_open import answer_rate, budgets_of, settled_objective
+from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
 from planner.planning.whole_survey.tables import Tables
 from planner.solvers import MODELS
 from planner.survey import Numeric, Question
@@ -109,19 +109,16 @@ def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
     """The same for a numeric question, ``about`` this.
 
     With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate; without, it is
-    for the least favourable answers, at the smallest budget of any.
+    for the least favourable answers.
     """
-    epsilon, rate = min(budgets_of(question)), answer_rate(question)
+    epsilon, rate = budget_of(question), answer_rate(question)
     if rate is None:
         return MeanBlock(question.name, epsilon, question.weight)
     model = model_of(about, users)
-    mean = model.unit_mean
-    bias = float(model.curve([epsilon]).mean_bias[0]) / model.domain.radius
     # The variance is affine in 1/theta^2: two values give both terms.
-    full, half = (float(first_order(t, rate, mean + bias, 1).mean) for t in (1.0, 0.5))
+    full, half = (float(first_order(t, rate, model.unit_mean, 1).mean) for t in (1.0, 0.5))
     scale = (half - full) / 3
-    law = ErrorLaw(scale, full - scale, users * bias**2)
-    return MeanBlock(question.name, epsilon, question.weight, law)
+    return MeanBlock(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
 def target_error(question: Question, users: int) -> float:

@@ -36,7 +36,6 @@ _NAMES: dict[type[QuestionDraft], str] = {
 _LEFT_OUT: dict[str, Any] = {"pairs": True, "sets": {"pilot"}, "sample": True}
 _MOST_BYTES = 1_000_000
 _WRONG = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-_MOST_CORRELATION = 0.95
 _CHOICES = {
     "rule": ("min", "avg", "pairs"),
     "objective": ("worst-case", "expected", "minimax"),
@@ -135,8 +134,6 @@ def _question(document: dict[str, Any]) -> QuestionDraft:
     if isinstance(draft, CategoricalDraft):
         draft.pairs = pairs
     _check(draft, _CHOICES)
-    if isinstance(draft, NumericDraft) and not abs(draft.correlation) <= _MOST_CORRELATION:
-        raise ValueError("no correlation")
     return draft
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from planner.errors import InputError
 from planner.survey import Numeric, Question
-from planner.survey.kinds import CHANNEL
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -19,12 +17,9 @@ from planner.survey.preferences import (
     NormalPreferences,
     Preferences,
 )
-from planner.ui.draft.parts import Aim, QuestionDraft, Row, columns_of
+from planner.ui.draft.parts import Aim, QuestionDraft, columns_of
 from planner.ui.parts import cells
 
-_LEVEL_COLUMNS = ("level", "epsilon", "lower", "upper")
-NONE = "no answer"
-"""What is typed in place of a level's smallest answer for giving none."""
 EVERYBODY = "everybody"
 """What stands in place of a model of preferences where all people answer."""
 
@@ -58,9 +53,7 @@ class NumericDraft(QuestionDraft):
     """A numeric question as typed; see :class:`planner.survey.Numeric` for the fields.
 
     ``parameters`` has the text of every parameter of every model, so that trying another
-    model loses nothing; ``sample`` is what was uploaded; ``levels`` has a row of
-    ``_LEVEL_COLUMNS`` for answers with budgets of their own, ``NONE`` in place of the smallest for
-    giving none.
+    model loses nothing; ``sample`` is what was uploaded.
     """
 
     lower: str = "0"
@@ -69,11 +62,9 @@ class NumericDraft(QuestionDraft):
     epsilon: str = ""
     mean: str = ""
     sd: str = ""
-    correlation: float = 0.0
     model: str = "normal"
     parameters: dict[str, str] = field(default_factory=dict)
     sample: tuple[float, ...] = ()
-    levels: list[Row] = field(default_factory=list)
 
     @classmethod
     def of(cls, question: Question) -> NumericDraft:
@@ -89,10 +80,8 @@ class NumericDraft(QuestionDraft):
             "" if about.epsilon is None else cells.budget_text(about.epsilon),
             "" if about.mean is None else cells.number_text(about.mean),
             "" if about.sd is None else cells.number_text(about.sd),
-            about.correlation,
             aim=Aim.of(question),
             mechanism=question.mechanism,
-            levels=[_row_of(level) for level in about.levels],
         )
         draft._take(about.preferences)
         return draft
@@ -118,25 +107,9 @@ class NumericDraft(QuestionDraft):
             cells.budget(self.epsilon) if self.epsilon.strip() else None,
             cells.number(self.mean, "expected mean") if self.mean.strip() else None,
             cells.number(self.sd, "expected spread") if self.sd.strip() else None,
-            self.correlation,
-            self._levels(),
         )
-        mechanism = CHANNEL if numeric.levels else self.mechanism
+        mechanism = self.mechanism
         return {"levels": (), "kind": "numeric", "numeric": numeric, "mechanism": mechanism}
-
-    def _levels(self) -> tuple[NumberLevel, ...]:
-        levels = []
-        for row in self.levels:
-            name, epsilon, lower, upper = (row.get(key, "").strip() for key in _LEVEL_COLUMNS)
-            if not any((name, epsilon, lower, upper)):
-                continue
-            none = lower.lower() == NONE
-            least, most = (
-                None if none or not typed else cells.number(typed, f"{end} of level {name!r}")
-                for end, typed in (("smallest answer", lower), ("largest answer", upper))
-            )
-            levels.append(NumberLevel(name, cells.budget(epsilon), least, most, none))
-        return tuple(levels)
 
     def _preferences(self) -> Preferences | None:
         if self.model == EVERYBODY:
@@ -175,12 +148,3 @@ class NumericDraft(QuestionDraft):
                 return
         for name, value in zip(MODELS[self.model], typed, strict=True):
             self.set_parameter(name, cells.number_text(value))
-
-
-def _row_of(level: NumberLevel) -> Row:
-    ends = ["" if end is None else cells.number_text(end) for end in (level.lower, level.upper)]
-    if level.no_answer:
-        ends[0] = NONE
-    return {"level": level.name, "epsilon": cells.budget_text(level.epsilon)} | dict(
-        zip(_LEVEL_COLUMNS[2:], ends, strict=True)
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import streamlit as st
 
@@ -13,10 +11,10 @@ from planner.policy.budget_text import rounded_up
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey import Question
 from planner.survey.preferences import read_preferences
-from planner.ui.draft.numeric import EVERYBODY, MODELS, NONE, NumericDraft
+from planner.ui.draft.numeric import EVERYBODY, MODELS, NumericDraft
 from planner.ui.parts import cells, show, uploads
 from planner.ui.parts.accuracy import ENTRY, offer_people
-from planner.ui.parts.fields import edit_rows, kept, kept_item
+from planner.ui.parts.fields import kept, kept_item
 from planner.ui.parts.questions import part_of_survey, place_of, question_or_new
 from planner.ui.parts.results import answer_rate_plan, channel_errors, enough
 from planner.ui.parts.tables import show_table
@@ -42,7 +40,6 @@ def page() -> None:
     draft = question_or_new(NumericDraft, "answer-rates", lambda: NumericDraft("a number"))
     part_of_survey(draft, "answer-rates")
     _fields(draft)
-    _levels(draft)
     _preferences(draft)
     question, found = draft.build()
     show.problems(found, "The answer follows when this is mended.")
@@ -100,29 +97,6 @@ def _fields(draft: NumericDraft) -> None:
     )
 
 
-def _levels(draft: NumericDraft) -> None:
-    box = show.drawer("Some answers need a budget of their own", "answer-levels")
-    if not box.open:
-        return
-    text = st.column_config.TextColumn
-    with box:
-        edit_rows(
-            f"n-levels-{place_of(draft)}",
-            draft.levels,
-            {
-                "level": text("Level", default="", help="A name, such as high incomes."),
-                "epsilon": text("Budget (epsilon)", default="", help="1.5, or ln 4."),
-                "lower": text("Smallest answer", default="", help=f'Or "{NONE}", for giving none.'),
-                "upper": text("Largest answer", default="", help="Empty: the largest of all."),
-            },
-            partial(setattr, draft, "levels"),
-        )
-        st.caption(
-            "All others have the budget above. The best channel is planned, which alone tells "
-            "answers apart by their budgets, and everybody is taken to answer: choose that below."
-        )
-
-
 def _preferences(draft: NumericDraft) -> None:
     place = place_of(draft)
     model, *columns = st.columns(3, vertical_alignment="bottom")
@@ -142,21 +116,6 @@ def _preferences(draft: NumericDraft) -> None:
     if draft.model == "sample":
         with columns[0]:
             _sample(draft)
-    kept(
-        st.slider,
-        "How value and accepted budget are related (correlation)",
-        f"n-correlation-{place}",
-        draft,
-        "correlation",
-        min_value=-0.95,
-        max_value=0.95,
-        step=0.05,
-        help="0: not at all, the usual assumption. Try other values to see what would happen.",
-    )
-    show.ends(
-        "-0.95: people with large values want more privacy",
-        "0.95: people with large values want less privacy",
-    )
 
 
 def _sample(draft: NumericDraft) -> None:
@@ -253,18 +212,4 @@ def _results(plan: AnswerRatePlan, users: int) -> None:
         "best channel: mechanism channel of the export page), against "
         "mechanisms that force an answer: unwilling people then always answer the largest value "
         "(TOP) or anything (random). Errors are root mean squared errors, not intervals."
-    )
-    st.subheader("What if value and preference are related?")
-    rows = plan.sensitivity
-    show_table(
-        {
-            "correlation": [row.correlation for row in rows],
-            "bias of the mean": [f"{row.bias:+.4g}" for row in rows],
-            "error at the budget above": [f"{row.rmse:.4g}" for row in rows],
-            "best epsilon if known": [round(row.best.epsilon, 3) for row in rows],
-        }
-    )
-    st.caption(
-        "If those who answer differ from those who do not, no mechanism can see it: the bias stays "
-        "however many people are asked."
     )

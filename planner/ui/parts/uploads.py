@@ -188,10 +188,6 @@ def _question(question: DeployedQuestion) -> Question:
     stated = question.document
     remedy = "Open the survey file (TOML) instead: it says what people are expected to answer."
     if question.kind == "numeric":
-        if "levels" in stated:  # of points of a grid: which numbers had them is not in the file
-            reason = f"question {question.name!r} has budgets of their own for parts of its range"
-            remedy = "Open the survey file (TOML) instead: it says for which numbers."
-            raise InputError.because("levels", reason, remedy)
         domain = NumericDomain(stated["lower"], stated["upper"], stated["yes_no"])
         numeric = Numeric(domain, epsilon=stated["epsilon"])
         return Question(question.name, (), kind="numeric", numeric=numeric)

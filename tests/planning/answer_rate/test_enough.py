@@ -29,13 +29,6 @@ def test_between_two_budgets_of_the_curve_the_best_one_is_still_found():
     assert enough_answers(MODEL, wanted).epsilon == pytest.approx(MODEL.best().epsilon, rel=1e-2)
 
 
-def test_a_bias_that_no_number_of_people_lowers_is_said():
-    biased = replace(MODEL, correlation=0.9)
-    found = enough_answers(biased, 1e-9)
-    assert (found.epsilon, found.users) == (None, None)
-    assert found.reached == biased.best().rmse
-
-
 @pytest.mark.parametrize("wanted", [0, -1, math.nan, math.inf])
 def test_an_error_that_is_no_error_is_refused(wanted):
     with pytest.raises(InputError, match="error of the mean is"):

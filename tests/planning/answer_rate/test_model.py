@@ -1,16 +1,14 @@
 import numpy as np
 import pytest
-from scipy import stats
 
 from examples.reproduction import populations
 from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.piecewise import Piecewise
-from planner.planning.answer_rate.answering_people import answering_moments
 from planner.planning.answer_rate.model import AnswerRateModel
 from tests.mechanisms.decisions import mean_square_is
-from tests.planning.answer_rate.people import PREFERENCES, USERS, model
+from tests.planning.answer_rate.people import PREFERENCES, model
 
 Z = 4.9  # two-sided false-alarm rate 1e-6
 
@@ -56,23 +54,6 @@ class TestPredictionAgainstSimulation:
         assert mean_square_is(errors, at.rmse[0] ** 2)
         assert not mean_square_is(errors, (1.08 * at.rmse[0]) ** 2)
 
-    def test_gaussian_copula(self):
-        rng = np.random.default_rng(43)
-        rho, epsilon = 0.6, 5.5
-        first, second = rng.standard_normal((2, 2_000_000))
-        values = 2 * stats.beta.ppf(stats.norm.cdf(first), 6.0, 2.0) - 1
-        preferences = 5 + 1.5 * (rho * first + np.sqrt(1 - rho**2) * second)
-        answered = values[preferences >= epsilon]
-        beta = stats.beta(6.0, 2.0)
-        people = AnswerRateModel(
-            PREFERENCES, USERS, mean=2 * beta.mean() - 1, sd=2 * beta.std(), correlation=rho
-        )
-        at = people.curve([epsilon])
-        error = answered.std() / np.sqrt(answered.size)
-        bias = answered.mean() - (2 * beta.mean() - 1)
-        assert abs(bias - at.mean_bias[0]) < Z * error
-        assert abs(bias - 1.02 * at.mean_bias[0]) > Z * error
-
 
 class TestForcedAnswers:
     def test_bias_is_the_closed_form(self):
@@ -92,43 +73,6 @@ class TestForcedAnswers:
             model(0.5).forced("harmony", "bottom")
 
 
-class TestCorrelation:
-    def test_yes_no_is_the_bivariate_normal_law(self):
-        share, rate, rho = 0.3, 0.4, -0.7
-        cut, preference_cut = stats.norm.isf(share), stats.norm.isf(rate)
-        both = stats.multivariate_normal([0, 0], [[1, rho], [rho, 1]]).cdf([-cut, -preference_cut])
-        moments = answering_moments([rate], 2 * share - 1, 1 - (2 * share - 1) ** 2, rho)
-        assert moments.mean[0] == pytest.approx(2 * both / rate - 1, abs=1e-7)
-        assert moments.square[0] == pytest.approx(1)
-
-    @pytest.mark.parametrize("rho", [-0.95, 0.3, 0.95])
-    @pytest.mark.parametrize(("mean", "variance"), [(0.5, 0.01), (-0.83, 0.03), (0.0, 0.9)])
-    def test_everybody_answers(self, rho, mean, variance):
-        moments = answering_moments([1.0], mean, variance, rho)
-        assert moments.mean[0] == pytest.approx(mean, abs=1e-6)
-        assert moments.square[0] == pytest.approx(variance + mean**2, abs=1e-6)
-
-    @pytest.mark.parametrize("rho", [-0.95, 0.5, 0.95])
-    def test_extreme_rates_stay_in_range(self, rho):
-        rate = np.append(np.geomspace(1e-300, 1, 200), 0.0)
-        moments = answering_moments(rate, 0.0, 1.0, rho)
-        assert np.abs(moments.mean).max() <= 1
-        assert moments.mean[-1] == 0  # nobody answers: the population's
-
-    def test_no_correlation_no_bias(self):
-        assert np.array_equal(model(0.3, sd=0.2).curve().mean_bias, np.zeros(200))
-
-    def test_sensitivity(self):
-        rows = model(0.0, sd=0.3).sensitivity([-0.5, 0.0, 0.5])
-        assert [row.correlation for row in rows] == [-0.5, 0.0, 0.5]
-        assert rows[0].bias < 0 == rows[1].bias < rows[2].bias
-        assert rows[0].bias == pytest.approx(-rows[2].bias, rel=1e-6)
-        assert rows[1].rmse == pytest.approx(model(0.0).best().rmse)
-        for row in rows:  # bias makes fewer people's silence affordable
-            assert row.best.rmse <= row.rmse * (1 + 1e-9)
-        assert rows[2].best.epsilon < rows[1].best.epsilon
-
-
 @pytest.mark.parametrize(
     "build",
     [
@@ -138,8 +82,6 @@ class TestCorrelation:
         lambda: model(np.nan),
         lambda: model(0.5, sd=-0.1),
         lambda: model(0.5, sd=0.9),
-        lambda: model(0.5, correlation=0.96),
-        lambda: model(0.5, correlation=np.nan),
         lambda: model(0.5).curve([]),
         lambda: model(0.5).curve([0.0]),
         lambda: model(0.5).curve([50.1]),
@@ -148,7 +90,6 @@ class TestCorrelation:
         lambda: model(0.5).best(tolerance=0),
         lambda: model(0.5).best(lowest=2, highest=1),
         lambda: model(0.5).best(highest=51),
-        lambda: model(0.5).sensitivity([1.0]),
     ],
 )
 def test_bad_input(build):

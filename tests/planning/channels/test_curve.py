@@ -76,15 +76,6 @@ def test_budgets_that_the_solver_cannot_prove_are_spent_in_part():
     assert np.ptp(curve.channel_rmse) < 0.05 * curve.channel_rmse[0]
 
 
-def test_correlation_biases_both():
-    shifted = AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5, sd=0.3, correlation=0.5)
-    curve = channel_curve(shifted, [4.0, 5.0])
-    bias = np.abs(shifted.curve([4.0, 5.0]).mean_bias)
-    assert (bias > 0.01).all()
-    assert (curve.channel_rmse >= bias).all()
-    assert (curve.bisample_rmse >= curve.channel_rmse).all()
-
-
 def test_what_it_says(curve):
     assert "BiSample-MD: budget 3.15" in curve.summary
     assert list(curve.to_frame().columns)[:2] == ["epsilon", "answer_rate"]

@@ -6,7 +6,6 @@ import pytest
 from planner import (
     InputError,
     Level,
-    NormalPreferences,
     PrivacyPolicy,
     Question,
     Survey,
@@ -63,12 +62,8 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
 
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
-@pytest.mark.parametrize("correlation", [0.0, 0.3])
-def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, correlation):
+def test_the_budget_of_a_mean_and_its_people_reach_the_target(design):
     survey = replace(with_numeric(HOUSEHOLD, epsilon=3.0), design=design)
-    if correlation:  # a bias, which more people do not lower
-        people = NormalPreferences(5, 1.5)
-        survey = with_numeric(survey, preferences=people, correlation=correlation)
     wanted = 0.06
     survey = replace(with_question(survey, "income", targets=total(wanted)), users=3000)
     plan = plan_survey(survey)
@@ -90,14 +85,6 @@ def test_a_mean_that_no_budget_makes_precise_enough():
     assert not answer.met
     assert "Impossible, because even without any noise" in answer.budgets
     assert budget_in(answer.budgets[:-3]) == pytest.approx(100 / np.sqrt(200_000), rel=1e-3)
-
-
-def test_a_bias_that_no_number_of_people_lowers():
-    survey = with_numeric(
-        HOUSEHOLD, epsilon=5.0, preferences=NormalPreferences(5, 1.5), correlation=0.5
-    )
-    (answer,) = answers(with_question(survey, "income", targets=total(0.05)), "income")
-    assert answer.users is None
 
 
 @pytest.mark.parametrize("others", [(), (PAGE,)], ids=["alone", "one of two"])

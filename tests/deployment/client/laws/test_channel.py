@@ -8,21 +8,18 @@ import pytest
 
 from planner import Question, Survey, best_channel
 from planner.deployment.client.canonical import content_hash
-from planner.deployment.client.client import Client
 from planner.deployment.client.laws.exact import DENOMINATOR as D
 from planner.deployment.client.mechanisms.channel_rows import MAX_SYMBOLS
 from planner.deployment.client.questions import read_law
-from planner.deployment.mechanisms.channel import DeployedMeanChannel
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.channel import MeanChannelMechanism
 from planner.planning.channels.populations import five_populations
 from planner.survey import Numeric
-from planner.survey.number_levels import NumberLevel
 from planner.survey.numeric_domain import NumericDomain
 from tests.deployment.mutations import mutated, paths_of
-from tests.deployment.readers import both_clients_agree, javascript_client
+from tests.deployment.readers import both_clients_agree
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.test_design_grid import exponential
 
@@ -161,92 +158,3 @@ def test_a_channel_for_another_question_is_refused():
     stricter = Question("r", (), kind="numeric", numeric=Numeric(AGES, epsilon=1.4))
     with pytest.raises(InputError, match=r"epsilon is 1.5 but must be at most 1.4"):
         question_document(stricter, CHANNEL)
-
-
-OLD, SILENT = NumberLevel("old", 0.75, lower=70), NumberLevel("silent", 3.0, no_answer=True)
-LEVELLED = Question(
-    "q", (), kind="numeric", numeric=Numeric(AGES, epsilon=1.5, levels=(OLD, SILENT)),
-    mechanism="channel",
-)  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def levelled():
-    budgets = [1.5, 1.5, 0.75, 0.75, 3.0]  # 65.67, the third point, may be what 72 is rounded to
-    channel = best_channel(budgets, five_populations(AGES), points=4, tolerance=1e-4)
-    return parameters_from_mechanisms(Survey("s", 10, (LEVELLED,)), {"q": channel})
-
-
-def test_levels_have_budgets_of_their_own(levelled, node, tmp_path):
-    (question,) = levelled.document["questions"]
-    assert question["levels"] == [
-        {"name": "other answers", "epsilon": 1.5, "rows": [0, 1]},
-        {"name": "old", "epsilon": 0.75, "rows": [2, 3]},
-        {"name": "silent", "epsilon": 3.0, "rows": [4]},
-    ]
-    assert question["epsilon"] == 3.0
-    law = levelled.questions[0].law
-    assert law.labels == ("other answers", "old", "silent")
-    kept = {(pair.first, pair.second): pair for pair in law.pairs()}
-    for (i, j), pair in kept.items():
-        rows = [law.rows[x] for k in {i, j} for x in law.symbol_levels[k].rows]
-        columns = np.array(rows, dtype=float)
-        between = np.log(columns.max(axis=0) / columns.min(axis=0)).max()
-        assert pair.realised <= between + 1e-12  # that of both together is as large, or larger
-        assert pair.realised <= pair.demanded == min(law.symbol_levels[k].epsilon for k in (i, j))
-    assert kept[0, 0].realised > 1.4
-    assert kept[1, 1].realised > 0.7
-    assert [law.place(answer) for answer in (17, 60, 68, 90, None)] == [0, 0, 1, 1, 2]
-    both_clients_agree(node, levelled, tmp_path)
-
-
-WRONG_LEVELS = (
-    (lambda q: q["levels"][1].__setitem__("epsilon", 0.7), "Levels 'o.*' and 'o.*' realises"),
-    (lambda q: q["levels"][0].__setitem__("rows", [0, 1, 2]), "every row once"),
-    (lambda q: q["levels"][2].__setitem__("rows", [5]), "every row once"),
-    (lambda q: q["levels"][2].__setitem__("name", "old"), "of different names"),
-    (lambda q: q.__setitem__("epsilon", 1.5), "the largest of the levels'"),
-    (lambda q: q.__setitem__("levels", []), "levels"),
-)
-
-
-def test_levels_that_are_wrong_are_refused_by_both_clients(levelled, node):
-    files = [levelled.to_json().encode()]
-    for change, reason in WRONG_LEVELS:
-        document = json.loads(files[0])
-        change(document["questions"][0])
-        document["hash"] = content_hash(document)
-        files.append(json.dumps(document).encode())
-        with pytest.raises(PlannerError, match=reason):
-            parse_parameters(files[-1])
-    assert javascript_client(node, files) == ["accepted", *["Refused"] * len(WRONG_LEVELS)]
-
-
-def test_a_channel_of_more_budget_than_a_level_promises_is_refused():
-    about = Numeric(AGES, epsilon=1.5, levels=(OLD,))
-    question = Question("q", (), kind="numeric", numeric=about, mechanism="channel")
-    with pytest.raises(InputError, match=r"epsilon of level 'old' is 1.5 but must be at most 0.75"):
-        question_document(question, CHANNEL)
-
-
-def test_a_client_needs_the_version_that_has_channels():
-    document = json.loads(PARAMETERS.to_json())
-    assert document["version"] == 3
-    document["version"] = 2
-    document["hash"] = content_hash(document)
-    with pytest.raises(PlannerError, match="version: 2 is not the first one"):
-        Client(document)
-
-
-def test_reports_give_the_mean_and_no_other_is_counted():
-    half, rng = DeployedMeanChannel(LAW), np.random.default_rng(9)
-    values = np.where(rng.random(60_000) < 0.5, np.nan, rng.uniform(17, 90, 60_000))
-    mechanism = MeanChannelMechanism.of(CHANNEL)
-    reports = mechanism.perturb(values, rng).astype("<u2")
-    honest = half.counter()
-    honest.add(reports.view(np.uint8).reshape(-1, 2))
-    rows = half.estimate([honest.sums()], 0.999999)
-    assert list(rows.answers) == ["mean", "total", "missing rate"]
-    assert rows.lower[0] < np.nanmean(values) < rows.upper[0]
-    with pytest.raises(InputError, match="report 0 is"):
-        half.counter().add(np.full((1, 2), 255, dtype=np.uint8))
