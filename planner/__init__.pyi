@@ -85,8 +85,6 @@ from planner.show.charts.chart import chart as chart
 from planner.show.report import report_html as report_html
 from planner.solvers import baseline as baseline
 from planner.solvers import best_design as best_design
-from planner.solvers import efficiency as efficiency
-from planner.solvers import least_error as least_error
 from planner.solvers import solve as solve
 from planner.solvers.slsqp_ab import solve_literal as solve_literal
 from planner.survey import Level as Level

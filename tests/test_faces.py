@@ -70,7 +70,6 @@ def surveys():
     weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
     expected = Question("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))
-    yield "limited guesses", Survey("g", 10_000, (Question("q", LEVELS, guess_limit=0.2),))
 
 
 SURVEYS = dict(surveys())

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.item_sides import ItemSides, item_estimator
 from planner.errors import InputError
 
 Array = NDArray[np.float64]
@@ -156,9 +155,7 @@ class OutputTypes:
         ----------
         prior:
             Share of people in each level, shape ``(t,)``, not negative. Between levels without
-            a common type (components of the policy) only the shares within one matter. Or shape
-            ``(t, t)``: for the items of each level (row) the shares of those who have another
-            item; then :func:`~planner.designs.item_sides.item_estimator`.
+            a common type (components of the policy) only the shares within one matter.
 
         Returns
         -------
@@ -178,10 +175,6 @@ class OutputTypes:
         """
         m = self.item_counts.astype(np.float64)
         shares = np.asarray(prior, dtype=np.float64)
-        if shares.ndim == 2:
-            x = self.high_counts / self.item_counts
-            sides = ItemSides.of(self.item_counts, self.low, self.high, x)
-            return item_estimator(self.item_counts, self.weights, sides, shares)
         means = self.means
         expected = means @ shares
         if not (expected > 0).all():

@@ -176,8 +176,7 @@ def with_dummy(policy: PrivacyPolicy) -> PrivacyPolicy:
 def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
     """The objective for what is drawn of sets: the dummy, in the rest of the people, is not wanted.
 
-    It is drawn of at least one person in a million, whatever is assumed. A limit on guesses is one
-    on guesses of what is drawn, the dummy among it.
+    It is drawn of at least one person in a million, whatever is assumed.
 
     Raises
     ------
@@ -196,8 +195,8 @@ def dummy_objective(objective: Objective, policy: PrivacyPolicy) -> Objective:
         raise InputError("objective", objective.kind, allowed, "Use solve() for the best table.")
     weights = [*objective.item_weights(policy).tolist(), 0.0]
     if objective.prior is None:
-        return Objective(objective.kind, weights, guess_limit=objective.guess_limit)
+        return Objective(objective.kind, weights)
     shares = np.array(objective.prior)
     shares *= min(1.0, (1 - _LEAST_DUMMIES) / max(shares.sum(), _LEAST_DUMMIES))
     every = [*shares.tolist(), 1 - float(shares.sum())]
-    return Objective(objective.kind, weights, every, objective.guess_limit)
+    return Objective(objective.kind, weights, every)

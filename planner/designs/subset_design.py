@@ -26,19 +26,14 @@ class DesignCertificate:
     ----------
     lower_bound:
         No non-interactive mechanism that keeps the pair budgets, with any unbiased estimator
-        of the counts, linear or not, has a smaller objective per user. Where the objective
-        limits guesses: none that keeps the limit, too.
+        of the counts, linear or not, has a smaller objective per user.
     relative_gap:
         ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
         where the bound is 0, that is for errors of a millionth and less, lost in rounding.
-    guess_price:
-        Where guesses are limited: by how much a small raise of the limit lowers the objective per
-        user, over the raise. 0 where the limit costs nothing.
     """
 
     lower_bound: float
     relative_gap: float
-    guess_price: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -57,8 +52,7 @@ class SubsetDesign(Framed):
         ``item_counts`` and columns are by group. ``[0, 1, 2, ...]`` if each level is alone.
     prior:
         Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
-        least favourable ones, unless the objective assumes others. For the worst single item
-        of shape ``(groups, groups)``: a row for the items of each group, of those with another.
+        least favourable ones, unless the objective assumes others.
     objective:
         What was minimised.
     certificate:
@@ -228,8 +222,6 @@ class SubsetDesign(Framed):
     def summary(self) -> str:
         """The design, its error per user, and what is proven about it."""
         error = f"worst-case error {self.worst_case_mse:.6g}"
-        if self.objective.kind == "minimax":
-            error = f"variance of the worst single item {self.objective_value:.6g}"
         words = f"subset design, {self.types.size} types of reports: {error} per user"
         if self.certificate is not None:
             gap = self.certificate.relative_gap

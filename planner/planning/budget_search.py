@@ -7,7 +7,7 @@ budgets keeps the larger ones), so it is a search in one variable.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import exp, log, sqrt
 
 import numpy as np
@@ -25,7 +25,6 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target
 
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
-_ENOUGH = 12.0  # nats: where guesses are limited, more lower the error by next to nothing
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 
 
@@ -67,7 +66,7 @@ class BudgetSearch:
 
     Attributes
     ----------
-    policy, users, targets, model, solver, guess_limit:
+    policy, users, targets, model, solver:
         As of :func:`~planner.planning.smallest_budgets.smallest_budgets`.
     free:
         Which levels' budgets are scaled, shape ``(t,)``.
@@ -83,7 +82,6 @@ class BudgetSearch:
     model: str
     free: NDArray[np.bool_]
     solver: CertifiedSolver
-    guess_limit: float | None = None
     padded: PaddedError | None = None
     start: float = 0.0
     _known: dict[float, Certified] = field(default_factory=dict, init=False)
@@ -123,8 +121,6 @@ class BudgetSearch:
             smallest = min(smallest, float(pairs.min()))
             top = float(largest_budgets(self.policy).max())
         high = log(MAX_EPSILON / top) - 1e-12
-        if self.guess_limit is not None:
-            high = min(high, log(_ENOUGH / smallest))
         return log(_SMALLEST_EPSILON / smallest), high
 
     def _bracket(self, low: float, high: float) -> tuple[float, float]:
@@ -156,7 +152,6 @@ class BudgetSearch:
     def _solved(self, at: float) -> Certified:
         if at not in self._known:
             wanted = Objective() if self.padded is None else self.padded.objective
-            wanted = replace(wanted, guess_limit=self.guess_limit)
             self._known[at] = self.solver(self._scaled(at), self.model, objective=wanted)
         return self._known[at]
 
@@ -185,8 +180,6 @@ class BudgetSearch:
         else:
             largest = float(certified.policy.epsilons.max())
             cause = f"even at budgets up to {largest:.4g}"
-        if self.guess_limit is not None:
-            cause += " and with the limit on guesses"
         floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
         reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
         if certified.saturation_epsilon is not None and fixed.any():

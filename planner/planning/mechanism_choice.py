@@ -33,17 +33,13 @@ def mechanism_choices(question: Question) -> list[str]:
     ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
-    if question.kind == "item-set" and question.criterion != "total":
-        return [name for name in offered if name != DESIGN]
-    if question.kind == "item-set" and question.guess_limit is not None:
-        return [BEST, DESIGN]
+    if question.criterion != "total" and DESIGN in offered:
+        offered.remove(DESIGN)  # designs are made for the error of all items together
     if question.kind != "categorical":
         return offered
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
     if question.policy.item_counts.sum() > 1:
         known.add(DESIGN)
-    if question.guess_limit is not None:  # nothing else is made for one
-        known &= {BEST, DESIGN}
     return [name for name in offered if name in known]
 
 
@@ -59,8 +55,6 @@ def check_mechanism(question: Question) -> None:
     if question.mechanism not in known:
         what = f"mechanism of question {question.name!r}"
         remedy = "Choose one of these, or leave the mechanism out."
-        if question.guess_limit is not None:
-            remedy = "Only these are made for a limit on guesses. Choose one, or delete the limit."
         raise InputError.unknown(what, question.mechanism, known, remedy)
 
 

@@ -121,9 +121,6 @@ def misplaced(
     right = policy.with_changes(item_counts=np.maximum(np.rint(moved.sum(axis=1)), 1).astype(int))
     same = compared_by(certified.objective)
     after = same
-    if same.guess_limit is not None:  # where rounding leaves fewer items, they are guessed better
-        fewer = max(1.0, float(policy.item_counts.sum() / right.item_counts.sum()))
-        after = replace(after, guess_limit=min(1.0, same.guess_limit * fewer))
     if same.prior is not None:  # people's items move with them
         prior = moved @ (np.array(same.prior) / policy.item_counts)
         after = replace(after, prior=tuple(np.minimum(prior, right.item_counts).tolist()))
@@ -134,7 +131,7 @@ def misplaced(
 def compared_by(objective: Objective) -> Objective:
     """In which sense errors are compared: for the people assumed, if any are, else the worst case.
 
-    Weights are of levels, which misplaced items change; a limit on guesses stays.
+    Weights are of levels, which misplaced items change.
 
     Examples
     --------
@@ -142,4 +139,4 @@ def compared_by(objective: Objective) -> Objective:
     True
     """
     kind = objective.kind if objective.prior else Objective().kind
-    return Objective(kind, prior=objective.prior, guess_limit=objective.guess_limit)
+    return Objective(kind, prior=objective.prior)

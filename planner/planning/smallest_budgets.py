@@ -27,7 +27,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target, check_targets
 
 
-def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
+def smallest_budgets(
     policy: PrivacyPolicy,
     users: int,
     targets: Target | Sequence[Target],
@@ -35,7 +35,6 @@ def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
     adjustable: Sequence[str] | None = None,
     solver: CertifiedSolver | None = None,
     sets: Padding | None = None,
-    guess_limit: float | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
 
@@ -57,15 +56,11 @@ def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
         :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
     sets:
         For item sets, and only for these: how they are padded.
-    guess_limit:
-        What guesses of an answer may succeed at most, all answers alike before: for designs. It
-        leaves an error that no budget lowers.
 
     Raises
     ------
     InputError
-        No target, contradicting targets, an unknown level, or an argument out of range; or a table
-        is to keep a limit on guesses.
+        No target, contradicting targets, an unknown level, or an argument out of range.
     SolverError
         No certified table could be produced.
 
@@ -91,7 +86,7 @@ def smallest_budgets(  # noqa: PLR0913, PLR0917 - each is a choice of the caller
     check_targets(wanted, policy.names, of_sets=sets is not None)
     solve = solver or (solve_named if sets is None else solve_of_sets)
     free = _adjustable(policy, adjustable)
-    search = BudgetSearch(policy, users, wanted, model, free, solve, guess_limit)
+    search = BudgetSearch(policy, users, wanted, model, free, solve)
     if sets is None:
         return search.smallest()
     if sets.length is not None:
@@ -105,7 +100,7 @@ def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:
     """Smallest budgets at one length and the best length at these, in turn, until both stay."""
     length, start, answers = 0, 0.0, dict[int, BudgetAnswer]()
     if search.model == DESIGN:  # a table is quick, and needs nearly the same
-        near = _at_best_length(replace(search, model="opt0", guess_limit=None), sets)
+        near = _at_best_length(replace(search, model="opt0"), sets)
         length, start = near.padding_length or 1, log(near.scale) if near.possible else 0.0
     else:
         length = _first_length(search, _padding_plan(search, search.policy, sets))
@@ -128,7 +123,7 @@ def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
 
 def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
     """Every length's error with what is best whatever the sets, as plans choose by."""
-    drawn = search.solver(policy, search.model, objective=Objective(guess_limit=search.guess_limit))
+    drawn = search.solver(policy, search.model, objective=Objective())
     if isinstance(drawn, SubsetDesign) or sets.sets is None:
         remedy = "Leave the solver out, or give one that solves for items and a dummy."
         raise InputError("solver", search.model, "one for sets", remedy)

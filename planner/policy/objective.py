@@ -53,9 +53,6 @@ class Objective:
     prior:
         For ``"expected"``: number of a user's true bits expected in each level,
         ``0 <= q_i <= m_i``; sums to 1 when everybody has exactly one item.
-    guess_limit:
-        Largest success allowed of the best guess of an answer from one report, all answers alike
-        before; above 0 and at most 1. For subset designs alone, whose weights it is linear in.
 
     Examples
     --------
@@ -67,7 +64,6 @@ class Objective:
     kind: str = "worst-case"
     weights: Sequence[float] | None = None
     prior: Sequence[float] | None = None
-    guess_limit: float | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -80,14 +76,6 @@ class Objective:
         if (self.prior is None) == (self.kind == "expected"):
             remedy = 'Give a prior with the kind "expected", and only with it.'
             raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
-        if self.guess_limit is not None and not 0 < self.guess_limit <= 1:
-            remedy = "Write 20 of 100 guesses as 0.2."
-            raise InputError("guess_limit", self.guess_limit, "above 0 and at most 1", remedy)
-
-    @property
-    def without_limit(self) -> Objective:
-        """The same error, whatever is guessed."""
-        return Objective(self.kind, self.weights, self.prior)
 
     def coefficients(self, policy: PrivacyPolicy) -> Coefficients:
         """The objective's coefficients for the levels of ``policy``.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
 from planner.policy.objective import Coefficients, Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.models import Model
@@ -30,17 +29,7 @@ class Program:
 
     @classmethod
     def of(cls, policy: PrivacyPolicy, objective: Objective, model: Model) -> Program:
-        """Check the objective against the policy and build the program.
-
-        Raises
-        ------
-        InputError
-            Guesses are limited: that is not convex in a table's log-odds.
-        """
-        if objective.guess_limit is not None:
-            remedy = 'Take the mechanism "subset-design", whose weights guesses are linear in.'
-            allowed = "left out for a table of bits"
-            raise InputError("guess_limit", objective.guess_limit, allowed, remedy)
+        """Check the objective against the policy and build the program."""
         return cls(policy, objective, model, objective.coefficients(policy))
 
     def value(self, v: Array) -> float:

@@ -16,7 +16,6 @@ from planner.survey.questions import Question
 from planner.survey.surveys import Survey
 from planner.survey.tables import (
     LevelTable,
-    LimitTable,
     QuestionTable,
     SamplingTable,
     SetsTable,
@@ -147,6 +146,5 @@ _TABLES: dict[str, type[Table]] = PREFERENCE_TABLES | {
     "sampling": SamplingTable,
     "sets": SetsTable,
     "target": TargetTable,
-    "limit": LimitTable,
 }
 _BRANCHES = (_NUMERIC, _LEVELLED, *PREFERENCE_TABLES)

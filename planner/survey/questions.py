@@ -28,7 +28,7 @@ from planner.survey.ordered_answers import (
     check_ordered,
 )
 from planner.survey.set_model import AssumedSets, PilotFile
-from planner.survey.target import Target, check_guess_limit, check_targets
+from planner.survey.target import Target, check_targets
 
 CRITERIA = ("total", "minimax")
 _MOST_LISTED_LEVELS = 200
@@ -72,11 +72,6 @@ class Question:
     criterion:
         ``"total"``: the error of all items together is minimised. ``"minimax"``: that of
         the worst single item.
-    guess_limit:
-        Largest success allowed of the best guess of a person's answer from one report, all
-        answers alike before; of ``"item-set"`` of the answer that is drawn, or that it is none.
-        For ``"categorical"``, too, the rules min and avg, and the mechanisms ``"best"`` and
-        ``"subset-design"``. None for no limit.
     mechanism:
         Name of the mechanism that is planned and deployed; which there are for the question says
         :func:`planner.planning.mechanism_choice.mechanism_choices`. The kind's usual one when
@@ -118,7 +113,6 @@ class Question:
     targets: tuple[Target, ...] = ()
     criterion: str = "total"
     mechanism: str = ""
-    guess_limit: float | None = None
     order: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
     wanted: str = SHARES_UP_TO
@@ -140,7 +134,6 @@ class Question:
         check_targets(self.targets, [level.name for level in self.levels])
         self._check_sampling()
         self._check_padding()
-        self._check_limit()
         self._check_order()
         if self.kind == "numeric":
             if self.levels or self.rule != DEFAULT_RULE:
@@ -195,11 +188,6 @@ class Question:
             allowed = f"a whole number from 1 to {MAX_PADDING_LENGTH}"
             remedy = "Leave it out to have the best one computed."
             raise InputError("padding_length", length, allowed, remedy)
-
-    def _check_limit(self) -> None:
-        if self.guess_limit is not None:
-            counts = [level.item_count for level in self.levels]
-            check_guess_limit(self.guess_limit, self.kind, self.criterion, self.rule, counts)
 
     def _check_order(self) -> None:
         object.__setattr__(self, "order", tuple(self.order))
@@ -269,7 +257,7 @@ class Question:
             raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
         if not priors:
             kind = "minimax" if self.criterion == "minimax" else "worst-case"
-            return Objective(kind, weights, guess_limit=self.guess_limit)
+            return Objective(kind, weights)
         if len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"
             remedy = "Give the missing priors, or delete them all to plan for the worst case."
@@ -277,7 +265,7 @@ class Question:
         if self.kind == "categorical" and abs(sum(priors) - 1) > 1e-6:
             remedy = "Everybody has exactly one answer."
             raise InputError("prior", priors, f"of sum 1, not {sum(priors):g}", remedy)
-        return Objective("expected", weights, priors, self.guess_limit)
+        return Objective("expected", weights, priors)
 
     @property
     def policy(self) -> PrivacyPolicy:

@@ -35,19 +35,6 @@ class TargetTable(Table):
         return Target(self.error, self.detect, self.level)
 
 
-class LimitTable(Table):
-    """What outsiders may do at most, of a question about one answer."""
-
-    guess: float
-
-
-def _one_limit(tables: list[LimitTable]) -> float | None:
-    if len(tables) > 1:
-        remedy = "Keep the smallest."
-        raise InputError("limit", [table.guess for table in tables], "given once", remedy)
-    return tables[0].guess if tables else None
-
-
 def _text(value: Any) -> Any:
     """Items may be written as whole numbers; a boolean or a fraction is a mistake."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
@@ -126,7 +113,6 @@ class QuestionTable(Table):
     criterion: str = "total"
     mechanism: str = ""
     target: list[TargetTable] = Field(default=[])
-    limit: list[LimitTable] = Field(default=[])
     order: list[Annotated[str, BeforeValidator(_text)]] = Field(default=[])
     scores: list[float] = Field(default=[])
     wanted: str = SHARES_UP_TO
@@ -148,7 +134,6 @@ class QuestionTable(Table):
             targets=tuple(target.read() for target in self.target),
             criterion=self.criterion,
             mechanism=self.mechanism,
-            guess_limit=_one_limit(self.limit),
             order=tuple(self.order),
             scores=tuple(self.scores),
             wanted=self.wanted,

@@ -81,7 +81,6 @@ def _question(question: Question) -> dict[str, Any]:
             sampling=None if question.sampling is None else _stated(question.sampling),
             sets=None if question.sets is None else _sets(question.sets),
             target=list(map(_stated, question.targets)) or None,
-            limit=None if question.guess_limit is None else [{"guess": question.guess_limit}],
             level=[_level(level) for level in question.levels] or None,
         ),
     }

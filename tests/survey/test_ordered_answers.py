@@ -78,7 +78,6 @@ NAN = float("nan")
         ),
         ({"kind": "categorical", "mechanism": ""}, "order is .* left out for 'categorical'"),
         ({"kind": "categorical", "mechanism": "", "order": ()}, "scores is .* left out for"),
-        ({"guess_limit": 0.4}, "kind is 'ordinal' but must be 'categorical'"),
         ({"padding_length": 2}, "padding_length is 2"),
     ],
 )

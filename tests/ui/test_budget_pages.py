@@ -329,12 +329,3 @@ def test_meaning_shows_people_beliefs_and_pairs(budgets):
     assert "has epsilon 0.1 at delta" in words(app)
     wanted.set_value("0").run()
     assert "epsilon is 0.0 but must be" in words(app)
-
-
-def test_a_limit_on_guesses_is_planned_and_priced(budgets):
-    field = by_label(budgets.text_input, "Largest share of right guesses")
-    field.set_value("40 %").run()
-    assert "at most 40 of 100 people; it is for 40." in words(budgets)
-    assert "lowers the error by about" in words(budgets)
-    by_label(budgets.text_input, "Largest share of right guesses").set_value("10 %").run()
-    assert "guess is 0.1 but must be above 0.2" in words(budgets)

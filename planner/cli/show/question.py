@@ -90,7 +90,6 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
     return document | {
         "certificate": _certificate(question),
         "best_of_all": _best_of_all(question),
-        "guess_limit": _guess_limit(question),
         "saturation_epsilon": question.saturation_epsilon,
         "padding_length": question.padding_length,
         "padding": None if question.padding is None else _padding(question, question.padding),
@@ -171,11 +170,6 @@ def _best_of_all(question: QuestionPlan) -> dict[str, Any] | None:
         "least_error": question.least_error,
         "efficiency": question.efficiency,
     }
-
-
-def _guess_limit(question: QuestionPlan) -> dict[str, Any] | None:
-    found = question.guessing
-    return None if found is None else {"sentence": found.sentence, **asdict(found)}
 
 
 def _levels(levels: Levels) -> list[dict[str, Any]]:

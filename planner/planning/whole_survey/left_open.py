@@ -111,17 +111,12 @@ def _padding_plan(
         return None
     _refuse_objective(question)
     people = max(1, round(users))
-    wanted = Objective(guess_limit=question.guess_limit)
-    drawn = _may_be_drawn(scaled(question.policy, share), question.mechanism, wanted, tables)
+    drawn = _may_be_drawn(scaled(question.policy, share), question.mechanism, tables)
     return min((plan_padding(one, people, sets) for one in drawn), key=lambda plan: plan.mse.min())
 
 
-def _may_be_drawn(
-    policy: PrivacyPolicy, name: str, objective: Objective, tables: Tables
-) -> list[Drawn]:
+def _may_be_drawn(policy: PrivacyPolicy, name: str, tables: Tables) -> list[Drawn]:
     """What a mechanism reports drawn items with; of the best, what may turn out to be it."""
-    if objective.guess_limit is not None:
-        return [tables.limited_of_sets(policy, objective)]
     if name == DESIGN:
         return [tables.of_sets(policy)]
     if name != BEST:
@@ -147,12 +142,11 @@ def settled_objective(question: Question) -> Objective:
     if sets is None or question.padding_length is None:
         return question.objective
     _refuse_objective(question)
-    expected = drawn_objective(question.padding_length, question.policy, sets)
-    return replace(expected, guess_limit=question.guess_limit)
+    return drawn_objective(question.padding_length, question.policy, sets)
 
 
 def _refuse_objective(question: Question) -> None:
-    if question.objective.without_limit != Objective():
+    if question.objective != Objective():
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "
             "expect. Or give padding_length instead of [question.sets]."

@@ -14,17 +14,14 @@ from planner.designs.set_design import SetDesign
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.outsiders.exposure import exposure_of
-from planner.outsiders.shown import of_hundred
 from planner.planning.candidates import best_of, choose
 from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_sets
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
-from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices, rivals
+from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
 from planner.planning.misplacement import Misplacement, compared_by, misplaced
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
@@ -32,7 +29,6 @@ from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
 from planner.planning.relax import Relaxation, relaxations
 from planner.planning.smallest_budgets import smallest_budgets
-from planner.planning.whole_survey.guess_limit import GuessLimit
 from planner.planning.whole_survey.left_open import settled_objective
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
@@ -50,7 +46,6 @@ from planner.survey.target import Target
 
 _RELAX_BY = 0.1  # nats
 _MISPLACED = 0.05
-_MOST_GUESSED_ITEMS = 100_000
 _MOST_MISPLACED_LEVELS = 1_000
 Array = NDArray[np.float64]
 
@@ -76,17 +71,14 @@ class _Planning:
         asked, spent = part.asked.mechanism, part.deployed
         self.policy, self.objective = spent.policy, settled_objective(spent)
         self.block = choice_block(part.question, part.everybody, tables)
-        error = self.objective.without_limit
-        self.unary, self.left_out = tables.every(self.policy, error, asked)
+        self.unary, self.left_out = tables.every(self.policy, self.objective, asked)
         self.solved: dict[str, Certified] = dict(self.unary)
         self.sets = part.question.kind == "item-set"
         self.solver = partial(tables.certified, sets=self.sets)
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked
-        if part.asked.guess_limit is not None:
-            self.name = DESIGN
-        elif asked == BEST:
+        if asked == BEST:
             self.name = best_of(self.values, mechanism_choices(part.asked))
         self.spent = replace(spent, mechanism=self.name)
         self.certified = self.solved.get(self.name)
@@ -95,10 +87,7 @@ class _Planning:
 
     def _best_of_all(self) -> SubsetDesign | SetDesign | None:
         """The best design, for its bound; among what is solved if it can be deployed."""
-        named = self.part.asked.mechanism == DESIGN
-        if self.part.asked.guess_limit is not None:
-            return self._limited(named=named)
-        if named:  # as asked for, however long it takes
+        if self.part.asked.mechanism == DESIGN:  # as asked for, however long it takes
             solve = self.tables.of_sets if self.sets else self.tables.design
             self.solved[DESIGN] = asked = solve(self.policy, self.objective)
             return asked
@@ -110,39 +99,11 @@ class _Planning:
             self.left_out[DESIGN] = reason
         return best
 
-    def _limited(self, *, named: bool) -> SubsetDesign | SetDesign:
-        """The best design that keeps the limit on guesses, alone or beside the others."""
-        if self.sets:
-            one = self.tables.limited_of_sets(self.policy, self.objective)
-            unknown = "nobody knows whether it keeps the limit on guesses"
-            self.left_out |= dict.fromkeys(self.solved, unknown)
-            self.solved = {DESIGN: one}
-            return one
-        design = self.tables.limited(self.policy, self.objective, named=named)
-        self.solved = {DESIGN: design, **self.solved}
-        return design
-
     def _values(self) -> dict[str, float]:
         """The objective of every mechanism, by name."""
         if self.part.question.kind == "categorical":
-            errors = errors_for_choices(self.policy, self.solved, self.objective)
-            return self._within_limit(errors)
+            return errors_for_choices(self.policy, self.solved, self.objective)
         return {name: one.value(self.objective) for name, one in self.solved.items()}
-
-    def _within_limit(self, errors: dict[str, float]) -> dict[str, float]:
-        """Without the mechanisms that do not keep the limit on guesses, or may not."""
-        limit = self.objective.guess_limit
-        if limit is None:
-            return errors
-        others = {**rivals(self.policy, _MOST_GUESSED_ITEMS), **self.unary}
-        for name in set(errors) - {DESIGN}:
-            guess = exposure_of(others[name], self.policy).guess() if name in others else None
-            if guess is None:
-                self.left_out[name] = "nobody knows whether it keeps the limit on guesses"
-            elif guess.success > limit:
-                right = of_hundred(guess.success)
-                self.left_out[name] = f"the best guess is right for {right} of 100 people"
-        return {name: error for name, error in errors.items() if name not in self.left_out}
 
     def _mechanism(self) -> tuple[Any, Terms]:
         """What is deployed, and what it does to answers of each level."""
@@ -193,7 +154,6 @@ class _Planning:
             explanations=self._explanations(),
             certified=self.certified,
             block=replace(self.block, solver=solve_of_sets if self.sets else solve_named),
-            guessing=self._guessing(),
         )
         about = plan.unit, plan.measure, plan.least_error
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
@@ -253,18 +213,6 @@ class _Planning:
             saturated=self.policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
             prices=None if self.certified is None else self._people(self.certified.shadow_prices),
         )
-
-    def _guessing(self) -> GuessLimit | None:
-        limit, certified = self.objective.guess_limit, self.certified
-        if limit is None or certified is None or certified.design is None:
-            return None
-        design = certified.design
-        price = 0.0 if design.certificate is None else design.certificate.guess_price
-        saved = self._people(np.array([0.01 * limit * price]))
-        drawn = as_drawn(design).types.guess
-        lift = drawn * int(design.policy.item_counts.sum())
-        price = 0.0 if saved is None else float(saved[0])
-        return GuessLimit(limit, drawn, price, lift, of_sets=self.sets)
 
     def _people(self, objective: Array | None) -> Array | None:
         """A small change of the objective per user as one of the total error, in people."""
@@ -335,7 +283,7 @@ class _Planning:
         if self.sets:
             sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
         about = self.policy, people, target, self.name, None, self.solver, sets
-        return smallest_budgets(*about, self.objective.guess_limit).reason
+        return smallest_budgets(*about).reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
         length, offer = self.spent.padding_length, CATALOGUE[self.name]

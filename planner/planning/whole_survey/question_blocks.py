@@ -93,11 +93,6 @@ def ordinal_block(question: Question, users: int, tables: Tables) -> Block:
 def _planned_with(question: Question, tables: Tables) -> str:
     """The mechanism whose errors decide the shares: the question's own where these surely fall."""
     name = question.mechanism
-    if question.guess_limit is not None:
-        objective = settled_objective(question)
-        if question.kind == "item-set":
-            return tables.limited_of_sets(question.policy, objective).model
-        return tables.limited(question.policy, objective, named=name == DESIGN).model
     if name in (BEST, DESIGN) and question.kind != ORDINAL:
         solve = tables.best if question.kind == "categorical" else tables.best_of_sets
         best, reason = solve(question.policy, settled_objective(question))

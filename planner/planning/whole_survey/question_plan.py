@@ -23,7 +23,6 @@ from planner.planning.misplacement import Misplacement
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
 from planner.planning.sampling.plan import SamplingPlan
-from planner.planning.whole_survey.guess_limit import GuessLimit
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.outsider_view import OutsiderView, outsider_view
 from planner.planning.whole_survey.part import Spending
@@ -89,8 +88,6 @@ class QuestionPlan(Framed):
         Levels in plain sentences, the first 40.
     certified:
         The table or the design that is deployed, with its proof; None for other mechanisms.
-    guessing:
-        What becomes of its limit on guesses; None where there is none.
     block:
         What its error is at any share of its budgets, of ordered answers that of their counts; None
         for the kind ``"sampled-choice"``.
@@ -119,7 +116,6 @@ class QuestionPlan(Framed):
     explanations: tuple[LevelExplanation, ...] = ()
     certified: Certified | None = None
     block: Block | None = None
-    guessing: GuessLimit | None = None
 
     @property
     def name(self) -> str:

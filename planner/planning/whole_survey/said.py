@@ -15,8 +15,7 @@ class Said(NamedTuple):
     Attributes
     ----------
     answer:
-        Who is asked, by which mechanism, the error, and what becomes of sets and of a limit on
-        guesses.
+        Who is asked, by which mechanism, the error, and what becomes of sets.
     targets:
         One a target.
     report:
@@ -41,7 +40,6 @@ def said_of(question: QuestionPlan) -> Said:
             sentences.asked_sentence(question),
             sentences.error_sentence(question),
             *set_sentences(question),
-            sentences.limit_sentence(question),
         ],
         [sentences.target_sentence(target) for target in question.targets],
         [

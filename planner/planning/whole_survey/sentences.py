@@ -245,20 +245,14 @@ def efficiency_sentence(question: QuestionPlan) -> str | None:
 def _best_of_all(question: QuestionPlan, least: float) -> str:
     name = question.objective_name
     article = "an" if name.startswith("error") else "a"
-    keeps = "these budgets" if question.guessing is None else "these budgets and this limit"
     once, estimate = "answers once,", "estimate"
     if question.padding_length is not None:
         once = f"reports one answer drawn of a set, padded or cut to {question.padding_length},"
         estimate = "estimate of what is drawn"
     return (
-        f"Proven: no mechanism of any kind that keeps {keeps} and {once} with any "
-        f"unbiased {estimate}, has {article} {name} below {people(least)} {question.unit};"
+        f"Proven: no mechanism of any kind that keeps these budgets and {once} with "
+        f"any unbiased {estimate}, has {article} {name} below {people(least)} {question.unit};"
     )
-
-
-def limit_sentence(question: QuestionPlan) -> str | None:
-    """What becomes of the limit on guesses, and what it costs; None where there is none."""
-    return None if question.guessing is None else question.guessing.sentence
 
 
 def saturation_sentence(question: QuestionPlan) -> str | None:

@@ -22,7 +22,6 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS, baseline, best_design, solve
 
-_MOST_FOR_ITEMS = 4  # levels, where the worst single item is minimised
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 128, 100  # problems, of at most so many levels
 _Problem = tuple[PrivacyPolicy, str, Objective]
@@ -134,9 +133,9 @@ class Tables:
 
     def best(self, policy: PrivacyPolicy, objective: Objective) -> tuple[SubsetDesign | None, str]:
         """The best design if it can be waited for and proven; why it cannot be deployed, if so."""
-        most = _MOST_FOR_ITEMS if objective.kind == "minimax" else MOST_LEVELS
-        if (levels := _differing_levels(policy, objective)) > most:
-            return None, f"{levels:,} levels differ, and designs are planned for at most {most}"
+        if (levels := _differing_levels(policy, objective)) > MOST_LEVELS:
+            most = f"designs are planned for at most {MOST_LEVELS}"
+            return None, f"{levels:,} levels differ, and {most}"
         return _if_deployable(self.design, policy, objective)
 
     def best_of_sets(
@@ -144,33 +143,6 @@ class Tables:
     ) -> tuple[SetDesign | None, str]:
         """The same for what is drawn of sets."""
         return _if_deployable(self.of_sets, policy, objective)
-
-    def limited(self, policy: PrivacyPolicy, objective: Objective, *, named: bool) -> SubsetDesign:
-        """The best design that keeps the objective's limit on guesses, as it is drawn, too.
-
-        Parameters
-        ----------
-        named:
-            Whether a design was asked for by its name, however long it takes.
-
-        Raises
-        ------
-        InputError, SolverError
-            There is none, or it cannot be waited for, deployed or proven: no other mechanism is
-            made for a limit.
-        """
-        if named:
-            return _within_limit(self.design(policy, objective), "", objective)
-        return _within_limit(*self.best(policy, objective), objective)
-
-    def limited_of_sets(self, policy: PrivacyPolicy, objective: Objective) -> SetDesign:
-        """The same for what is drawn of sets; errors as of :meth:`limited`."""
-        design: SetDesign | None = None
-        if (levels := _differing_levels(policy, objective)) > MOST_LEVELS:
-            reason = f"{levels:,} levels differ, and at most {MOST_LEVELS} may for a limit on sets"
-        else:
-            design, reason = self.best_of_sets(policy, objective)
-        return _within_limit(design, reason, objective)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -210,19 +182,6 @@ def _if_deployable(
     except (InputError, SolverError, VerificationError) as error:
         return design, error.reason
     return design, ""
-
-
-def _within_limit(design: D | None, reason: str, objective: Objective) -> D:
-    """The design, which keeps the objective's limit on guesses as it is drawn."""
-    if design is None or reason:
-        remedy = "Leave the limit out to have another mechanism planned."
-        raise InputError.because("guess_limit", reason, remedy)
-    limit = objective.guess_limit
-    if limit is not None and _drawn(design.design).types.guess > limit:
-        remedy = "Round the limit up a little, or take smaller budgets."
-        allowed = "kept by a design on a grid of 2^-32"
-        raise InputError("guess_limit", limit, allowed, remedy)
-    return design
 
 
 def _differing_levels(policy: PrivacyPolicy, objective: Objective) -> int:

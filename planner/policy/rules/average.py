@@ -47,15 +47,6 @@ class AvgRule(PairRule):
         """One window, ``[-eps/2, eps/2]``, up to a shift of all values."""
         return ((-epsilons / 2, epsilons / 2),)
 
-    def guess_windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
-        """``[-eps/2, min(eps, E)/2]`` for every budget ``E``, and a report that says nothing."""
-        nothing = np.zeros(epsilons.size)
-        spans = sorted(set(epsilons.tolist()))
-        return (
-            (nothing, nothing),
-            *((-epsilons / 2, np.minimum(epsilons, span) / 2) for span in spans),
-        )
-
     def reduction(self, epsilons: Array) -> Reduction:
         return _AvgReduction(epsilons)
 

@@ -68,11 +68,6 @@ class MinRule(PairRule):
             for span in sorted(ranges)
         )
 
-    def guess_windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
-        """The same ranges, and a report that says nothing."""
-        nothing = np.zeros(epsilons.size)
-        return ((nothing, nothing), *self.windows(epsilons))
-
     def reduction(self, epsilons: Array) -> Reduction:
         return _MinReduction(epsilons)
 

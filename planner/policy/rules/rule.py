@@ -231,14 +231,6 @@ class PairRule:
         """
         return None
 
-    def guess_windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...] | None:
-        """The same for all extreme rays of the outputs and their largest likelihood together.
-
-        They are more where that is limited, as a limit on guesses does. In all of them the
-        largest value of the window is the ray's.
-        """
-        return None
-
     def log_odds_rows(self, epsilons: Array, needed: Needed) -> tuple[Any, Array, Array, Any]:
         """Rows ``s_i + w_j <= r_ij``: on ``(s, w)``, on auxiliaries, limits, prices."""
         import scipy.sparse as sp

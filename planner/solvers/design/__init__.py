@@ -1,6 +1,5 @@
 """The best of all mechanisms: subset designs by a convex program, with a proof over all of them."""
 
-from planner.solvers.design.efficiency import efficiency, least_error
 from planner.solvers.design.solving import best_design
 
-__all__ = ["best_design", "efficiency", "least_error"]
+__all__ = ["best_design"]

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.item_sides import ItemSides, item_estimator
 from planner.designs.output_types import OutputTypes
 from planner.errors import InputError
 from planner.solvers.design.problem import Columns, DesignProblem
@@ -29,14 +28,13 @@ def purified(
     """Fewer types with the same error: at most ``t (t + 1) / 2 + t_2 - 1`` if weights are exact.
 
     The error depends on the weights through ``B`` and the ``ev_i`` alone, which are linear in
-    them, as is the success of guesses where it is limited; for the worst single item, with its
-    estimator as it is, through the estimates' means and squares. While more types are left than
+    them. While more types are left than
     these numbers can tell apart, the weights move along a direction that changes none of them,
     until one weight is 0.
     """
     scale = problem.columns(columns)[2]
     amounts = weights * scale
-    rows = (_information if prior.ndim == 1 else _of_items)(problem, columns, amounts, prior)
+    rows = _information(problem, columns, amounts, prior)
     live = np.flatnonzero(amounts > _PRESENT * amounts.max())
     if len(rows) > _MOST_NUMBERS:  # a decomposition for every type less takes too long
         live = np.flatnonzero(amounts > _USED * amounts.max())
@@ -66,23 +64,6 @@ def _information(problem: DesignProblem, columns: Columns, amounts: Array, prior
             problem.guesses(columns).T,
         ]
     )
-
-
-def _of_items(problem: DesignProblem, columns: Columns, amounts: Array, others: Array) -> Array:
-    """What a unit of every type adds to probabilities, and to the estimates' means and squares."""
-    scale, m = problem.columns(columns)[2], problem.item_counts
-    low, high = (part / scale[:, None] for part in problem.sides(columns))
-    sides = ItemSides.of(m, low, high, columns.high_counts / m)
-    numbers = item_estimator(m, amounts, sides, others)
-    values = sides.share * np.stack([low, high], axis=2)
-    first, second = ((sides.share * power).sum(axis=2) for power in (numbers, numbers**2))
-    squares = sides.mean[:, :, None] * second[:, None, :]
-    place = np.arange(problem.size)
-    squares[:, place, place] = (sides.share * sides.other * numbers**2).sum(axis=2)
-    means = sides.mean[:, :, None] * first[:, None, :]
-    n = len(amounts)
-    parts = [sides.mean, means.reshape(n, -1), (values * numbers).sum(axis=2)]
-    return np.hstack([*parts, squares.reshape(n, -1)]).T
 
 
 def types_of(problem: DesignProblem, columns: Columns, weights: Array) -> OutputTypes:
@@ -139,29 +120,6 @@ def _worst(errors_at: Callable[[Array], Array], prior: Array) -> float:
         return float(errors_at(prior).max())
     except InputError:
         return float(np.inf)
-
-
-def balanced_others(types: OutputTypes, others: Array) -> Array:
-    """For the items of each level the least favourable people with another item.
-
-    Where a level's items are far from the worst ones little is known of whom: then from all
-    other items alike, if that is better to begin with.
-    """
-    m = types.item_counts
-    alike = m - np.eye(m.size)
-    alike /= np.maximum(alike.sum(axis=1, keepdims=True), 1)
-    total = others.sum(axis=1, keepdims=True)
-    others = np.divide(others, total, out=alike.copy(), where=total > 0)
-    for k in range(m.size):
-
-        def errors_at(row: Array, k: int = k) -> Array:
-            rows = np.where(np.arange(m.size)[:, None] == k, row, others)
-            return types.variances(types.estimator(rows)).other[:, k]
-
-        starts = (others[k], alike[k], 0.99 * others[k] + 0.01 * alike[k])
-        first = min(starts, key=lambda row: _worst(errors_at, row))
-        others[k] = balanced_prior(errors_at, first)
-    return others
 
 
 def _newton_step(

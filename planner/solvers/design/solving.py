@@ -14,19 +14,15 @@ from planner.designs.subset_design import DesignCertificate, SubsetDesign
 from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
-from planner.solvers.design.generation import MOST_APART, generate
-from planner.solvers.design.item_search import generate_for_items
+from planner.solvers.design.generation import generate
 from planner.solvers.design.levels import Merged, merge
-from planner.solvers.design.problem import GUESS_ROOM, DesignProblem
-from planner.solvers.design.repair import balanced_others, balanced_prior, purified, types_of
+from planner.solvers.design.problem import DesignProblem
+from planner.solvers.design.repair import balanced_prior, purified, types_of
 from planner.solvers.design.starts import leanings
 from planner.solvers.design.windows import components_of, windows_of
 
 Array = NDArray[np.float64]
 
-_LEAST_LIFT = 1e-3  # of a limit on guesses above blind ones
-_MOST_FOR_ITEMS = 5  # levels, where the worst single item is minimised
-_COARSE_FOR_ITEMS = {4: 1e-4, 5: 1e-3}  # the gap by levels: what can be waited for
 _MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
 
 
@@ -49,9 +45,7 @@ def best_design(
         within a level of one item there is no pair to protect.
     objective:
         The worst case when omitted; or an :class:`~planner.policy.objective.Objective` of kind
-        ``"worst-case"``, ``"expected"`` or ``"minimax"`` (the worst single item), with weights if
-        wanted. An assumed prior must sum to 1. With a ``guess_limit`` the total error is the
-        smallest of all mechanisms that keep it, too.
+        ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
     tolerance:
         The relative gap to prove, above 0 and below 1.
     near:
@@ -59,7 +53,7 @@ def best_design(
     most_levels:
         If more levels differ, neighbours are merged, those of no importance aside: quicker the
         fewer, with a gap that says what that costs. When omitted 60, six of a matrix of pair
-        budgets, and five for the worst single item, where there may not be more.
+        budgets.
 
     Returns
     -------
@@ -71,11 +65,9 @@ def best_design(
     Raises
     ------
     InputError
-        An argument is outside its range, or a matrix of pair budgets has too many windows; guesses
-        are limited and the rule is neither min nor avg, or the limit is that of blind guesses,
-        or for the worst single item.
+        An argument is outside its range, or a matrix of pair budgets has too many windows.
     ConvergenceError
-        The solver failed at its first types, or did not keep the limit on guesses.
+        The solver failed at its first types.
 
     Notes
     -----
@@ -94,43 +86,13 @@ def best_design(
     require_policy(policy)
     chosen = Objective() if objective is None else objective
     chosen = Objective(chosen) if isinstance(chosen, str) else chosen
+    if chosen.kind == "minimax":
+        allowed = '"worst-case" or "expected" for the best of all mechanisms'
+        raise InputError("objective", chosen.kind, allowed, "Use solve() for the best table.")
     if not 0 < tolerance < 1:
         raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
     merged = _merged(policy, _aims(policy, chosen), most_levels)
-    if chosen.guess_limit is not None:
-        return _limited(merged, policy, chosen, chosen.guess_limit, tolerance, near)
     return _best(merged, policy, chosen, tolerance, near)
-
-
-def _limited(
-    merged: Merged,
-    policy: PrivacyPolicy,
-    objective: Objective,
-    limit: float,
-    tolerance: float,
-    near: SubsetDesign | None,
-) -> SubsetDesign:
-    """The design without the limit if it keeps it; else the best of all that do."""
-    if objective.kind == "minimax":
-        remedy = "Limit guesses where the total error is minimised."
-        raise InputError("guess_limit", limit, "left out for the worst single item", remedy)
-    blind = 1 / int(policy.item_counts.sum())
-    if limit <= blind * (1 + _LEAST_LIFT):
-        allowed = f"above {blind:.6g}, which is guessed right without any report"
-        raise InputError("guess_limit", limit, allowed, "Allow reports to say something.")
-    windows_of(policy, np.arange(policy.size), guesses=True)  # refuses a matrix
-    if not merged.exact or merged.kept.size > MOST_APART:
-        remedy = "Merge levels with nearly the same budget, or leave the limit out."
-        allowed = f"at most {MOST_APART} that differ where guesses are limited"
-        raise InputError("levels", policy.size, allowed, remedy)
-    free = _best(merged, policy, objective.without_limit, tolerance, near)
-    if free.types.guess <= limit * (1 - GUESS_ROOM):
-        return replace(free, objective=objective)
-    design = _best(merged, policy, objective, tolerance, free)
-    if design.types.guess > limit:
-        reason = f"The design found lets {design.types.guess:.9g} of guesses succeed"
-        raise ConvergenceError(reason, "Round the limit, or the budgets.")
-    return design
 
 
 def _best(
@@ -160,8 +122,6 @@ def _best_from(
     if near is not None and near.types.item_counts.size == merged.kept.size:
         start = leanings(near.types)
     enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
-    if aims.worst_item:
-        enough = max(enough, _COARSE_FOR_ITEMS.get(merged.kept.size, 0.0))
     items = np.bincount(merged.groups, policy.item_counts)
     means = np.bincount(merged.groups, aims.weights * policy.item_counts) / items
     shares = None
@@ -179,11 +139,7 @@ def _best_from(
     value = design.objective_value
     bound = min(bound, value)
     gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
-    price = 0.0
-    limit = chosen.guess_limit
-    if limit is not None and answer.guess_price > tolerance * value:  # else it is what is left open
-        price = answer.guess_price / limit
-    return replace(design, certificate=DesignCertificate(bound, gap, price))
+    return replace(design, certificate=DesignCertificate(bound, gap))
 
 
 class _Aims(NamedTuple):
@@ -191,14 +147,10 @@ class _Aims(NamedTuple):
 
     weights: Array  # of one item's error
     prior: Array | None  # assumed shares of the people
-    limit: float | None  # on guesses
-    worst_item: bool
 
 
 def _merged(policy: PrivacyPolicy, aims: _Aims, most: int | None) -> Merged:
     density = 0 * aims.weights if aims.prior is None else aims.prior / policy.item_counts
-    if aims.worst_item:
-        most = min(most or _MOST_FOR_ITEMS, _MOST_FOR_ITEMS)
     return merge(policy, np.column_stack([aims.weights, density]), most)
 
 
@@ -214,7 +166,6 @@ class _Solved(NamedTuple):
     types: OutputTypes
     prior: Array
     lower_bound: float
-    guess_price: float = 0.0  # of a relative change of the limit
 
 
 def _aims(policy: PrivacyPolicy, objective: Objective) -> _Aims:
@@ -224,14 +175,11 @@ def _aims(policy: PrivacyPolicy, objective: Objective) -> _Aims:
         if abs(prior.sum() - 1) > 1e-9:
             remedy = "In a design everybody has exactly one item."
             raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
-    return _Aims(weights, prior, objective.guess_limit, objective.kind == "minimax")
+    return _Aims(weights, prior)
 
 
 def _solve(policy: PrivacyPolicy, aims: _Aims, tolerance: float, near: Array | None) -> _Solved:
-    """Each component alone: nobody of another one can be taken for somebody of this.
-
-    A limit on guesses is for rules without open pairs alone: there is one component.
-    """
+    """Each component alone: nobody of another one can be taken for somebody of this."""
     components = components_of(policy)
     parts = [_solve_component(policy, levels, aims, tolerance, near) for levels in components]
     bounds = [part.lower_bound for part in parts]
@@ -263,30 +211,16 @@ def _solve_component(
     m, prior = policy.item_counts[levels], aims.prior
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _Solved(OutputTypes([1], [1.0], one, one, one), _alone(aims), 0.0)
+        return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
-    windows = windows_of(policy, levels, guesses=aims.limit is not None)
-    problem = DesignProblem(m, windows, aims.weights[levels], assumed, aims.limit)
+    windows = windows_of(policy, levels)
+    problem = DesignProblem(m, windows, aims.weights[levels], assumed)
     start = None if near is None else near[:, levels]
-    if aims.worst_item:
-        return _solve_for_items(problem, tolerance, start)
     answer = generate(problem, tolerance, start)
     columns, amounts = purified(problem, answer.columns, answer.weights, answer.prior)
     types = types_of(problem, columns, amounts)
     shares = answer.prior
     if problem.prior is None:
         shares = balanced_prior(lambda at: types.level_errors(at, problem.weights), shares)
-    return _Solved(types, shares, mass * answer.lower_bound, mass * answer.guess_price)
-
-
-def _solve_for_items(problem: DesignProblem, tolerance: float, near: Array | None) -> _Solved:
-    answer = generate_for_items(problem, tolerance, near)
-    columns, amounts = purified(problem, answer.columns, answer.weights, answer.others)
-    types = types_of(problem, columns, amounts)
-    return _Solved(types, balanced_others(types, answer.others), answer.lower_bound)
-
-
-def _alone(aims: _Aims) -> Array:
-    """Who counts for an answer that nothing can be taken for: by the form of the prior."""
-    return np.ones((1, 1) if aims.worst_item else 1)
+    return _Solved(types, shares, mass * answer.lower_bound)

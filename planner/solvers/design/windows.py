@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.design.vertices import window_vertices
 
@@ -27,17 +26,13 @@ class Windows(NamedTuple):
     high: Array
 
 
-def windows_of(
-    policy: PrivacyPolicy, levels: NDArray[np.int64], *, guesses: bool = False
-) -> Windows:
+def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     """All windows of one component's levels; superfluous ones are harmless.
-
-    With ``guesses`` those that are needed where guesses are limited, too.
 
     Raises
     ------
     InputError
-        A matrix of pair budgets has too many windows to list, or guesses are limited with it.
+        A matrix of pair budgets has too many windows to list.
 
     Examples
     --------
@@ -48,10 +43,7 @@ def windows_of(
      [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
     """
     rule, epsilons = policy.rule, policy.epsilons[levels]
-    ends = rule.guess_windows(epsilons) if guesses else rule.windows(epsilons)
-    if guesses and ends is None:
-        remedy = "Take the rule min or avg, or leave the limit on guesses out."
-        raise InputError("rule", policy.rule_name, "min or avg where guesses are limited", remedy)
+    ends = rule.windows(epsilons)
     if ends is not None:
         low, high = (np.array(values) for values in zip(*ends, strict=True))
         least = low.min(axis=1, keepdims=True)

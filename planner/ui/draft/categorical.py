@@ -55,8 +55,6 @@ class CategoricalDraft(QuestionDraft):
         each counts for in a mean, if one is wanted.
     wanted:
         Of which the errors are made small, where the answers have an order.
-    guesses:
-        Share of guesses of an answer that may be right at most; empty for no limit.
     """
 
     rows: list[Row] = field(default_factory=list)
@@ -65,7 +63,6 @@ class CategoricalDraft(QuestionDraft):
     objective: str = "worst-case"
     several: bool = False
     sets: SetsDraft = field(default_factory=SetsDraft)
-    guesses: str = ""
     in_order: bool = False
     order: str = ""
     scores: str = ""
@@ -101,7 +98,6 @@ class CategoricalDraft(QuestionDraft):
             question.objective.kind,
             aim=Aim.of(question),
             mechanism=question.mechanism,
-            guesses=_unless(question.guess_limit or 0.0, 0.0),
         )
         if question.kind == "item-set":
             draft.several, draft.sets = True, SetsDraft.of(question)
@@ -125,9 +121,9 @@ class CategoricalDraft(QuestionDraft):
                 problems.append("The table has no level yet: add a row with a name and a budget.")
             return None
         rule = self.rule if self.rule != "pairs" else self._matrix(typed, problems)
-        return {"levels": typed, "rule": rule, "kind": self.kind, **self._of_kind(problems)}
+        return {"levels": typed, "rule": rule, "kind": self.kind, **self._of_kind()}
 
-    def _of_kind(self, problems: list[str]) -> dict[str, Any]:
+    def _of_kind(self) -> dict[str, Any]:
         """What one kind of question alone has."""
         if self.kind == ORDINAL:
             scores = columns_of(self.scores, "scores") if self.scores.strip() else ()
@@ -139,12 +135,7 @@ class CategoricalDraft(QuestionDraft):
             "sets": sets,
             "criterion": "minimax" if self.objective == "minimax" else "total",
             "mechanism": self.mechanism,
-            "guess_limit": self._guess_limit(problems),
         }
-
-    def _guess_limit(self, problems: list[str]) -> float | None:
-        text = self.guesses.strip()
-        return read(lambda: cells.probability(text, "right guesses"), problems) if text else None
 
     def take_rows(self, rows: list[Row]) -> None:
         """Put these rows in place; what was said of pairs follows a level's new name."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.kinds import ORDINAL
@@ -139,8 +138,7 @@ def _survey_fields(draft: CategoricalDraft) -> None:
 def _kind_fields(draft: CategoricalDraft) -> None:
     """One answer, one of answers in order, or several answers; how well it may be guessed."""
     place = place_of(draft)
-    *toggles, limit = st.columns([5, 3, 3], vertical_alignment="bottom")
-    columns = iter(toggles)
+    columns = iter(st.columns([5, 3], vertical_alignment="bottom"))
     if draft.kind != ORDINAL:
         kept(
             next(columns).toggle,
@@ -162,8 +160,6 @@ def _kind_fields(draft: CategoricalDraft) -> None:
             "are made exact, with the best of all mechanisms: from them come quartiles and a mean. "
             f"2 to {MAX_ORDERED_ANSWERS} answers.",
         )
-    if draft.kind != ORDINAL:
-        _limit_field(draft, limit)
     if draft.several:
         _set_fields(draft)
     elif draft.in_order:
@@ -220,20 +216,6 @@ def _set_fields(draft: CategoricalDraft) -> None:
         draft.sets,
         "padding",
         help="Empty: the best one is found.",
-    )
-
-
-def _limit_field(draft: CategoricalDraft, column: DeltaGenerator) -> None:
-    kept(
-        column.text_input,
-        "Largest share of right guesses",
-        f"guesses-{place_of(draft)}",
-        draft,
-        "guesses",
-        placeholder="any share",
-        help="Such as 0.2 or 20 %: so often the best guess of a person's answer from their report "
-        "may be right, all answers alike before; of several answers a guess of the one that was "
-        "drawn. Empty: no limit but the budgets.",
     )
 
 

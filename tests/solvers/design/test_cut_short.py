@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, best_design
-from planner.solvers.design import generation, solving
+from planner import ConvergenceError, PrivacyPolicy, best_design
+from planner.solvers.design import generation
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 LEAST = 175.80530  # to its digits
@@ -76,32 +76,3 @@ def test_six_levels_that_differ_widely_under_the_rule_avg(monkeypatch):
     policy = PrivacyPolicy(rng.uniform(0.5, 3, 6), rng.integers(1, 60, 6), "avg")
     certificate = best_design(policy, tolerance=1e-4).certificate
     assert certificate.relative_gap < 1e-3
-
-
-@pytest.mark.parametrize(
-    "error",
-    [InputError("types", 3, "enough", "Add types."), ConvergenceError("Types are alike", "Wait.")],
-)
-def test_types_of_another_policy_that_mislead_are_forgotten(error, monkeypatch):
-    """Seen of large budgets: levels that hardly matter were apart by rounding alone."""
-    policy, best = PrivacyPolicy([1.0, 2.0], [1, 4]), solving._best_from
-    limited = Objective(guess_limit=0.4)
-    alone, cautious = best_design(policy), best_design(policy, limited)
-    tried = []
-
-    def misled(*problem):
-        near = problem[-1]
-        tried.append(near is not None)
-        if near is not None:
-            raise error
-        return best(*problem)
-
-    monkeypatch.setattr(solving, "_best_from", misled)
-    assert best_design(policy, near=alone).worst_case_mse == alone.worst_case_mse
-    assert tried == [True, False]
-    again = best_design(policy, limited)  # begins with the design without a limit
-    assert again.worst_case_mse == pytest.approx(cautious.worst_case_mse, rel=1e-6)
-    assert tried == [True, False, False, True, False]
-    monkeypatch.setattr(solving, "_best_from", lambda *one: misled(*one[:-1], alone))
-    with pytest.raises(type(error)):
-        best_design(policy)
