@@ -27,7 +27,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.certified import DESIGN
 from planner.planning.datasets import Answers
-from planner.planning.prediction import padded_rivals, plain_rivals
+from planner.planning.prediction import plain_rivals
 from planner.planning.whole_survey.tables import Tables
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -194,7 +194,7 @@ def build_mechanisms(
     sets: dict[str, Mechanism] = {}
     if solved is not None and not missing:
         sets[f"{DESIGN}-ps"] = PaddedDesignMechanism.of(solved, padding_length, level_of=level_of)
-    return {**sets, **padded, **padded_rivals(policy, padding_length)}
+    return {**sets, **padded, **_padded_rivals(policy, padding_length)}
 
 
 def simulate(
@@ -294,3 +294,12 @@ def _apportion(total: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
         numbers[np.argmax(numbers)] -= 1
         numbers[empty] = 1
     return numbers
+
+
+def _padded_rivals(policy: PrivacyPolicy, padding_length: int) -> dict[str, PaddedUnaryMechanism]:
+    """RAPPOR-PS and OUE-PS, which protect every pair like the strictest."""
+    epsilon = float(policy.room(np.zeros(policy.size)).min())
+    items = int(policy.item_counts.sum())
+    rappor, oue = UnaryMechanism.rappor(epsilon, items), UnaryMechanism.oue(epsilon, items)
+    names = {"rappor-ps": rappor, "oue-ps": oue}
+    return {name: PaddedUnaryMechanism(one, padding_length) for name, one in names.items()}
