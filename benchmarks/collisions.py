@@ -1,7 +1,7 @@
 """How often XXH32 sends items 0 and 1 to one value: counted over all seeds, for every g.
 
 The example of data sets that local hashing loses most on
-(:class:`planner.outsiders.shuffling.mechanisms.HashedReports`) takes them to collide for at most
+(:class:`planner.outsiders.shapes.Hashed`) takes them to collide for at most
 ``1.01 / g`` of the seeds, for ``g`` up to 10,000. No proof of that is known for one fixed hash, so
 it is counted: two hashes are alike modulo ``g`` if ``g`` divides their difference, and one pass
 over the 2^32 seeds counts the differences for every ``g`` together.
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.mechanisms.hashing import xxh32
-from planner.outsiders.shuffling.mechanisms import COLLISIONS, MOST_HASH_VALUES
+from planner.outsiders.shapes import COLLISIONS, MOST_HASH_VALUES
 
 SEEDS = 2**32
 CHUNK = 2**21

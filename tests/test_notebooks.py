@@ -1,5 +1,6 @@
 """Plans and tables in a notebook: data frames, what a cell shows, and charts by one call."""
 
+from dataclasses import fields
 from html.parser import HTMLParser
 
 import numpy as np
@@ -17,9 +18,9 @@ from planner import (
     PrivacyPolicy,
     SamplingQuestion,
     Survey,
+    UnaryMechanism,
     allocate,
     baseline,
-    best_channel,
     best_design,
     chart,
     compare_plans,
@@ -29,14 +30,15 @@ from planner import (
     plan_padding,
     plan_sampling,
     plan_survey,
+    predict,
     solve,
 )
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
-from planner.outsiders import UnaryReports
-from planner.outsiders.shuffling.guarantee import shuffled
+from planner.outsiders import seen_of, shuffled
 from planner.planning.channels.curve import channel_curve
+from planner.planning.channels.means import refine_channel
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 
@@ -57,14 +59,15 @@ def shown(survey):
     rng = np.random.default_rng(1)
     mean = BiSampleMD(2.0, NumericDomain(0, 10))
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
-    table = solve(POLICY)
+    table, refined = solve(POLICY), refine_channel(1.0, gap=0.2)
     return {
         "table": table,
         "baseline": baseline(POLICY, "oue"),
         "design": best_design(POLICY),
-        "channel": best_channel(1.0),
+        "channel": refined.channel,
+        "refined": refined,
         "channels": channel_curve(answers.model, [1.0, 2.0]),
-        "shuffled": shuffled(UnaryReports(POLICY, table.a, table.b), 1000, 1e-6),
+        "shuffled": shuffled(seen_of(table, POLICY), 1000, 1e-6),
         "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
@@ -83,6 +86,7 @@ def shown(survey):
             ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100
         ),
         "mean": mean.estimate(mean.aggregate(mean.perturb([1.0, 9.0, 5.0] * 500, rng))),
+        "prediction": predict(UnaryMechanism(solve(POLICY)), 1000),
     }
 
 
@@ -170,6 +174,10 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert mean.loc["mean", "value"] == shown["mean"].mean.value
     comparison = shown["comparison"]
     assert len(comparison.to_frame()) == len(comparison.rows)
+    columns = {field.name for field in fields(shown["prediction"])} & set(
+        shown["prediction"].to_frame()
+    )
+    assert len(columns) == 4
 
 
 HAVE_CHARTS = ("table", "whole", "planned", "frontier", "padding", "answers", "sampling")

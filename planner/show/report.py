@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey import sentences
 from planner.planning.whole_survey.budget_curve import budget_curve
-from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from planner.outsiders import AnyMechanism, shuffled
+from planner.outsiders import shuffled
+from planner.outsiders.shapes import Anything
 from planner.policy.policy import PrivacyPolicy
 from tests.cli.running import invoke
 from tests.surveys import EXAMPLES
@@ -22,7 +23,7 @@ def test_a_local_budget_for_a_wanted_epsilon():
 
     def central(budget):
         people = question["shuffled"]["people"]
-        return shuffled(AnyMechanism(PrivacyPolicy([budget], [2])), people, 1e-8).epsilon
+        return shuffled(Anything(PrivacyPolicy([budget], [2])), people, 1e-8).epsilon
 
     assert central(nats) <= 0.05 * 1.001 < central(1.01 * nats)  # 1.001: epsilon is bracketed
     text = " ".join(invoke("outsiders", SURVEY, *options).stdout.split())

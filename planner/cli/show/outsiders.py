@@ -10,9 +10,8 @@ from rich.console import Console
 from rich.text import Text
 
 from planner.cli.output import table
-from planner.outsiders.shuffling.guarantee import CONDITION
-from planner.planning.whole_survey.outsider_view import AUDITED, NOTHING_TO_SAY, OutsiderView
-from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
+from planner.outsiders.guarantee import CONDITION
+from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView, SurveyOutsiderView
 from planner.policy.budget_text import rounded_up
 
 
@@ -48,26 +47,19 @@ def outsiders_document(
         "delta": view.delta,
         "left_out": list(view.left_out),
         "guess": None if view.guess is None else asdict(view.guess),
-        "reidentification": _reidentification(view),
         "sentences": list(view.sentences),
         "questions": [_question(one, epsilon) for one in view.questions],
     }
 
 
-def _reidentification(view: SurveyOutsiderView) -> dict[str, Any] | None:
-    found = view.reidentification
-    return None if found is None else {**asdict(found), "blind": found.blind, "lift": found.lift}
-
-
 def _show_pairs(console: Console, view: OutsiderView) -> None:
-    totals = view.totals_epsilons
-    headings = ("one report", "if shuffled", *(["totals alone"] if totals else []))
     grid = table(
-        f"{view.question}: epsilon, who is hidden among whom", ("between", "and"), headings
+        f"{view.question}: epsilon, who is hidden among whom",
+        ("between", "and"),
+        ("one report", "if shuffled"),
     )
-    for place, (level, other, local, epsilon) in enumerate(view.shuffled.pairs):
-        last = [rounded_up(totals[place], 5)] if totals else []
-        grid.add_row(level, other, rounded_up(local, 4), rounded_up(epsilon, 5), *last)
+    for level, other, local, epsilon in view.shuffled.pairs:
+        grid.add_row(level, other, rounded_up(local, 4), rounded_up(epsilon, 5))
     console.print(grid)
 
 
@@ -87,20 +79,11 @@ def _question(view: OutsiderView, epsilon: float | None) -> dict[str, Any]:
                 for level, other, local, epsilon in shuffled.pairs
             ],
         },
-        "totals": None
-        if view.totals is None
-        else {
-            "epsilon": view.totals.epsilon,
-            "lost": _known(view.totals.lost),
-            "epsilons": list(view.totals_epsilons or ()),
-        },
         "wanted": None
         if epsilon is None
         else {"epsilon": epsilon, "local_budget": view.local_budget(epsilon)},
         "guess": None if view.guess is None else {"of": view.guessed, **asdict(view.guess)},
-        "lift": view.lift,
         "expected_guess": None if view.assumed is None else asdict(view.assumed),
-        "audit": None if view.caught is None else {"reports": AUDITED, "caught": view.caught},
         "false_reports": None
         if view.reach is None or swaying is None
         else [

@@ -21,9 +21,9 @@ from planner.frames import Framed
 from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import check_mechanism
+from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
-from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.planning.whole_survey.part import Part, Spending, with_budget_left
 from planner.planning.whole_survey.planning_choice import plan_choice
 from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
@@ -251,8 +251,8 @@ def plan_survey(
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
     what_if:
-        Whether to solve what more budget would buy, too: half of the work. Else ``relaxations`` of
-        the questions are left empty.
+        Whether to solve what more budget would buy and what misplaced items would cost, too: half
+        of the work. Else ``relaxations`` and ``misplacement`` of the questions are left empty.
 
     Raises
     ------

@@ -6,10 +6,10 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from planner.outsiders.guarantee import CONDITION
 from planner.outsiders.shown import delta_text
-from planner.outsiders.shuffling.guarantee import CONDITION
 from planner.planning.explain import beliefs_after
-from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY, OutsiderView
+from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import promises_of
 from planner.planning.whole_survey.question_plan import QuestionPlan
@@ -183,8 +183,6 @@ def _outsiders(plan: QuestionPlan) -> None:
         "epsilon of one report": [rounded_up(local, 4) for *_, local, _ in pairs],
         "epsilon if shuffled": [rounded_up(epsilon, 5) for *_, epsilon in pairs],
     }
-    if view.totals_epsilons is not None:
-        columns["epsilon of totals"] = [rounded_up(one, 5) for one in view.totals_epsilons]
     show_table(columns)
     st.caption(
         f"Epsilon if shuffled {CONDITION}, with delta {delta_text(view.shuffled.delta)}. Whoever "

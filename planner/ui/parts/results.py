@@ -19,13 +19,12 @@ from planner.planning.budget_search import BudgetAnswer
 from planner.planning.channels.curve import ChannelCurve
 from planner.planning.frontier import Frontier
 from planner.planning.ledger import Ledger
+from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
 from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
-from planner.planning.whole_survey.outsider_view import OutsiderView
-from planner.planning.whole_survey.outsiders_together import SurveyOutsiderView
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.outsiders.shuffling.positive_part import (
+from planner.outsiders.positive_part import (
     Bracket,
     log_positive_part,
     positive_part,

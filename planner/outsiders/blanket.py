@@ -16,7 +16,7 @@ sets in which all others have the answer ``z``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from math import exp
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import finite, number_column
 from planner.errors import InputError
 
-_MOST_OUTCOMES = 100_000
 Array = NDArray[np.float64]
 
 
@@ -141,6 +140,22 @@ class Blanket:
         return cls(masses[there], first[there], second[there])
 
     @classmethod
+    def of_budget(cls, epsilon: float, worst: float | None = None) -> Blanket:
+        """Of any mechanism that keeps a budget for the pair, and ``worst`` for each of it and all.
+
+        Examples
+        --------
+        >>> round(Blanket.of_budget(1.0).local_epsilon, 6)
+        1.0
+        """
+        worst = epsilon if worst is None else worst
+        if not np.isfinite(worst):
+            remedy = "Shuffling hides nobody who is not connected to all others."
+            raise InputError("budget", worst, "finite pair budgets to all answers", remedy)
+        ratio = exp(min(epsilon, worst)) * (1 + 1e-12)
+        return cls.from_numbers(ratio, (ratio - 1) / (ratio + 1), exp(worst) * (1 + 2e-12))
+
+    @classmethod
     def from_laws(cls, first: ArrayLike, second: ArrayLike, others: ArrayLike) -> Blanket:
         """The blanket that the laws of the others have in common.
 
@@ -189,31 +204,3 @@ class Blanket:
         masses = np.zeros(len(unique))
         np.add.at(masses, place.ravel(), self.masses)
         return Blanket(masses, unique[:, 0], unique[:, 1])
-
-    @staticmethod
-    def of_one_message(blankets: list[Blanket]) -> Blanket:
-        """Several questions answered in one message: the product of their blankets.
-
-        The answers to all of them may change together.
-
-        Raises
-        ------
-        InputError
-            No question, or more than 100,000 outcomes together.
-        """
-        if not blankets:
-            remedy = "Give the blanket of each question in the message."
-            raise InputError("blankets", blankets, "one or more", remedy)
-        return reduce(_product, blankets)
-
-
-def _product(one: Blanket, two: Blanket) -> Blanket:
-    if one.masses.size * two.masses.size > _MOST_OUTCOMES:
-        size = one.masses.size * two.masses.size
-        remedy = "Ask fewer questions in one message."
-        raise InputError("outcomes of all questions", size, f"at most {_MOST_OUTCOMES}", remedy)
-    columns = [
-        np.multiply.outer(getattr(one, name), getattr(two, name)).ravel()
-        for name in ("masses", "first", "second")
-    ]
-    return Blanket(*columns).merged()

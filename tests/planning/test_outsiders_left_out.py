@@ -17,8 +17,8 @@ from planner.outsiders.shown import (
     of_hundred,
     of_hundred_before,
 )
+from planner.planning.outsiders import NOTHING_TO_SAY
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
-from planner.planning.whole_survey.outsider_view import NOTHING_TO_SAY
 from planner.show.report import report_html
 from planner.survey import Sampling
 from tests.cli.running import printed

@@ -7,7 +7,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.outsiders import Blanket, central_delta, central_epsilon
-from tests.outsiders.shuffling.exhaustion import delta, random_law, worst_delta
+from tests.outsiders.exhaustion import delta, random_law, worst_delta
 
 
 def numbers(law, i, j):
@@ -146,24 +146,6 @@ def test_masses_above_one_are_refused_not_clipped():
     for bad in (([0.5], [2.0, 1], [1, 2.0]), ([0.5, 0.0], [1, 1], [1, 1]), ([1.0], [-1], [1])):
         with pytest.raises(InputError):
             Blanket(*bad)
-
-
-def test_one_message_of_two_questions_is_one_mechanism():
-    rng = np.random.default_rng(5)
-    one, two = random_law(rng, 2, 2), random_law(rng, 2, 2)
-    both = np.array([np.kron(a, b) for a in one for b in two])
-    joined = Blanket.of_one_message([Blanket.from_laws(law[0], law[1], law) for law in (one, two)])
-    whole = Blanket.from_laws(both[0], both[3], both)
-    assert joined.mass == pytest.approx(whole.mass, rel=1e-12)
-    for people in (3, 2000):
-        ours, theirs = (central_delta(law, 0.3, people) for law in (joined, whole))
-        assert ours.lower <= theirs.upper
-        assert theirs.lower <= ours.upper
-    with pytest.raises(InputError, match="one or more"):
-        Blanket.of_one_message([])
-    wide = Blanket.from_laws(*random_law(rng, 2, 400), random_law(rng, 2, 400, 0.1))
-    with pytest.raises(InputError, match="at most 100000"):
-        Blanket.of_one_message([wide, wide])
 
 
 def test_arguments():

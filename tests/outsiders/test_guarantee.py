@@ -20,30 +20,36 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import unary_law
 from planner.outsiders import (
-    AnyMechanism,
     Blanket,
-    DesignReports,
-    HashedReports,
-    MatrixReports,
-    SetReports,
-    UnaryReports,
     central_delta,
     central_epsilon,
-    composed,
-    largest_scale,
+    local_budget,
+    seen_of,
     shuffled,
 )
-from planner.outsiders.shuffling.mechanisms import COLLISIONS, MOST_HASH_VALUES
-from tests.outsiders.shuffling.exhaustion import delta, worst_delta
+from planner.outsiders.shapes import COLLISIONS, MOST_HASH_VALUES, Anything, Bits, Rows
+from tests.outsiders.exhaustion import delta, worst_delta
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
 TABLE = solve(POLICY)
+SEEN = Bits(POLICY, TABLE.a, TABLE.b)
+
+
+def whole_law(mechanism):
+    law = mechanism.output_law()
+    return Rows(law, tuple(map(str, range(len(law)))))
+
+
+def one_budget(mechanism):
+    return seen_of(mechanism, PrivacyPolicy([mechanism.epsilon], [mechanism.items]))
+
+
 PAIRS = [(0, 0), (0, 2), (1, 2), (2, 2)]
 PEOPLE = 100_000
 
 
 def test_reference_table():
-    result = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b), PEOPLE, 1e-6)
+    result = shuffled(SEEN, PEOPLE, 1e-6)
     seen = [result.epsilons[pair] for pair in PAIRS]
     assert seen == pytest.approx([0.00529, 0.01052, 0.01205, 0.01407], abs=1.2e-5)
     assert np.all(result.examples < result.epsilons)
@@ -60,7 +66,7 @@ def test_reference_table_by_three_numbers():
     high, low = TABLE.a / TABLE.b, (1 - TABLE.a) / (1 - TABLE.b)
     seen = []
     for i, j in PAIRS:
-        sharp = UnaryReports(POLICY, TABLE.a, TABLE.b).blanket(i, j)
+        sharp = SEEN.blanket(i, j)
         beta = float(sharp.masses @ np.maximum(sharp.first - sharp.second, 0))
         others = float(max(max(high[i], high[j]) / low.min(), exp(sharp.local_epsilon)))
         numbers = Blanket.from_numbers(exp(sharp.local_epsilon), beta, others)
@@ -68,32 +74,24 @@ def test_reference_table_by_three_numbers():
     assert seen == pytest.approx([0.00529, 0.01280, 0.01352, 0.01407], abs=1.2e-5)
 
 
-@pytest.mark.parametrize("totals_only", [False, True])
-def test_small_tables_by_exhaustion(totals_only):
+def test_small_tables_by_exhaustion():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     table = solve(policy)
     level_of = np.array([0, 1, 1])
     law = unary_law(table.a[level_of], table.b[level_of])
-    reports = UnaryReports(policy, table.a, table.b, totals_only)
-    bits = np.array([[(y >> k) & 1 for y in range(8)] for k in range(3)])
-
-    def totals(counts):
-        return tuple(bits @ np.array(counts))
-
-    seen = totals if totals_only else (lambda counts: counts)
+    reports = Bits(policy, table.a, table.b)
     for i, j, first, second in ((0, 1, 0, 1), (1, 1, 1, 2)):
         for people in (2, 3):
             for others in ((0,) * (people - 1), (1,) * (people - 1), tuple(range(people - 1))):
                 for one, two in ((first, second), (second, first)):
-                    true = delta(law[one], law[two], law[list(others)], 0.2, seen)
+                    true = delta(law[one], law[two], law[list(others)], 0.2)
                     upper = central_delta(reports.blanket(i, j), 0.2, people).upper
                     assert 0 < true <= upper
-            examples = reports.examples(i, j)
             third = ({0, 1, 2} - {first, second}).pop()
-            answers = (third,) if totals_only else (first, second, third)
-            for blanket, other in zip(examples, answers, strict=True):
+            answers = (first, second, third)
+            for blanket, other in zip(reports.examples(i, j), answers, strict=True):
                 true = max(
-                    delta(law[one], law[two], law[[other] * (people - 1)], 0.2, seen)
+                    delta(law[one], law[two], law[[other] * (people - 1)], 0.2)
                     for one, two in ((first, second), (second, first))
                 )
                 bracket = central_delta(blanket, 0.2, people)
@@ -113,8 +111,7 @@ def test_small_tables_by_exhaustion(totals_only):
 )
 def test_merged_outcomes_are_those_of_the_whole_law(mechanism):
     law = mechanism.output_law()
-    whole = MatrixReports(law)
-    merged = DesignReports.of_selection(mechanism)
+    whole, merged = whole_law(mechanism), one_budget(mechanism)
     assert merged.sizes == (mechanism.items,)
     pairs = [(merged.blanket(0, 0), whole.blanket(0, 1))]
     pairs += list(zip(merged.examples(0, 0), whole.examples(0, 1), strict=False))
@@ -139,7 +136,7 @@ def test_hashing_is_hidden_whatever_the_hash():
     for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
         law = truth.output_law()[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
-        assert worst <= central_delta(HashedReports(mechanism).blanket(0, 0), 0.1, 3).upper
+        assert worst <= central_delta(one_budget(mechanism).blanket(0, 0), 0.1, 3).upper
 
 
 def test_the_example_of_hashing_is_an_exact_delta():
@@ -148,7 +145,7 @@ def test_the_example_of_hashing_is_an_exact_delta():
     truth = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
     collide = COLLISIONS / mechanism.values
     one, two = (np.concatenate([(1 - collide) * truth[own], collide * truth[0]]) for own in (0, 1))
-    (example,) = HashedReports(mechanism).examples(0, 0)
+    (example,) = one_budget(mechanism).examples(0, 0)
     for people in (2, 3):
         others = [one] * (people - 1)
         true = max(delta(x, y, np.array(others), 0.2) for x, y in ((one, two), (two, one)))
@@ -159,10 +156,10 @@ def test_the_example_of_hashing_is_an_exact_delta():
 def test_hashing_has_no_example_where_nobody_counted_collisions():
     last = OptimizedLocalHashing(np.log(MOST_HASH_VALUES - 1), 3)
     assert last.values == MOST_HASH_VALUES
-    assert len(HashedReports(last).examples(0, 0)) == 1
+    assert len(one_budget(last).examples(0, 0)) == 1
     beyond = OptimizedLocalHashing(np.log(MOST_HASH_VALUES), 3)
     assert beyond.values == MOST_HASH_VALUES + 1
-    assert HashedReports(beyond).examples(0, 0) == []
+    assert one_budget(beyond).examples(0, 0) == []
 
 
 @pytest.mark.parametrize("values", [2, 3, 4, 21])
@@ -174,17 +171,12 @@ def test_hashes_collide_no_more_than_the_example_takes(values):
     assert 0.99 / values < share < 1.01 / values
 
 
-def mixed_design():
-    """Two levels of two items each, two types that treat them differently."""
-    policy = PrivacyPolicy([1.0, 2.0], [2, 2])
-    return SubsetDesignMechanism.of(best_design(policy))
-
-
 def test_designs_by_their_whole_law():
-    mechanism = mixed_design()
+    policy = PrivacyPolicy([1.0, 2.0], [2, 2])
+    design = best_design(policy)
+    mechanism = SubsetDesignMechanism.of(design)
     law = mechanism.output_law()
-    merged = DesignReports(mechanism._types, ("severe", "common"))
-    whole = MatrixReports(law)
+    merged, whole = seen_of(design, policy), whole_law(mechanism)
     assert merged.sizes == (2, 2)
     for pair, items in (((0, 0), (0, 1)), ((0, 1), (0, 2)), ((1, 1), (2, 3))):
         ours, theirs = merged.blanket(*pair), whole.blanket(*items)
@@ -207,14 +199,14 @@ def test_a_design_for_people_who_share_no_report_hides_nobody():
     inf = np.inf
     policy = PrivacyPolicy([1.0, 1.0], [2, 2], [[1.0, inf], [inf, 1.0]])
     with pytest.raises(InputError, match="finite pair budgets"):
-        DesignReports.of(best_design(policy)).blanket(0, 1)
+        seen_of(best_design(policy), policy).blanket(0, 1)
 
 
 def test_sets_are_hidden_by_items_and_dummies():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     unary = UnaryMechanism(solve(policy))
     sets = PaddedUnaryMechanism(unary, 2)
-    reports = SetReports.of(sets)
+    reports = seen_of(sets, policy)
     assert (reports.names, reports.sizes) == (policy.names, (3, 2))
     assert reports.examples(0, 1) == []
     law = sets.output_law()
@@ -223,29 +215,16 @@ def test_sets_are_hidden_by_items_and_dummies():
     pairs_of_sets = [(x, y, z) for x, y in ((0, 1), (6, 1), (7, 0), (1, 6)) for z in (0, 7)]
     true = max(delta(law[x], law[y], law[[z]], 0.2) for x, y, z in pairs_of_sets)
     assert 0.2 * proven < true <= proven
-    bits = np.array([[(y >> k) & 1 for y in range(law.shape[1])] for k in range(5)])
-    of_totals = max(
-        delta(law[x], law[y], law[[z]], 0.2, lambda counts: tuple(bits @ np.array(counts)))
-        for x, y, z in pairs_of_sets
-    )
-    released = SetReports.of(sets, totals_only=True)
-    kept = max(central_delta(released.blanket(*pair), 0.2, 2).upper for pair in pairs)
-    assert 0.2 * kept < of_totals <= kept < proven
-    assert of_totals < true
 
 
 def test_any_mechanism_covers_the_table():
-    any_one = shuffled(AnyMechanism(POLICY), PEOPLE, 1e-6)
-    table = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b), PEOPLE, 1e-6)
-    totals = shuffled(UnaryReports(POLICY, TABLE.a, TABLE.b, totals_only=True), PEOPLE, 1e-6)
-    assert np.all(table.epsilons <= any_one.epsilons)
-    assert np.all(totals.epsilons <= table.epsilons * 1.002)
-    assert totals.epsilons[0, 0] < 0.9 * table.epsilons[0, 0]
+    any_one = shuffled(Anything(POLICY), PEOPLE, 1e-6)
+    assert np.all(shuffled(SEEN, PEOPLE, 1e-6).epsilons <= any_one.epsilons)
     assert np.isnan(any_one.examples).all()
 
 
 def test_colluders_hide_nobody():
-    reports = DesignReports.of_selection(GeneralizedRandomizedResponse(1.0, 10))
+    reports = one_budget(GeneralizedRandomizedResponse(1.0, 10))
     fewer = shuffled(reports, 900, 1e-6)
     colluding = shuffled(reports, 1000, 1e-6, colluders=100)
     assert colluding.epsilons.tolist() == fewer.epsilons.tolist()
@@ -258,62 +237,32 @@ def test_colluders_hide_nobody():
 
 def test_levels_of_one_item_have_no_pair_inside():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    result = shuffled(AnyMechanism(policy), 1000, 1e-6)
+    result = shuffled(Anything(policy), 1000, 1e-6)
     assert np.isnan(result.epsilons[0, 0])
     assert len(result.to_frame()) == 2
 
 
-def test_questions_shuffled_apart_add_up():
-    one = shuffled(DesignReports.of_selection(GeneralizedRandomizedResponse(1.0, 3)), 1000, 1e-6)
-    two = shuffled(DesignReports.of_selection(GeneralizedRandomizedResponse(0.5, 4)), 500, 1e-7)
-    epsilon, delta_ = composed([one, two])
-    assert epsilon == one.epsilon + two.epsilon
-    assert delta_ == pytest.approx(1.1e-6)
-    with pytest.raises(InputError):
-        composed([])
-
-
 @pytest.mark.parametrize("wanted", [0.05, 0.3])
-def test_local_budgets_for_a_central_one(wanted):
-    def scaled(factor):
-        return AnyMechanism(PrivacyPolicy(factor * np.array([1.0, 2.0]), [2, 5]))
-
-    factor = largest_scale(scaled, wanted, 10_000, 1e-7)
-    pairs = [(0, 0), (0, 1), (1, 1)]
-
-    def largest_delta(factor, end):
-        blankets = [scaled(factor).blanket(*pair) for pair in pairs]
-        return max(getattr(central_delta(one, wanted, 10_000), end) for one in blankets)
-
-    assert largest_delta(factor, "upper") <= 1e-7 * 1.01
-    assert shuffled(scaled(factor), 10_000, 1e-7).epsilon <= wanted * 1.001
-    assert largest_delta(1.004 * factor, "lower") > 1e-7
+def test_a_local_budget_for_a_central_one(wanted):
+    nats = local_budget(wanted, 10_000, 1e-7)
+    assert central_delta(Blanket.of_budget(nats), wanted, 10_000).upper <= 1e-7 * 1.01
+    assert shuffled(Anything(PrivacyPolicy([nats], [2])), 10_000, 1e-7).epsilon <= wanted * 1.001
+    assert central_delta(Blanket.of_budget(1.004 * nats), wanted, 10_000).lower > 1e-7
 
 
-def test_no_local_budgets_for_it():
-    def scaled(factor):
-        return AnyMechanism(PrivacyPolicy([factor], [2]))
-
+def test_no_local_budget_for_it():
     with pytest.raises(InfeasibleError, match="Ask more people"):
-        largest_scale(scaled, 1e-6, 10, 1e-9)
-    assert largest_scale(scaled, 30.0, 10, 1e-9, largest=5.0) == 5.0
+        local_budget(1e-6, 10, 1e-9)
+    assert local_budget(30.0, 10, 1e-9) == 20.0
 
 
 def test_refusals():
     inf = np.inf
     rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
-    apart = AnyMechanism(PrivacyPolicy([1.0] * 3, [2] * 3, rule))
+    apart = Anything(PrivacyPolicy([1.0] * 3, [2] * 3, rule))
     with pytest.raises(InputError, match="finite pair budgets"):
         apart.blanket(0, 1)
     with pytest.raises(InputError, match="at most 30"):
-        shuffled(AnyMechanism(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
-    for bad in ([[0.5, 0.5]], [[0.5, 0.4], [0.5, 0.5]], [[1.5, -0.5], [0.5, 0.5]]):
-        with pytest.raises(InputError):
-            MatrixReports(bad)
-    with pytest.raises(InputError, match="2 names"):
-        MatrixReports([[0.5, 0.5], [0.5, 0.5]], answers=["a"])
-    assert MatrixReports([[0.5, 0.5], [0.5, 0.5]], answers=["a", "b"]).names == ("a", "b")
-    with pytest.raises(InputError, match="shape"):
-        UnaryReports(POLICY, [0.5], [0.1])
+        shuffled(Anything(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
     with pytest.raises(InputError, match="level 1"):
-        UnaryReports(POLICY, [0.5, 0.1, 0.5], [0.1, 0.2, 0.1])
+        Bits(POLICY, np.array([0.5, 0.1, 0.5]), np.array([0.1, 0.2, 0.1]))

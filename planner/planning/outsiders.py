@@ -1,4 +1,4 @@
-"""What an outsider learns from a planned question: beside the local guarantee, never instead.
+"""What an outsider learns from planned questions: beside the local guarantee, never instead.
 
 Computed when somebody asks for it, from the mechanism that is deployed. Whoever sees reports with
 their senders has the local guarantee and nothing else; the second view needs a shuffler or a
@@ -11,18 +11,23 @@ People understand odds better than an epsilon (Nanayakkara, Smart, Cummings, Kap
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from math import exp, floor, isnan, log10
+from dataclasses import dataclass
+from heapq import nlargest
+from math import exp, floor, isnan, log10, nan, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.frames import Framed
-from planner.outsiders.auditing.views import VIEWS
-from planner.outsiders.exposure import Exposure, exposure_of
-from planner.outsiders.guessing.laws import Guess
-from planner.outsiders.guessing.reidentification import Likelihoods
+from planner.outsiders.guarantee import (
+    CONDITION,
+    MOST_PEOPLE,
+    ShuffledGuarantee,
+    local_budget,
+    shuffled,
+)
+from planner.outsiders.shapes import Anything, Guess, Seen, seen_of
 from planner.outsiders.shown import (
     delta_text,
     kept_at_most,
@@ -31,15 +36,6 @@ from planner.outsiders.shown import (
     of_hundred_before,
     reach_up,
 )
-from planner.outsiders.shuffling.central import MOST_PEOPLE
-from planner.outsiders.shuffling.guarantee import (
-    CONDITION,
-    ShuffledGuarantee,
-    local_budget,
-    shuffled,
-)
-from planner.outsiders.shuffling.mechanisms import AnyMechanism, ShuffledReports
-from planner.outsiders.statistics import caught_from
 from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
@@ -50,8 +46,6 @@ UNHIDDEN = (
     "hidden by shuffling"
 )
 NOTHING_TO_SAY = f"{UNHIDDEN.capitalize()}: what outsiders learn is what it promises."
-AUDITED = 100_000  # reports of each answer that an audit asks for if nobody says how many
-_GAIN = 0.01  # what totals alone hide better than this; epsilons are known to a quarter of it
 _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a second
 Array = NDArray[np.float64]
 
@@ -67,10 +61,6 @@ class OutsiderView(Framed):
     shuffled:
         If reports are shuffled or only summed: central epsilon for every pair of levels, or for
         all levels as one where there are more than five.
-    totals:
-        The same if totals alone are released; None where that is not proven to tell less of any
-        level by a hundredth at least. They follow from shuffled reports, so no epsilon is larger
-        than that of :attr:`shuffled`.
     guess:
         Success of the best guess from one report, all answers alike before; of item sets for
         people with as many answers as the padding length. None where it is not known.
@@ -78,14 +68,6 @@ class OutsiderView(Framed):
         The same if answers are as the question's objective expects; None where it does not.
     guessed:
         What is guessed, in words.
-    lift:
-        By what factor one report makes a right guess of the whole answer (of sets, of the set)
-        likelier at most, whatever was believed before; at least 1.
-    likelihoods:
-        Of answers after a report, all alike before; None of item sets or where not known.
-    caught:
-        An audit by so many reports as usual catches about 90 of 100 clients that lose this much, in
-        nats, on the pair that loses most; None of item sets, or where the law is not known.
     levels:
         Names of the levels that ``reach`` and ``standard_errors`` are of.
     reach:
@@ -97,13 +79,9 @@ class OutsiderView(Framed):
 
     question: str
     shuffled: ShuffledGuarantee
-    totals: ShuffledGuarantee | None
     guess: Guess | None
     assumed: Guess | None
     guessed: str
-    lift: float
-    likelihoods: Likelihoods | None
-    caught: float | None
     levels: tuple[str, ...]
     reach: Array | None
     standard_errors: Array | None
@@ -118,26 +96,14 @@ class OutsiderView(Framed):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Everything it says, the local guarantee first."""
-        said = (
-            self._local(),
-            self._central(),
-            self._totals(),
-            self._guess(),
-            self._false_reports(),
-            self._audit(),
-        )
+        said = (self._local(), self._central(), self._guess(), self._false_reports())
         return tuple(sentence for sentence in said if sentence)
 
     def local_budget(self, epsilon: float) -> float:
         """The largest plain local budget that keeps a wanted central epsilon, in nats.
 
         For the people and the delta of :attr:`shuffled`, whatever the mechanism; see
-        :func:`planner.outsiders.shuffling.guarantee.local_budget`.
-
-        Raises
-        ------
-        InputError, InfeasibleError
-            ``epsilon`` is not above 0, or no budget reaches it.
+        :func:`planner.outsiders.guarantee.local_budget`, also for errors.
         """
         return local_budget(epsilon, self.shuffled.people, self.shuffled.delta)
 
@@ -150,11 +116,6 @@ class OutsiderView(Framed):
             f"delta {delta_text(self.shuffled.delta)} among {self.shuffled.people:,} people. "
             f"This second view {CONDITION}."
         )
-
-    @property
-    def totals_epsilons(self) -> tuple[float, ...] | None:
-        """Epsilons of :attr:`totals`, pair by pair as in ``shuffled.pairs``; else None."""
-        return None if self.totals is None else tuple(row[3] for row in self.totals.pairs)
 
     @property
     def summary(self) -> str:
@@ -175,28 +136,12 @@ class OutsiderView(Framed):
 
     def _central(self) -> str:
         found = self.shuffled
-        lost = (
-            ""
-            if isnan(found.lost)
-            else f"; epsilon {lost_at_least(found.lost)} is lost in some case"
-        )
+        lost = f"; epsilon {lost_at_least(found.lost)} is lost in some case"
         return (
             f"After all reports without their senders it is right for at most "
             f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
-            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}{lost}). "
-            f"This second view {CONDITION}."
-        )
-
-    def _totals(self) -> str:
-        if self.totals is None:
-            return "Released totals alone are not proven to tell less than that."
-        less, more = self.totals.level_epsilons, self.shuffled.level_epsilons
-        most = int(np.argmin(less / more))
-        return (
-            "If nothing but totals is released, it is right for at most "
-            f"{_right_at_most(float(less[most]), self.totals.delta)} where one of the two answers "
-            f"is of {self.totals.names[most]!r} (epsilon {rounded_up(float(less[most]), 5)}, in "
-            f"place of {rounded_up(float(more[most]), 5)})."
+            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}"
+            f"{'' if isnan(found.lost) else lost}). This second view {CONDITION}."
         )
 
     def _guess(self) -> str:
@@ -224,16 +169,119 @@ class OutsiderView(Framed):
             "them may move it by as much as its standard error."
         )
 
-    def _audit(self) -> str:
-        if self.caught is None:
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SurveyOutsiderView(Framed):
+    """What an outsider learns from all questions of a survey that share its budgets.
+
+    Attributes
+    ----------
+    questions:
+        Question by question, as far as something can be said.
+    asked:
+        How many of the questions each person answers; None for all of them.
+    left_out:
+        Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
+        whose guarantee is of another nature, or with a pair of answers that no budget protects.
+    """
+
+    questions: tuple[OutsiderView, ...]
+    asked: int | None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def epsilon(self) -> float | None:
+        """Central epsilon of all reports of a person, each question shuffled separately; nats.
+
+        They add up over the questions that a person answers. None where a question is left out: no
+        epsilon holds for all of them.
+        """
+        return self._together([one.shuffled.epsilon for one in self.questions])
+
+    @property
+    def delta(self) -> float | None:
+        """Delta that belongs to :attr:`epsilon`."""
+        return self._together([one.shuffled.delta for one in self.questions])
+
+    @property
+    def guess(self) -> Guess | None:
+        """Success of guessing every answer of a person right, if the answers are independent.
+
+        Those to questions that are left out are not guessed. None where a person answers some
+        of the questions, or where a question's is not known.
+        """
+        known = [one.guess for one in self.questions if one.guess is not None]
+        if self.asked is not None or len(known) < len(self.questions):
+            return None
+        return Guess(prod(one.success for one in known), prod(one.blind for one in known))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What holds for all questions together; nothing where there is only one in all."""
+        if len(self.questions) + len(self.left_out) < 2:
+            return ()
+        said = (self._nothing(), self._central(), self._guess())
+        return tuple(sentence for sentence in said if sentence)
+
+    @property
+    def summary(self) -> str:
+        """All sentences, question by question."""
+        each = [f"{one.question}: {one.summary}" for one in self.questions]
+        return " ".join([*each, *self.sentences])
+
+    def columns(self) -> dict[str, Any]:
+        """One row a question: budgets seen alone and shuffled, and guesses.
+
+        Those that are left out come last, without numbers.
+        """
+        nothing: list[Any] = [nan] * len(self.left_out)
+        return {
+            "question": [*(one.question for one in self.questions), *self.left_out],
+            "people": [one.shuffled.people for one in self.questions] + nothing,
+            "local": [one.shuffled.local_epsilon for one in self.questions] + nothing,
+            "epsilon": [one.shuffled.epsilon for one in self.questions] + nothing,
+            "delta": [one.shuffled.delta for one in self.questions] + nothing,
+            "guess": [one.guess and one.guess.success for one in self.questions] + nothing,
+            "blind": [one.guess and one.guess.blind for one in self.questions] + nothing,
+        }
+
+    def _together(self, each: list[float]) -> float | None:
+        if self.left_out:
+            return None
+        return sum(each if self.asked is None else nlargest(self.asked, each))
+
+    def _nothing(self) -> str:
+        if not self.left_out:
             return ""
         return (
-            "Whether a client keeps to its budget, its reports can show. An audit of "
-            f"{AUDITED:,} reports of each of two answers catches about 90 of 100 clients after "
-            "whose report a guess between the two is right for "
-            f"{_right_at_most(self.caught)} or more of 100 people (epsilon "
-            f"{rounded_up(self.caught, 4)}), and accuses one of a million honest ones at most."
+            f"Nothing is said here of {self._names()}: {UNHIDDEN}. So no epsilon is "
+            "claimed for all questions together."
         )
+
+    def _central(self) -> str:
+        epsilon, delta = self.epsilon, self.delta
+        if epsilon is None or delta is None:
+            return ""
+        whole = self.asked is None
+        each = "all their reports" if whole else "the reports of the questions they get"
+        return (
+            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
+            f"{rounded_up(epsilon, 5)} at delta {delta_text(delta)}. "
+            f"This second view {CONDITION}."
+        )
+
+    def _guess(self) -> str:
+        if self.guess is None or len(self.questions) < 2:
+            return ""
+        but = f" but those to {self._names()}" if self.left_out else ""
+        return (
+            f"Guessing every answer of a person{but}, if they do not depend on each other, is "
+            f"right for {of_hundred(self.guess.success)} of 100 people after all reports, seen "
+            f"with their sender, and for {of_hundred_before(self.guess.blind)} without any."
+        )
+
+    def _names(self) -> str:
+        return ", ".join(map(repr, self.left_out))
 
 
 def negligible(people: int) -> float:
@@ -272,25 +320,19 @@ def outsider_view(
     policy = _policy_of(question)
     if not np.isfinite(policy.ldp_epsilon):
         return None
-    exposed = exposure_of(mechanism, policy)
+    seen = seen_of(mechanism, policy)
     among = min(people, MOST_PEOPLE)
-    reports = _few_levels(exposed, policy)
     stated = negligible(among) if delta is None else delta
-    guarantee = shuffled(reports, among, stated, every_example=False)
-    totals = exposed.totals if reports is exposed.reports else None
+    hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
     shares = _expected(question, policy)
     return OutsiderView(
         question=question.name,
-        shuffled=guarantee,
-        totals=None if totals is None else _of_totals(totals, guarantee),
-        guess=exposed.guess(),
-        assumed=None if shares is None else exposed.guess(shares),
-        guessed=_guessed(question, exposed),
-        lift=exposed.lift(policy),
-        likelihoods=exposed.likelihoods(),
-        caught=_caught(exposed, guarantee) if reports is exposed.reports else None,
+        shuffled=shuffled(hidden, among, stated, every_example=False),
+        guess=seen.guess(),
+        assumed=None if shares is None else seen.guess(shares),
+        guessed=_guessed(question, seen),
         levels=policy.names,
-        reach=None if standard_errors is None else exposed.reach,
+        reach=None if standard_errors is None else seen.reach(),
         standard_errors=standard_errors,
     )
 
@@ -302,46 +344,21 @@ def _policy_of(question: Question) -> PrivacyPolicy:
     return PrivacyPolicy([budget_of(question)], [2], names=["any answer"])
 
 
-def _guessed(question: Question, exposed: Exposure) -> str:
+def _guessed(question: Question, seen: Seen) -> str:
     if question.numeric is not None:
-        if exposed.law is not None and exposed.law.items > 3:
-            points = exposed.law.items - 1
+        points = len(seen.names) - 1
+        if points > 2:
             return f"which it is of {points} numbers and no answer, all as likely before,"
         return "which it is of the lowest number, the highest and no answer, all as likely before,"
     items = int(question.policy.item_counts.sum())
-    if exposed.set_size is not None:
-        return f"one answer of a person who has any {exposed.set_size:,} of {items:,} answers"
+    if seen.set_size is not None:
+        return f"one answer of a person who has any {seen.set_size:,} of {items:,} answers"
     return f"the likeliest of {items:,} answers, all as likely before,"
 
 
-def _few_levels(exposed: Exposure, policy: PrivacyPolicy) -> ShuffledReports:
-    """The reports by level; where there are many levels, as whatever keeps the plain budget."""
-    if len(exposed.reports.names) <= _MOST_LEVELS:
-        return exposed.reports
+def _of_one_level(policy: PrivacyPolicy) -> Anything:
     items = int(policy.item_counts.sum())
-    return AnyMechanism(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
-
-
-def _of_totals(totals: ShuffledReports, whole: ShuffledGuarantee) -> ShuffledGuarantee | None:
-    """What totals alone tell, no more than ``whole``; None if that is less of no level."""
-    one = shuffled(totals, whole.people, whole.delta, every_example=False)
-    one = replace(one, epsilons=np.minimum(one.epsilons, whole.epsilons))
-    less = np.any(one.level_epsilons < (1 - _GAIN) * whole.level_epsilons)
-    return one if less else None
-
-
-def _caught(exposed: Exposure, guarantee: ShuffledGuarantee) -> float | None:
-    """By the pair that loses most, tried alone by all views, in both orders."""
-    if exposed.law is None or exposed.set_size is not None:
-        return None
-    i, j = np.unravel_index(int(np.nanargmax(guarantee.local)), guarantee.local.shape)
-    hidden = exposed.reports.blanket(int(i), int(j))
-    pair = next(iter(exposed.reports.examples(int(i), int(j))), hidden)  # hashes may collide
-    laws = pair.masses * pair.first, pair.masses * pair.second
-    error = 1e-6 / (2 * (len(VIEWS) + 1) + 1)  # one view more, as hashing has
-    one, other = (caught_from(*both, AUDITED // 2, error) for both in (laws, laws[::-1]))
-    least = min(one, other)
-    return least if np.isfinite(least) else None
+    return Anything(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
 
 
 def _expected(question: Question, policy: PrivacyPolicy) -> Array | None:

@@ -1,0 +1,432 @@
+"""What shuffled reports tell of the people of each privacy level, and what they cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import exp, expm1, isfinite, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.arguments import finite, positive, whole_number
+from planner.errors import InfeasibleError, InputError
+from planner.frames import Framed
+from planner.outsiders.blanket import Blanket
+from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
+from planner.outsiders.shapes import Seen
+from planner.outsiders.shown import delta_text
+from planner.policy.budget_text import rounded_up
+
+CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
+MOST_PEOPLE = 10**9
+_MOST_LEVELS = 30
+_LARGEST_BUDGET, _LEAST_BUDGET = 20.0, 1e-3
+_PLAINLY = 0.5  # more than the approximation of ln(delta) errs
+_COARSE = 0.01  # of delta; a tenth of it of epsilon
+_STEP = 5e-4  # of epsilon, from a guess to both ends
+_SLIP = 4e-15  # of differences of ratios, as shares of what was subtracted
+_ROUNDING = 1e-14  # of masses and ratios, relative, as computed from a mechanism's probabilities
+_Laws = tuple[bytes, ...]
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ShuffledGuarantee(Framed):
+    """Central (epsilon, delta) per pair of levels, beside the local guarantee.
+
+    Attributes
+    ----------
+    names:
+        Names of the levels.
+    people:
+        Honest people, colluders taken off.
+    delta:
+        For every pair.
+    epsilons:
+        Proven: whatever the honest others answer, nobody can tell an answer of level i from one
+        of level j better, in nats, shape ``(t, t)``; NaN where no such pair exists.
+    examples:
+        Epsilons that are lost, proven, on one explicit pair of data sets each: all others have
+        the same answer. NaN where there is none to be computed. The truth lies between.
+    local:
+        Budgets of one report seen alone.
+
+    Notes
+    -----
+    Epsilons are upper bounds. That one level's is smaller does not prove that it is hidden better.
+    """
+
+    names: tuple[str, ...]
+    people: int
+    delta: float
+    epsilons: Array
+    examples: Array
+    local: Array
+
+    @property
+    def level_epsilons(self) -> Array:
+        """Per level, the largest over all levels to be told apart from, shape ``(t,)``."""
+        return np.nanmax(self.epsilons, axis=1)
+
+    @property
+    def epsilon(self) -> float:
+        """The largest of all."""
+        return float(self.level_epsilons.max())
+
+    @property
+    def lost(self) -> float:
+        """The largest epsilon that is lost on an explicit pair of data sets; NaN if none is."""
+        known = self.examples[~np.isnan(self.examples)]
+        return float(known.max()) if known.size else float("nan")
+
+    @property
+    def local_epsilon(self) -> float:
+        """The largest budget of one report seen alone."""
+        return float(np.nanmax(self.local))
+
+    @property
+    def summary(self) -> str:
+        """The guarantee and its condition, in a sentence."""
+        return (
+            f"Among {self.people:,} people's shuffled reports anybody's answer is hidden with "
+            f"epsilon {rounded_up(self.epsilon, 5)} at delta {delta_text(self.delta)}, where one "
+            f"report alone may tell {rounded_up(self.local_epsilon, 4)}; it {CONDITION}."
+        )
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str, float, float], ...]:
+        """Names of two levels, the budget of one report seen alone, and the epsilon shuffled."""
+        return tuple(
+            (self.names[i], self.names[j], float(self.local[i, j]), float(self.epsilons[i, j]))
+            for i, j in self._numbers()
+        )
+
+    def _numbers(self) -> list[tuple[int, int]]:
+        every = combinations_with_replacement(range(len(self.names)), 2)
+        return [pair for pair in every if not np.isnan(self.epsilons[pair])]
+
+    def columns(self) -> dict[str, Any]:
+        """One row a pair of levels.
+
+        Columns: ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``example`` (lost on
+        one pair of data sets), ``delta``, ``people``.
+        """
+        rows = [
+            (*row, self.examples[pair], self.delta, self.people)
+            for pair, row in zip(self._numbers(), self.pairs, strict=True)
+        ]
+        names = ("level", "other", "local", "epsilon", "example", "delta", "people")
+        return {name: [row[k] for row in rows] for k, name in enumerate(names)}
+
+
+def shuffled(
+    reports: Seen,
+    people: int,
+    delta: float,
+    colluders: int = 0,
+    *,
+    every_example: bool = True,
+) -> ShuffledGuarantee:
+    """Central privacy of every pair of levels if reports are shuffled.
+
+    Parameters
+    ----------
+    reports:
+        A mechanism's blankets, see :mod:`planner.outsiders.shapes`.
+    people:
+        Everybody who reports.
+    delta:
+        Above 0, below 1.
+    colluders:
+        People who tell the observer what they sent; they hide nobody.
+    every_example:
+        Whether to look for an explicit loss for every pair of levels; else only for the pair with
+        the largest epsilon, which takes a third of the time.
+
+    Raises
+    ------
+    InputError
+        Nobody honest is left, or more than 30 levels.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, solve
+    >>> from planner.outsiders import seen_of
+        >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
+    >>> result = shuffled(seen_of(table, table.policy), 100_000, 1e-6)
+    >>> result.to_frame()[["level", "other", "local", "epsilon", "example"]].round(4)
+          level     other   local  epsilon  example
+    0  intimate  intimate  0.5788   0.0051   0.0045
+    1  intimate    public  1.0000   0.0108   0.0095
+    2    public    public  1.4212   0.0145   0.0128
+    """
+    whole_number("people", people, most=MOST_PEOPLE)
+    whole_number("colluders", colluders, 0, people - 1, "Somebody honest must be left.")
+    size = len(reports.names)
+    honest = people - colluders
+    epsilons, examples, local = (np.full((size, size), np.nan) for _ in range(3))
+    pairs = _pairs(reports)
+    for i, j in pairs:
+        blanket = reports.blanket(i, j)
+        epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, honest)
+        local[i, j] = local[j, i] = blanket.local_epsilon
+    worst = max(pairs, key=lambda pair: float(epsilons[pair]))
+    for i, j in pairs if every_example else [worst]:
+        blankets = tuple(map(_laws, reports.examples(i, j)))
+        examples[i, j] = examples[j, i] = _example_lost(blankets, delta, honest)
+    return ShuffledGuarantee(reports.names, honest, delta, epsilons, examples, local)
+
+
+def local_budget(epsilon: float, people: int, delta: float) -> float:
+    """The largest plain local budget with which any mechanism keeps a wanted central epsilon, nats.
+
+    Found by halving and rounded down, at most 20: it is kept at the budget that is returned, and,
+    as the bound grows with the budget, at none that is larger by more than 0.1 %.
+
+    Parameters
+    ----------
+    epsilon:
+        Wanted, in nats, above 0.
+    people, delta:
+        As in :func:`shuffled`.
+
+    Raises
+    ------
+    InfeasibleError
+        Not even a thousandth of a nat keeps it.
+
+    Examples
+    --------
+    >>> round(local_budget(epsilon=0.1, people=1_000_000, delta=1e-8), 2)
+    5.48
+    """
+    positive("epsilon", epsilon)
+
+    def kept(nats: float) -> bool:
+        return is_kept(Blanket.of_budget(nats), epsilon, delta, people)
+
+    if kept(_LARGEST_BUDGET):
+        return _LARGEST_BUDGET
+    low, high = _LEAST_BUDGET, _LARGEST_BUDGET
+    if not kept(low):
+        reason = f"No local budget reaches a central epsilon of {epsilon:g} with {people:,} people"
+        raise InfeasibleError(reason, "Ask more people, or accept a larger epsilon or delta.")
+    while high / low > 1.001:
+        middle = (low * high) ** 0.5
+        low, high = (middle, high) if kept(middle) else (low, middle)
+    return low
+
+
+def central_delta(
+    blanket: Blanket, epsilon: float, people: int, accuracy: float = 0.002
+) -> Bracket:
+    """Bracket the bound on delta for a pair of answers, the larger of both orders.
+
+    Only the upper end is a guarantee. The lower end says how far the numbers, not the theorem,
+    may be off; for a blanket that is the law of one answer of all others, the theorem is an
+    equality and the lower end is proven to be lost.
+
+    Parameters
+    ----------
+    blanket:
+        What hides the pair.
+    epsilon:
+        Central epsilon in nats, not negative.
+    people:
+        Honest people whose reports are shuffled, the one who hides among them, 1 to 10^9.
+    accuracy:
+        Relative width to aim at.
+
+    Examples
+    --------
+    Two people answer by randomised response with budget 1.
+
+    >>> from math import e
+    >>> answers = Blanket([1 / (1 + e)] * 2, [e, 1.0], [1.0, e])
+    >>> bracket = central_delta(answers, epsilon=0.1, people=2)
+    >>> bracket.lower <= 0.317157 <= bracket.upper
+    True
+    """
+    finite("epsilon", epsilon)
+    if epsilon < 0:
+        raise InputError("epsilon", epsilon, "not negative", "Give 0 for the strictest guarantee.")
+    whole_number("people", people, most=MOST_PEOPLE)
+    both = [_one_way(side, epsilon, people, accuracy) for side in _sides(blanket)]
+    return Bracket(max(one.lower for one in both), max(one.upper for one in both))
+
+
+def central_epsilon(blanket: Blanket, delta: float, people: int) -> Bracket:
+    """Bracket the smallest central epsilon with a bound on delta of at most ``delta``, in nats.
+
+    Parameters
+    ----------
+    blanket, people:
+        As in :func:`central_delta`.
+    delta:
+        Above 0, below 1; far below ``1 / people`` in any use.
+
+    Returns
+    -------
+    Bracket
+        At the upper end delta is proven to be kept; below the lower end this bound exceeds it.
+
+    Examples
+    --------
+    Any mechanism with budget 1, a hundred thousand people.
+
+    >>> from math import e
+    >>> blanket = Blanket.from_numbers(ratio=e, variation=(e - 1) / (e + 1), others_ratio=e)
+    >>> round(central_epsilon(blanket, delta=1e-6, people=100_000).upper, 4)
+    0.0124
+    """
+    local = _checked(blanket, delta, people)
+    sides = _sides(blanket)
+    guess = _about(sides, log(delta) + log(people), people, local)
+    if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
+        return Bracket(0.0, 0.0)
+    there = central_delta(blanket, guess, people, _COARSE).upper
+    if there > 0:  # the approximation errs by nearly the same factor nearby
+        guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
+    kept, step = local, _STEP
+    while kept == local and guess * (1 + step) < local:
+        if central_delta(blanket, guess * (1 + step), people, _COARSE).upper <= delta:
+            kept = guess * (1 + step)
+        step *= 2
+    return Bracket(_lost(blanket, delta, people, guess), kept)
+
+
+def is_kept(blanket: Blanket, epsilon: float, delta: float, people: int) -> bool:
+    """Whether (epsilon, delta) is proven to hold for a pair; the plainly lost cost little.
+
+    Arguments as in :func:`central_delta`.
+    """
+    if epsilon >= _checked(blanket, delta, people):
+        return True
+    target = log(delta) + log(people) + _PLAINLY
+    for side in _sides(blanket):
+        if log_positive_part(side.masses, _values(side, epsilon), people) > target:
+            return False
+    return central_delta(blanket, epsilon, people, _COARSE).upper <= delta
+
+
+def lost_epsilon(examples: Sequence[Blanket], delta: float, people: int) -> float:
+    """The largest central epsilon that is lost, proven, on one of these data sets, in nats.
+
+    Parameters
+    ----------
+    examples:
+        Blankets that are the law of one answer of all others, so that the bound is an equality.
+    delta, people:
+        As in :func:`central_epsilon`.
+
+    Returns
+    -------
+    float
+        No smaller epsilon holds with this delta; NaN if there are no examples.
+    """
+    best, guess = None, 0.0
+    for blanket in examples:
+        local = _checked(blanket, delta, people)
+        for side in _sides(blanket):
+            about = _about([side], log(delta) + log(people), people, local)
+            if best is None or about > guess:
+                best, guess = side, about
+    return float("nan") if best is None else _lost(best, delta, people, guess)
+
+
+def _checked(blanket: Blanket, delta: float, people: int) -> float:
+    """The pair's local budget, raised by what its logarithm may err."""
+    whole_number("people", people, most=MOST_PEOPLE)
+    if not 0 < finite("delta", delta) < 1:
+        remedy = "Take less than 1 over the number of people, such as 1e-8."
+        raise InputError("delta", delta, "above 0 and below 1", remedy)
+    local = blanket.local_epsilon * (1 + 1e-12)
+    if not isfinite(local):
+        reason = "a report that only one answer can make gives it away, however well it is shuffled"
+        remedy = "Take a mechanism with a finite budget for this pair of answers."
+        raise InputError.because("blanket", reason, remedy)
+    return local
+
+
+def _lost(blanket: Blanket, delta: float, people: int, guess: float) -> float:
+    """An epsilon just below ``guess`` at which the lower end still exceeds delta."""
+    step = _STEP
+    while step < 1:
+        if central_delta(blanket, guess * (1 - step), people, _COARSE).lower > delta:
+            return guess * (1 - step)
+        step *= 2
+    return 0.0
+
+
+def _sides(blanket: Blanket) -> list[Blanket]:
+    """Both orders, or one if they are alike."""
+    other = blanket.reversed()
+    one, two = (np.lexsort((law.masses, law.second, law.first)) for law in (blanket, other))
+    alike = all(
+        np.allclose(getattr(blanket, name)[one], getattr(other, name)[two], rtol=1e-15, atol=0)
+        for name in ("masses", "first", "second")
+    )
+    return [blanket] if alike else [blanket, other]
+
+
+def _about(sides: Sequence[Blanket], target: float, people: int, local: float) -> float:
+    """Where an approximation of ``ln(n delta)`` falls to ``target``, by halving."""
+    low, high = 0.0, local
+    for _ in range(60):
+        middle = (low + high) / 2
+        size = max(log_positive_part(side.masses, _values(side, middle), people) for side in sides)
+        low, high = (middle, high) if size > target else (low, middle)
+        if high - low <= 1e-5 * high:
+            break
+    return high
+
+
+def _values(blanket: Blanket, epsilon: float) -> NDArray[np.float64]:
+    return blanket.first - blanket.second - expm1(epsilon) * blanket.second
+
+
+def _one_way(blanket: Blanket, epsilon: float, people: int, accuracy: float) -> Bracket:
+    """Bracket for one order; masses are lowered, so that they stay below the laws of others."""
+    shrink = max(1.0, blanket.mass) * (1 + _ROUNDING)
+    values = _values(blanket, epsilon)
+    values += _SLIP * (np.abs(values) + blanket.first)  # not below the exact ones
+    sums = positive_part(blanket.masses / shrink, values * shrink, people, accuracy)
+    raised = 2 * _SLIP * (2 + exp(epsilon))
+    lower = sums.lower / people * (1 - 4 * _ROUNDING * people) - raised
+    return Bracket(max(0.0, lower), min(1.0, sums.upper / people))
+
+
+def _pairs(reports: Seen) -> list[tuple[int, int]]:
+    """Pairs of levels with two different answers."""
+    size = len(reports.names)
+    if size > _MOST_LEVELS:
+        remedy = "Merge levels with nearly the same budget."
+        raise InputError("levels", size, f"at most {_MOST_LEVELS} to compare all pairs", remedy)
+    pairs = combinations_with_replacement(range(size), 2)
+    found = [(i, j) for i, j in pairs if i != j or reports.sizes[i] > 1]
+    if not found:
+        raise InputError("answers", 1, "two or more", "One answer alone says nothing.")
+    return found
+
+
+def _laws(blanket: Blanket) -> _Laws:
+    """A blanket to remember a result by."""
+    return tuple(column.tobytes() for column in (blanket.masses, blanket.first, blanket.second))
+
+
+def _read(laws: _Laws) -> Blanket:
+    return Blanket(*(np.frombuffer(column) for column in laws))
+
+
+@lru_cache(maxsize=1024)
+def _kept(laws: _Laws, delta: float, people: int) -> float:
+    return central_epsilon(_read(laws), delta, people).upper
+
+
+@lru_cache(maxsize=1024)
+def _example_lost(examples: tuple[_Laws, ...], delta: float, people: int) -> float:
+    return lost_epsilon([_read(laws) for laws in examples], delta, people)

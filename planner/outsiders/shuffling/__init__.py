@@ -1,1 +1,0 @@
-"""If reports are shuffled or only summed: central privacy, proven from both sides."""

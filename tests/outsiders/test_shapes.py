@@ -1,0 +1,166 @@
+"""The best guess and the largest weight: against lists of all reports."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from planner import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    PrivacyPolicy,
+    SubsetSelection,
+    UnaryMechanism,
+    best_design,
+    solve,
+)
+from planner.errors import InputError
+from planner.mechanisms.packed import pack
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.unary import unary_law
+from planner.outsiders import seen_of
+from planner.outsiders.shapes import Anything, Bits
+
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+
+
+def priors(rng, items):
+    yield np.full(items, 1 / items)
+    for concentration in (0.2, 1.0, 5.0):
+        yield rng.dirichlet(np.full(items, concentration))
+    yield np.eye(items)[rng.integers(items)]
+
+
+def listed(law, prior):
+    """Over all reports."""
+    return float(np.max(prior[:, None] * law, axis=0).sum())
+
+
+def seen(mechanism):
+    return seen_of(mechanism, PrivacyPolicy([mechanism.epsilon], [mechanism.items]))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bits(seed):
+    rng = np.random.default_rng(seed)
+    items = int(rng.integers(2, 8))
+    b = rng.uniform(0.02, 0.6, items)
+    a = b + rng.uniform(0.02, 0.95, items) * (1 - b)
+    bits = Bits(PrivacyPolicy(np.ones(items), np.ones(items, int)), a, b)
+    for prior in priors(rng, items):
+        true = listed(unary_law(a, b), prior)
+        assert bits.guess(prior).success == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize("items", [2, 3, 5, 8])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_selections(items, epsilon):
+    rng = np.random.default_rng(items)
+    for kind in (SubsetSelection, GeneralizedRandomizedResponse):
+        mechanism = kind(epsilon, items)
+        for prior in priors(rng, items):
+            true = listed(mechanism.output_law(), prior)
+            assert seen(mechanism).guess(prior).success == pytest.approx(true, rel=1e-9)
+
+
+@pytest.mark.parametrize("counts", [[2, 2], [1, 3], [2, 1, 2]])
+def test_designs(counts):
+    rng = np.random.default_rng(sum(counts))
+    policy = PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts)
+    design = best_design(policy)
+    law = SubsetDesignMechanism.of(design).output_law()
+    for prior in priors(rng, sum(counts)):
+        success = seen_of(design, policy).guess(prior).success
+        assert success == pytest.approx(listed(law, prior), rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_one_of_a_set_by_listing_all_sets(size):
+    """All sets alike: the posterior chance of each item to be in the set, for every report."""
+    items = 4
+    mechanism = UnaryMechanism.rappor(1.5, items)
+    law = mechanism.output_law()
+    sets = list(combinations(range(items), size))
+    reports = np.array([law[list(one)].mean(axis=0) for one in sets]) / len(sets)
+    inside = np.array([[k in one for one in sets] for k in range(items)], dtype=float)
+    true = (inside @ reports).max(axis=0).sum()
+    policy = mechanism.table.policy
+    padded = seen_of(PaddedUnaryMechanism(mechanism, size), policy)
+    guess = padded.guess()
+    assert guess.success == pytest.approx(true, rel=1e-9)
+    assert guess.blind == size / items
+    assert padded.guess(np.full(items, 1 / items)) is None
+    assert seen_of(PaddedUnaryMechanism(mechanism, items + 1), policy).guess() is None
+
+
+def test_hashing_by_listing_all_functions():
+    mechanism = OptimizedLocalHashing(np.log(2), 4)
+    response = GeneralizedRandomizedResponse(np.log(2), mechanism.values).output_law()
+    for prior in priors(np.random.default_rng(1), 4):
+        functions = product(range(mechanism.values), repeat=4)
+        true = np.mean([listed(response[list(f)], prior) for f in functions])
+        assert seen(mechanism).guess(prior).success == pytest.approx(true, rel=1e-8)
+
+
+def test_reference_values():
+    table = seen_of(solve(POLICY), POLICY).guess()
+    assert (table.success, table.blind) == pytest.approx((0.02213, 0.01), abs=5e-6)
+    design = seen_of(best_design(POLICY), POLICY).guess().success
+    grr = seen(GeneralizedRandomizedResponse(1.0, 100)).guess().success
+    subset = seen(SubsetSelection(1.0, 100)).guess().success
+    assert (design, grr, subset) == pytest.approx((0.0236, 0.0267, 0.0186), abs=5e-5)
+    assert max(table.success, design, grr) <= np.e / 100  # of any mechanism
+
+
+ALL_BITS = pack((np.arange(16)[:, None] >> np.arange(4)) & 1 == 1)
+ALL_PAIRS = pack(np.array([[x in s for x in range(4)] for s in combinations(range(4), 2)]))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "reports"),
+    [
+        (UnaryMechanism.rappor(1.0, 4), ALL_BITS),
+        (GeneralizedRandomizedResponse(1.0, 4), np.arange(4)),
+        (SubsetSelection(0.5, 4), ALL_PAIRS),
+        (OptimizedLocalHashing(1.0, 4), None),
+    ],
+)
+def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(mechanism, reports):
+    if reports is None:
+        reports = mechanism.perturb(np.zeros(2000, int), np.random.default_rng(1))
+    one = mechanism.table if isinstance(mechanism, UnaryMechanism) else mechanism
+    counts = [mechanism.aggregate(reports[k : k + 1]).counts for k in range(len(reports))]
+    added = (np.array(counts) - mechanism.b) / (mechanism.a - mechanism.b)
+    (most,) = seen_of(one, PrivacyPolicy([1.0], [4])).reach()
+    assert max(added.max(), 1 - added.min()) == pytest.approx(most)
+
+
+def test_the_weights_of_designs_and_sets():
+    policy = PrivacyPolicy([1.0, 2.0], [1, 2])
+    design = best_design(policy)
+    mechanism = SubsetDesignMechanism.of(design)
+    drawn = mechanism.perturb(np.arange(3).repeat(400), np.random.default_rng(1))
+    reports = np.unique(drawn, axis=0)
+    moved = [mechanism.estimate(mechanism.aggregate(report[None])).values for report in reports]
+    for level, items in enumerate(([0], [1, 2])):
+        of_level = np.array(moved)[:, items]
+        most = max(of_level.max(), 1 - of_level.min())
+        assert seen_of(design, policy).reach()[level] == pytest.approx(most)
+    single = UnaryMechanism.rappor(1.0, 4)
+    one, three = (
+        seen_of(which, single.table.policy).reach()
+        for which in (single.table, PaddedUnaryMechanism(single, 3))
+    )
+    assert three == pytest.approx(3 * one)
+
+
+def test_what_is_not_known_and_refusals():
+    policy = PrivacyPolicy([1.0, 2.0], [2, 3])
+    unknown = seen_of(object(), policy)
+    assert isinstance(unknown, Anything)
+    assert unknown.guess() is unknown.reach() is None
+    rappor = seen_of(UnaryMechanism.rappor(1.0, 3).table, PrivacyPolicy([1.0], [3]))
+    for bad in ([0.5, 0.5], [0.5, 0.6, -0.1], [0.5, 0.2, 0.2]):
+        with pytest.raises(InputError, match="prior"):
+            rappor.guess(bad)
