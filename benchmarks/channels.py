@@ -17,13 +17,8 @@ from planner import (
     best_ordered_channel,
     channel_curve,
     five_populations,
-    ordered_bound,
-    refine_channel,
 )
 from planner.planning.channels.means import bisample_error
-
-PUBLISHED = 1910.8675697859098  # Prefix, 128 values, budget 1: McKenna et al. 2020, their README
-CONSISTENT = 5665.561344360352  # a tree of intervals, its estimates made consistent: the same
 
 
 def figures() -> list[Figure]:
@@ -47,17 +42,6 @@ def _means() -> list[Figure]:
                 f"bound over all mechanisms: gap {gap:.0e}",
             )
         )
-    refined = refine_channel(2.0)
-    taken = seconds(lambda: refine_channel(2.0), repeat=1, warm_up=False)
-    rows.append(
-        Figure(
-            "the same at budget 2, grid refined",
-            f"{taken:.1f} s, error {refined.channel.worst_error:.4g}",
-            "within 1 % of continuous answers",
-            refined.gap <= 0.01,
-            limit=f"bound for continuous answers: gap {refined.gap:.2%}",
-        )
-    )
     return rows
 
 
@@ -118,7 +102,7 @@ def hierarchical(answers: int, epsilon: float) -> float:
     person draws one of ``h`` levels and reports the interval there by OUE, whose bits have
     variance ``v`` and ``v + 1``; a share up to an answer adds up intervals, as many as the digits
     of its place in base ``B`` sum to. One of them holds the person. The best ``B`` is taken, and
-    no estimates are made consistent, which saves more: published with it, ``CONSISTENT``.
+    no estimates are made consistent, which saves more.
     """
     variance = 4 * np.exp(epsilon) / np.expm1(epsilon) ** 2
     errors = []
@@ -138,36 +122,6 @@ def _response(channel: Channel) -> float:
     estimator = channel.wanted @ np.linalg.inv(matrix).T
     about = (channel.policy, channel.wanted, channel.wanted_names, matrix, estimator)
     return Channel(*about, channel.scenarios).worst_error
-
-
-def _many() -> list[Figure]:
-    """Sizes at which columns are found by local search: Prefix of 128 values is the anchor."""
-    rows = []
-    for answers in (64, 128):
-        policy, bound = PrivacyPolicy([1.0] * answers, [1] * answers), ordered_bound(answers, 1.0)
-        channels: list[Channel] = []
-        taken = seconds(
-            lambda p=policy, c=channels: c.append(best_ordered_channel(p)), repeat=1, warm_up=False
-        )
-        error = channels[-1].worst_error
-        anchor, target, met = "", "within 6 % of the bound", error < 1.06 * bound
-        if answers == 128:
-            target, met = f"below the published {PUBLISHED:,.1f}", error < PUBLISHED
-            anchor = (
-                f"published: {PUBLISHED:,.1f}, hierarchical made consistent {CONSISTENT:,.1f}; "
-            )
-        rows.append(
-            Figure(
-                f"cumulative shares of {answers} ordered answers, budget 1, by local search",
-                f"{taken:.0f} s, error {error:.5g}",
-                target,
-                met,
-                f"{anchor}hierarchical {hierarchical(answers, 1.0):,.5g}; "
-                f"randomised response {_response(channels[-1]):,.5g}",
-                f"bound over all mechanisms {bound:,.5g}: gap {error / bound - 1:.1%}",
-            )
-        )
-    return rows
 
 
 if __name__ == "__main__":

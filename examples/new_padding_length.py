@@ -15,7 +15,6 @@ from planner.planning.datasets import Answers
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
 from planner.survey.set_model import AssumedSets, SetModel
-from planner.trial.simulate import Assignment
 
 EPSILONS = (1.0, 2.0, 4.0)
 ENOUGH = 0.05  # a length is good if its error is within 5 % of the smallest
@@ -65,7 +64,11 @@ def reproduce(setting: Setting) -> Result:
 
 
 def _curve(
-    answers: Answers, placed: Assignment, lengths: list[int], repeats: int, rng: np.random.Generator
+    answers: Answers,
+    placed: fr.Assignment,
+    lengths: list[int],
+    repeats: int,
+    rng: np.random.Generator,
 ) -> tuple[list[float], list[float], list[float]]:
     """Exact and simulated MSE per person by length, and their distance in standard errors."""
     unary = fr.mechanisms(placed)["IDUE opt0"]
@@ -80,7 +83,7 @@ def _curve(
     return exact, measured, scores
 
 
-def _chosen(answers: Answers, placed: Assignment, epsilon: float) -> dict[str, int]:
+def _chosen(answers: Answers, placed: fr.Assignment, epsilon: float) -> dict[str, int]:
     """The length by what is known of the sets, and by the rules of thumb."""
     sets, sizes = answers.sets, answers.sets.sizes
     some = np.random.default_rng(500).choice(sets.users, min(500, sets.users), replace=False)

@@ -47,11 +47,8 @@ from planner.planning.answer_rate.plan import AnswerRatePlan as AnswerRatePlan
 from planner.planning.answer_rate.plan import plan_answer_rate as plan_answer_rate
 from planner.planning.channels.curve import ChannelCurve as ChannelCurve
 from planner.planning.channels.curve import channel_curve as channel_curve
-from planner.planning.channels.means import MeanChannel as MeanChannel
 from planner.planning.channels.means import best_channel as best_channel
-from planner.planning.channels.means import refine_channel as refine_channel
 from planner.planning.channels.ordered import best_ordered_channel as best_ordered_channel
-from planner.planning.channels.ordered import ordered_bound as ordered_bound
 from planner.planning.channels.populations import AssumedAnswers as AssumedAnswers
 from planner.planning.channels.populations import five_populations as five_populations
 from planner.planning.explain import explain as explain
@@ -60,14 +57,10 @@ from planner.planning.frontier import frontier as frontier
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
-from planner.planning.misplacement import misplaced as misplaced
 from planner.planning.padded_error import Padding as Padding
 from planner.planning.padding import PaddingPlan as PaddingPlan
 from planner.planning.padding import plan_padding as plan_padding
 from planner.planning.pilot import PilotSets as PilotSets
-from planner.planning.prediction import Prediction as Prediction
-from planner.planning.prediction import predict as predict
-from planner.planning.prediction import verdict as verdict
 from planner.planning.sampling.plan import SamplingPlan as SamplingPlan
 from planner.planning.sampling.plan import plan_sampling as plan_sampling
 from planner.planning.sampling.question import SamplingQuestion as SamplingQuestion

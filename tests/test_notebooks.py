@@ -1,6 +1,5 @@
 """Plans and tables in a notebook: data frames, what a cell shows, and charts by one call."""
 
-from dataclasses import fields
 from html.parser import HTMLParser
 
 import numpy as np
@@ -18,9 +17,9 @@ from planner import (
     PrivacyPolicy,
     SamplingQuestion,
     Survey,
-    UnaryMechanism,
     allocate,
     baseline,
+    best_channel,
     best_design,
     chart,
     compare_plans,
@@ -30,7 +29,6 @@ from planner import (
     plan_padding,
     plan_sampling,
     plan_survey,
-    predict,
     solve,
 )
 from planner.estimates.ordered import OrderedEstimates
@@ -38,7 +36,6 @@ from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
 from planner.outsiders import seen_of, shuffled
 from planner.planning.channels.curve import channel_curve
-from planner.planning.channels.means import refine_channel
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 
@@ -59,13 +56,12 @@ def shown(survey):
     rng = np.random.default_rng(1)
     mean = BiSampleMD(2.0, NumericDomain(0, 10))
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
-    table, refined = solve(POLICY), refine_channel(1.0, gap=0.2)
+    table = solve(POLICY)
     return {
         "table": table,
         "baseline": baseline(POLICY, "oue"),
         "design": best_design(POLICY),
-        "channel": refined.channel,
-        "refined": refined,
+        "channel": best_channel(1.0),
         "channels": channel_curve(answers.model, [1.0, 2.0]),
         "shuffled": shuffled(seen_of(table, POLICY), 1000, 1e-6),
         "levels": plans.questions[0].levels,
@@ -86,7 +82,6 @@ def shown(survey):
             ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100
         ),
         "mean": mean.estimate(mean.aggregate(mean.perturb([1.0, 9.0, 5.0] * 500, rng))),
-        "prediction": predict(UnaryMechanism(solve(POLICY)), 1000),
     }
 
 
@@ -174,10 +169,6 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert mean.loc["mean", "value"] == shown["mean"].mean.value
     comparison = shown["comparison"]
     assert len(comparison.to_frame()) == len(comparison.rows)
-    columns = {field.name for field in fields(shown["prediction"])} & set(
-        shown["prediction"].to_frame()
-    )
-    assert len(columns) == 4
 
 
 HAVE_CHARTS = ("table", "whole", "planned", "frontier", "padding", "answers", "sampling")

@@ -13,13 +13,14 @@ from planner.cli.output import print_json, progress, terminal
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.cli.show.simulation import MeasuredRun
+    import numpy as np
+    from numpy.typing import NDArray
+
     from planner.planning.datasets import Answers
     from planner.survey import Question, Survey
 
 
 _KINDS = ("categorical", "item-set", "ordinal", "numeric")
-_TOP = 10
 
 
 def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -54,92 +55,47 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = "",
     json_output: Json = False,
 ) -> None:
-    """Try every mechanism on answers you have.
+    """Try the plan, and what else could be deployed, on answers you have.
 
     Measured errors stand beside predicted ones.
     """
     import numpy as np
 
-    from planner.cli.show.simulation import (
-        Run,
-        measured_document,
-        show_measured,
-        show_simulation,
-        simulation_document,
-    )
-    from planner.planning.datasets import read_answers
+    from planner.cli.show.simulation import show_simulation, simulation_document
+    from planner.planning.whole_survey.plan import plan_survey
     from planner.survey.file import load_survey
-    from planner.trial.simulate import assign_levels, build_mechanisms
-    from planner.trial.simulate import simulate as run_simulation
+    from planner.trial.simulate import Trial
 
     if seed < 0:
         remedy = "Leave --seed out, or write one such as 1."
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
-    asked = _pick(load_survey(survey), question)
-    if asked.kind in ("ordinal", "numeric"):
-        if top is not None:
-            remedy = "All that is wanted of numbers and ordered answers is judged."
-            raise InputError("top", top, f"left out for {asked.kind!r}", remedy)
-        trial = _measured(asked, data, repeats, seed, first_item)
-        if json_output:
-            print_json(measured_document(trial))
-        else:
-            show_measured(terminal(), trial)
-        return
-    several = asked.kind == "item-set"
-    listed = [item for level in asked.levels for item in level.items]
-    answers = read_answers(data, asked.name, listed if several else None)
-    if first_item:
-        answers = answers.first_items()
+    asked = load_survey(survey)
+    chosen = _pick(asked, question)
+    if top is not None and chosen.kind in ("ordinal", "numeric"):
+        remedy = "All that is wanted of numbers and ordered answers is judged."
+        raise InputError("top", top, f"left out for {chosen.kind!r}", remedy)
+    answers = _read(chosen, data, first_item)
+    planned = plan_survey(asked, what_if=False).question(chosen.name)
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
-    assignment = assign_levels(asked, answers.labels, place_rng)
-    length = _padding_length(asked, answers)
-    if top is None:
-        top = min(_TOP, int(np.count_nonzero(answers.counts)))
-    mechanisms = build_mechanisms(assignment, length)
+    trial = Trial.of(planned, answers, place_rng)
     with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("runs", total=repeats * len(mechanisms))
-        results = run_simulation(
-            mechanisms, answers, repeats, run_rng, top, lambda: bar.advance(task)
-        )
-    run = Run(asked, answers, assignment, length, top, results)
+        task = bar.add_task("runs", total=repeats * len(trial.names))
+        results = trial.run(repeats, run_rng, top, lambda: bar.advance(task))
     if json_output:
-        print_json(simulation_document(run))
+        print_json(simulation_document(trial, results))
     else:
-        show_simulation(terminal(), run)
+        show_simulation(terminal(), trial, results)
 
 
-def _measured(
-    asked: Question, data: Path, repeats: int, seed: int, first_item: bool
-) -> MeasuredRun:
-    """Ordered answers or numbers: every mechanism on the same people."""
-    import numpy as np
-
-    from planner.cli.show.simulation import MeasuredRun
+def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray[np.float64]:
+    """The true answers; of the first item of each set alone where that is asked for."""
     from planner.planning.datasets import read_answers, read_numbers
-    from planner.trial import measured
 
-    rng = np.random.default_rng(seed)
-    with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def advance() -> None:
-            bar.advance(task)
-
-        if asked.kind == "numeric":
-            values = read_numbers(data, asked.name)
-            numbers = measured.mean_mechanisms(asked, values.size)
-            bar.update(task, total=repeats * len(numbers))
-            results = measured.measure_mean(numbers, values, repeats, rng, advance)
-            return MeasuredRun(asked, values.size, int(np.isnan(values).sum()), results)
-        answers = read_answers(data, asked.name)
-        counts = measured.answers_in_question(
-            asked, answers.first_items() if first_item else answers
-        )
-        channels = measured.ordered_channels(asked)
-        bar.update(task, total=repeats * len(channels))
-        results = measured.measure_ordered(channels, counts, repeats, rng, advance)
-        return MeasuredRun(asked, int(counts.sum()), 0, results)
+    if question.kind == "numeric":
+        return read_numbers(data, question.name)
+    listed = [item for level in question.levels for item in level.items]
+    answers = read_answers(data, question.name, listed if question.kind == "item-set" else None)
+    return answers.first_items() if first_item else answers
 
 
 def _pick(survey: Survey, name: str) -> Question:
@@ -155,11 +111,3 @@ def _pick(survey: Survey, name: str) -> Question:
     known = ", ".join(names) or "none"
     remedy = f"Choose with --question; the survey's questions with a single round: {known}."
     raise InputError("question", name or "not given", "one question with a single round", remedy)
-
-
-def _padding_length(question: Question, answers: Answers) -> int | None:
-    """As the survey says, else the mean set size; nothing for single items."""
-    if answers.sets is None:
-        return None
-    stated = question.padding_length
-    return stated or max(1, round(float(answers.sets.sizes.mean())))

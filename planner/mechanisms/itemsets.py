@@ -109,6 +109,13 @@ class ItemSets:
         sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
         return np.array(sums)
 
+    def some(self, users: NDArray[np.int64]) -> ItemSets:
+        """The sets of these users, shape ``(k,)``."""
+        sizes = self.sizes[users]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        place = np.arange(starts[-1]) + np.repeat(self.starts[users] - starts[:-1], sizes)
+        return ItemSets(self.items, self.members[place], starts)
+
     def firsts(self) -> NDArray[np.int64]:
         """First member of every set that is not empty: single-item use of basket data."""
         return self.members[self.starts[:-1][self.sizes > 0]]

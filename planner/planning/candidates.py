@@ -37,15 +37,12 @@ class Candidate:
         Error over that of the mechanism planned, less 1.
     note:
         What else to know.
-    efficiency:
-        Squared least error of all mechanisms over the square of its own; None where not known.
     """
 
     name: str
     error: float
     against: float
     note: str = ""
-    efficiency: float | None = None
 
     @property
     def title(self) -> str:
@@ -113,7 +110,6 @@ class MechanismChoice(Framed):
             "mechanism": [one.title for one in self.candidates],
             "error": [one.error for one in self.candidates],
             "against_plan": [one.against for one in self.candidates],
-            "efficiency": [one.efficiency for one in self.candidates],
         }
 
 
@@ -153,8 +149,7 @@ def choose(
     def judged(name: str, error: float, note: str) -> Candidate:
         over = error / own - 1
         against = over if abs(over) > 10.0**-_DIGITS else 0.0  # they differ by rounding alone
-        efficiency = None if least_error is None else min(1.0, (least_error / error) ** 2)
-        return Candidate(name, error, against, note, efficiency)
+        return Candidate(name, error, against, note)
 
     every = [judged(*one) for one in errors]
     ranked = sorted(every, key=lambda one: (_rounded(one.error), one.name != planned))

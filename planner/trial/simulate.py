@@ -1,296 +1,515 @@
-"""What-ifs on known answers: every mechanism, exact in distribution, predicted beside measured.
+"""Try a planned question on answers that are known: what is drawn is what the plan deploys.
 
-No reports are made: counts of reports are drawn from their exact law given the true
-counts (single items) or given every user's sampled item (sets), so that a million users
-and tens of thousands of items take a fraction of a second.
+A trial takes the question's plan: the mechanism that is deployed, at its share of the budgets, over
+all answers that the question lists, of as many people as are asked, at the planned padding length.
+Beside it stand the other mechanisms that the question could be deployed with, planned for the same
+budgets. No report is made: counts of reports are drawn from their exact law given the true answers,
+so that a million people and tens of thousands of items take a fraction of a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import sqrt
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.errors import InputError
-from planner.estimates.counts import precision_at
+from planner.designs.channel import Channel, Scenario
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
+from planner.errors import InputError, SolverError
+from planner.estimates.channel import estimate_ordered, wanted_estimates
+from planner.estimates.counts import normal_quantile, precision_at, tail_share
+from planner.estimates.ordered import OrderedEstimates
+from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.channel import MeanChannelMechanism
 from planner.mechanisms.chunks import spawn
-from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.certified import DESIGN
+from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.datasets import Answers
-from planner.planning.prediction import padded_rivals, plain_rivals
-from planner.planning.whole_survey.tables import Tables
-from planner.policy.objective import Objective
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers import MODELS, solve
-from planner.survey import Question
+from planner.planning.mechanism_choice import mechanism_choices
+from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.survey import Question, Survey
+from planner.survey.kinds import ORDINAL
+from planner.trial.known import Asked, placed
 
-Mechanism = (
-    FrequencyMechanism | PaddedUnaryMechanism | PaddedDesignMechanism | SubsetDesignMechanism
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Assignment:
-    """Items of the data in the levels of a question.
-
-    Attributes
-    ----------
-    policy:
-        The question's levels with the numbers of items that they really have here.
-    level_of:
-        Level of each item, shape ``(items,)``.
-    """
-
-    policy: PrivacyPolicy
-    level_of: NDArray[np.int64]
+Array = NDArray[np.float64]
+_CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One mechanism's errors, measured over repeated runs and predicted.
+    """One mechanism's errors, measured over repeated runs and predicted, in the plan's unit.
 
     Attributes
     ----------
     name:
         The mechanism.
-    mse:
-        Mean over runs of the total squared error of all counts, per user.
-    mse_error:
-        Standard error of ``mse`` over the runs; NaN with a single run.
-    predicted_mse:
-        Exact expectation of ``mse``: variances and squared biases, per user.
-    relative_error:
-        Root mean square over runs of (estimate - count) / count, over the ``top`` truly most
-        frequent items.
-    predicted_relative_error:
-        The same from exact variances and biases.
+    error:
+        Root of the mean squared error over the runs: the error that the plan names, among the
+        people who are asked.
+    spread:
+        Its standard error; None with a single run.
+    predicted:
+        The same as expected for these people: exact, but of a mean to first order.
+    relative_error, predicted_relative_error:
+        Of counts: root mean square over runs of (estimate - count) / count, over the most frequent
+        answers, as measured and as expected; else None.
     precision:
-        Mean share of the ``top`` largest estimates that are truly among the ``top``.
+        Of counts: mean share of the largest estimates that are truly the largest; else None.
+    top:
+        Of how many answers; None where these are not judged.
+    covered:
+        Of means and ordered answers: share of the runs whose 95 % intervals hold the truth, all at
+        once; else None.
     """
 
     name: str
-    mse: float
-    mse_error: float
-    predicted_mse: float
-    relative_error: float
-    predicted_relative_error: float
-    precision: float
+    error: float
+    spread: float | None
+    predicted: float
+    relative_error: float | None = None
+    predicted_relative_error: float | None = None
+    precision: float | None = None
+    top: int | None = None
+    covered: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name that people know."""
+        return CATALOGUE[self.name].label
 
 
-def assign_levels(
-    question: Question, labels: tuple[str, ...], rng: np.random.Generator
-) -> Assignment:
-    """Put the items of a data set into a question's levels.
+@dataclass(frozen=True, slots=True, eq=False)
+class OneSurvey:
+    """The most frequent answers of one simulated survey.
 
-    Items that the question lists go where it lists them. The others go at random into the
-    levels that list none, in proportion to those levels' item counts. Listed items that
-    nobody has are left out, and so is a level without any item in the data.
-
-    Raises
-    ------
-    InputError
-        An item is not listed and no level takes unlisted items, or there are fewer
-        unlisted items than levels that take them.
-
-    Examples
-    --------
-    >>> from planner.survey import Level, Question
-    >>> levels = (Level("rare", 1.0, item_count=1), Level("common", 2.0, item_count=9))
-    >>> labels = tuple("abcdefghijklmnopqrst")
-    >>> placed = assign_levels(Question("basket", levels), labels, np.random.default_rng(1))
-    >>> placed.policy.item_counts.tolist()
-    [2, 18]
-    """
-    home = {item: i for i, level in enumerate(question.levels) for item in level.items}
-    open_levels = [i for i, level in enumerate(question.levels) if not level.items]
-    level_of = np.array([home.get(label, -1) for label in labels], dtype=np.int64)
-    loose = np.flatnonzero(level_of < 0)
-    if loose.size and not open_levels:
-        more = f" {loose.size:,} items of the data are listed nowhere." if loose.size > 1 else ""
-        remedy = f"List it in a level, or leave one level's items open (item_count).{more}"
-        raise InputError.unknown("item of the data", labels[loose[0]], home, remedy)
-    if loose.size:
-        shares = np.array([question.levels[i].item_count for i in open_levels], dtype=np.float64)
-        numbers = _apportion(loose.size, shares)
-        inputs.generator(rng)
-        level_of[rng.permutation(loose)] = np.repeat(open_levels, numbers)
-    counts = np.bincount(level_of, minlength=len(question.levels))
-    used = np.flatnonzero(counts)
-    full = question.policy
-    names = [full.names[i] for i in used]
-    rule = full.rule.of_levels(used)
-    policy = PrivacyPolicy(
-        full.epsilons[used], counts[used], rule, names, self_pairs=full.self_pairs
-    )
-    return Assignment(policy, np.searchsorted(used, level_of))
-
-
-def mechanism_label(name: str) -> str:
-    """The name that people know of one of :func:`build_mechanisms`' names.
-
-    Examples
-    --------
-    >>> mechanism_label("idue-opt0"), mechanism_label("oue-ps")
-    ('IDUE opt0', 'OUE, smallest budget, padded')
-    """
-    plain = name.removeprefix("idue-").removesuffix("-ps")
-    padded = ", padded" if name.endswith("-ps") else ""
-    return CATALOGUE[plain].label + padded
-
-
-def unlisted(question: Question, labels: Sequence[str]) -> list[str]:
-    """Items of the data for which the question has no place.
-
-    Examples
-    --------
-    >>> from planner.survey import Level, Question
-    >>> unlisted(Question("ward", (Level("any", 1.0, ("a", "b")),)), ["b", "c"])
-    ['c']
-    """
-    if not all(level.items for level in question.levels):
-        return []  # a level whose items are open takes them
-    listed = {item for level in question.levels for item in level.items}
-    return [label for label in labels if label not in listed]
-
-
-def build_mechanisms(
-    assignment: Assignment, padding_length: int | None = None
-) -> dict[str, Mechanism]:
-    """The subset design, IDUE with each model, and what a user would pick instead.
-
-    With a padding length the item-set mechanisms (names end in ``-ps``), without one
-    those for single items; the design is missing where a plan has none.
-
-    Examples
-    --------
-    >>> placed = Assignment(PrivacyPolicy([1.0, 2.0], [1, 3]), np.array([0, 1, 1, 1]))
-    >>> list(build_mechanisms(placed))
-    ['subset-design', 'idue-opt0', 'idue-opt1', 'idue-opt2', 'rappor', 'oue', 'grr', 'subset', ...]
-    >>> list(build_mechanisms(placed, padding_length=2))
-    ['subset-design-ps', 'idue-opt0-ps', 'idue-opt1-ps', 'idue-opt2-ps', 'rappor-ps', 'oue-ps']
-    """
-    policy, level_of = assignment.policy, assignment.level_of
-    unary = {f"idue-{name}": UnaryMechanism(solve(policy, name), level_of) for name in MODELS}
-    if padding_length is None:
-        design, missing = Tables().best(policy, Objective())
-        best: dict[str, Mechanism] = {}
-        if design is not None and not missing:
-            best[DESIGN] = SubsetDesignMechanism.of(design, level_of)
-        return {**best, **unary, **plain_rivals(policy)}
-    padded = {
-        f"{name}-ps": PaddedUnaryMechanism(one, padding_length) for name, one in unary.items()
-    }
-    solved, missing = Tables().best_of_sets(policy, Objective())
-    sets: dict[str, Mechanism] = {}
-    if solved is not None and not missing:
-        sets[f"{DESIGN}-ps"] = PaddedDesignMechanism.of(solved, padding_length, level_of=level_of)
-    return {**sets, **padded, **padded_rivals(policy, padding_length)}
-
-
-def simulate(
-    mechanisms: Mapping[str, Mechanism],
-    answers: Answers,
-    repeats: int,
-    rng: np.random.Generator,
-    top: int = 10,
-    progress: Callable[[], object] = lambda: None,
-) -> list[Simulated]:
-    """Run every mechanism ``repeats`` times on known answers.
-
-    Parameters
+    Attributes
     ----------
-    mechanisms:
-        By name; single-item mechanisms, or item-set mechanisms if the answers are sets.
-    answers:
-        The truth.
-    repeats:
-        Runs per mechanism, at least 1.
-    rng:
-        Seeds every mechanism on its own, so that the figures of one do not depend on
-        the others after it.
-    top:
-        How many of the most frequent items to judge by; at most the number of items
-        that somebody has.
-    progress:
-        Called after every run.
-
-    Raises
-    ------
-    InputError
-        A number outside its range, or a mechanism that does not fit the answers.
+    labels:
+        Names, the most frequent first, at most as many as were asked for.
+    truth:
+        How many of the people asked have each, as expected, shape ``(k,)``.
+    estimates:
+        What this survey would say, shape ``(k,)``.
+    lower, upper:
+        Ends of each estimate's own 95 % interval, shape ``(k,)``.
     """
-    whole_number("repeats", repeats, remedy="Take 100 for a first look.")
-    present = int(np.count_nonzero(answers.counts))
-    if not 1 <= top <= present:
-        allowed = f"from 1 to the number of items that anybody has, {present}"
-        remedy = "Judge fewer items."
-        raise InputError("top", top, allowed, remedy)
-    for name, mechanism in mechanisms.items():
-        if mechanism.takes_sets != (answers.sets is not None):
-            allowed = "for item sets" if answers.sets is not None else "for single items"
-            raise InputError(
-                "mechanism", name, allowed, "Simulate it on answers of its kind, or leave it out."
-            )
-    children = spawn(inputs.generator(rng), len(mechanisms))
-    return [
-        _simulate_one(name, mechanism, answers, repeats, child, top, progress)
-        for (name, mechanism), child in zip(mechanisms.items(), children, strict=True)
-    ]
+
+    labels: tuple[str, ...]
+    truth: Array
+    estimates: Array
+    lower: Array
+    upper: Array
 
 
-def _simulate_one(
-    name: str,
-    mechanism: Mechanism,
-    answers: Answers,
-    repeats: int,
-    rng: np.random.Generator,
-    top: int,
-    progress: Callable[[], object],
-) -> Simulated:
-    truth = answers.counts.astype(np.float64)
-    best = np.argsort(-truth, kind="stable")[:top]
-    data: Any = answers.counts if answers.sets is None else answers.sets
-    totals, relative, precision = np.empty((3, repeats))
-    for run in range(repeats):
-        estimates = mechanism.estimate(mechanism.draw_aggregate(data, rng))
-        error = estimates.values - truth
-        totals[run] = np.square(error).sum()
-        relative[run] = np.mean(np.square(error[best] / truth[best]))
-        precision[run] = precision_at(estimates.top(top), truth)
-        progress()
-    expected = mechanism.variance(data) + np.square(mechanism.bias(data))
-    n = answers.users
-    return Simulated(
-        name,
-        mse=float(totals.mean() / n),
-        mse_error=float(totals.std(ddof=1) / np.sqrt(repeats) / n) if repeats > 1 else float("nan"),
-        predicted_mse=float(expected.sum() / n),
-        relative_error=float(np.sqrt(relative.mean())),
-        predicted_relative_error=float(np.sqrt(np.mean(expected[best] / np.square(truth[best])))),
-        precision=float(precision.mean()),
-    )
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A planned question beside people whose answers are known.
+
+    Attributes
+    ----------
+    planned:
+        The plan; its deployed mechanism is the first that is tried.
+    asked:
+        How many people the data have, and how many of them are asked.
+    labels:
+        The names of all listed answers; none for a number.
+    present, missing:
+        How many of the answers occur; how many people have none.
+    """
+
+    planned: QuestionPlan
+    asked: Asked
+    labels: tuple[str, ...]
+    present: int
+    missing: int
+    _tried: dict[str, _Tried]
+
+    @classmethod
+    def of(
+        cls,
+        planned: QuestionPlan,
+        answers: Answers | NDArray[np.float64],
+        rng: np.random.Generator,
+    ) -> Self:
+        """Put the answers in the question's places, and plan what else it could be deployed with.
+
+        Parameters
+        ----------
+        planned:
+            Any question with a single round.
+        answers:
+            The truth; of a question for a number one number a person, NaN for none.
+        rng:
+            Places answers that no level lists among those that a level leaves open.
+
+        Raises
+        ------
+        InputError
+            The answers do not fit the question.
+
+        Examples
+        --------
+        >>> from planner.survey import Level
+        >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold")))
+        >>> survey = Survey("s", 1000, (Question("now", levels),))
+        >>> answers = Answers(("flu", "HIV"), np.array([900, 100]))
+        >>> rng = np.random.default_rng(1)
+        >>> trial = Trial.of(plan_survey(survey).question("now"), answers, rng)
+        >>> trial.labels, trial.names[:2]
+        (('HIV', 'flu', 'cold'), ['subset-design', 'opt0'])
+        >>> deployed, *_ = trial.run(400, rng)
+        >>> abs(deployed.error / deployed.predicted - 1) < 0.2
+        True
+        """
+        question = planned.deployed
+        inputs.generator(rng)
+        if planned.sampling is not None:
+            remedy = "Choose a question with a single round."
+            raise InputError("kind", question.kind, "asked in a single round", remedy)
+        if question.numeric is not None:
+            values = question.numeric.domain.answers(answers)  # type: ignore[arg-type]
+            asked = Asked.of(values.size, planned.fraction)
+            found: dict[str, _Tried] = {
+                name: _Mean(_numeric(question, one), values, asked)
+                for name, one in _alternatives(planned).items()
+            }
+            return cls(planned, asked, (), 0, int(np.isnan(values).sum()), found)
+        if not isinstance(answers, Answers):
+            remedy = "Give the people who have each answer."
+            raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
+        known = placed(question, answers, rng)
+        asked = Asked.of(known.users, planned.fraction)
+        if question.kind == ORDINAL:
+            order = [known.labels.index(answer) for answer in question.ordered]
+            people = known.counts[order]
+            candidates = plan_ordered_channel(question).candidates
+            channels = {name: channel for name, channel, _ in candidates}
+            channels[question.mechanism] = planned.mechanism
+            found = {name: _Ordered(one, question, people, asked) for name, one in channels.items()}
+        else:
+            weights = _weights(question)
+            found = {
+                name: _Counts(_drawable(one), known, asked, weights, question.criterion)
+                for name, one in _alternatives(planned).items()
+            }
+        return cls(planned, asked, known.labels, int(np.count_nonzero(known.counts)), 0, found)
+
+    @property
+    def names(self) -> list[str]:
+        """The mechanisms that are tried, the deployed one first."""
+        return list(self._tried)
+
+    @property
+    def shares_up_to(self) -> Array:
+        """The true shares of the people up to each ordered answer."""
+        question, (tried, *_) = self.planned.deployed, self._tried.values()
+        if not isinstance(tried, _Ordered):
+            raise InputError("kind", question.kind, "one for ordered answers", "Choose another.")
+        return np.cumsum(tried.people) / tried.people.sum()
+
+    def run(
+        self,
+        repeats: int,
+        rng: np.random.Generator,
+        top: int | None = None,
+        progress: Callable[[], object] = lambda: None,
+    ) -> list[Simulated]:
+        """Run every mechanism ``repeats`` times.
+
+        Parameters
+        ----------
+        repeats:
+            Runs of each, at least 1.
+        rng:
+            Seeds every mechanism on its own.
+        top:
+            By how many of the most frequent answers to judge; 10, or all that occur, when omitted.
+            Not used for means and ordered answers.
+        progress:
+            Called after every run.
+
+        Raises
+        ------
+        InputError
+            A number outside its range.
+        """
+        whole_number("repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look.")
+        top = min(10, self.present) if top is None else top
+        if self.present and self.planned.deployed.kind != ORDINAL and not 1 <= top <= self.present:
+            allowed = f"from 1 to the number of items that anybody has, {self.present}"
+            raise InputError("top", top, allowed, "Judge fewer items.")
+        children = spawn(inputs.generator(rng), len(self._tried))
+        return [
+            tried.simulated(name, repeats, child, top, progress)
+            for (name, tried), child in zip(self._tried.items(), children, strict=True)
+        ]
+
+    def one(
+        self, name: str, rng: np.random.Generator, most: int = 20
+    ) -> OneSurvey | OrderedEstimates:
+        """What one survey with the mechanism called ``name`` would say of shares or counts.
+
+        Parameters
+        ----------
+        name:
+            One of :attr:`names`.
+        rng:
+            Source of the draw.
+        most:
+            How many of the most frequent answers to give of counts, at least 1.
+
+        Raises
+        ------
+        InputError
+            ``most`` is less than 1, or a mean is asked for.
+        """
+        whole_number("most", most, remedy="Show 20 items for a first look.")
+        tried = self._tried[name]
+        if isinstance(tried, _Counts):
+            return tried.picture(self.labels, tried.draw(rng), most)
+        if isinstance(tried, _Ordered) and not self.planned.question.of_mean:
+            return estimate_ordered(tried.channel, tried.reports(rng))
+        remedy = "Of a mean there is no more to see than its error."
+        raise InputError("question", self.planned.name, "one for shares or counts", remedy)
 
 
-def _apportion(total: int, shares: NDArray[np.float64]) -> NDArray[np.int64]:
-    """``total`` items split in these proportions, at least one each, by largest remainders."""
-    if total < shares.size:
-        allowed = f"at least the number of levels that take them, {shares.size}"
-        remedy = "Merge these levels, or give the rest more items."
-        raise InputError("number of unlisted items", total, allowed, remedy)
-    ideal = total * shares / shares.sum()
-    numbers = np.floor(ideal).astype(np.int64)
-    numbers[np.argsort(numbers - ideal, kind="stable")[: total - int(numbers.sum())]] += 1
-    for empty in np.flatnonzero(numbers == 0):
-        numbers[np.argmax(numbers)] -= 1
-        numbers[empty] = 1
-    return numbers
+class _Tried(ABC):
+    """A mechanism on given people: draws, squared errors, and what these are on average."""
+
+    predicted: float
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> Any:
+        """The estimates of one survey."""
+
+    @abstractmethod
+    def square(self, estimates: Any) -> float:
+        """Their squared error."""
+
+    def simulated(
+        self,
+        name: str,
+        repeats: int,
+        rng: np.random.Generator,
+        top: int,
+        progress: Callable[[], object],
+    ) -> Simulated:
+        """All runs."""
+        squares, more = np.empty(repeats), []
+        for run in range(repeats):
+            estimates = self.draw(rng)
+            squares[run] = self.square(estimates)
+            more.append(self.judged(estimates, top))
+            progress()
+        error, spread = sqrt(squares.mean()), None
+        if repeats > 1:
+            spread = float(squares.std(ddof=1)) / sqrt(repeats) / max(2 * error, 1e-300)
+        once = Simulated(name, error, spread, sqrt(self.predicted))
+        return self.summed(once, np.array(more), top)
+
+    @abstractmethod
+    def judged(self, estimates: Any, top: int) -> tuple[float, ...]:
+        """What else is measured in every run."""
+
+    @abstractmethod
+    def summed(self, once: Simulated, judged: Array, top: int) -> Simulated:
+        """The result with these measurements, shape ``(runs, k)``."""
+
+
+class _Counts(_Tried):
+    """A mechanism for one item or a set of each person."""
+
+    def __init__(
+        self, mechanism: Any, known: Answers, asked: Asked, weights: Array, criterion: str
+    ) -> None:
+        self._mechanism, self._known, self._asked = mechanism, known, asked
+        self.truth: Array = asked.fraction * known.counts.astype(np.float64)
+        data: Any = known.counts if known.sets is None else known.sets
+        bias = asked.fraction * mechanism.bias(data)
+        self.expected = asked.fraction * mechanism.variance(data) + np.square(bias)
+        if asked.some:
+            self.expected += asked.sampling_variance(*_moments(known, mechanism))
+        if criterion == "minimax":  # the error of the item that is worst
+            weighted = weights * self.expected
+            weights = np.where(np.arange(weights.size) == np.argmax(weighted), weights, 0.0)
+        self._weights = weights
+        self.predicted = float(weights @ self.expected)
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        data: Any = self._known.counts
+        if self._known.sets is not None:
+            sets = self._known.sets
+            data = sets.some(self._asked.choose(rng)) if self._asked.some else sets
+        elif self._asked.some:
+            data = self._asked.split(data, rng)
+        return self._mechanism.estimate(self._mechanism.draw_aggregate(data, rng))
+
+    def square(self, estimates: Any) -> float:
+        return float(self._weights @ np.square(estimates.values - self.truth))
+
+    def judged(self, estimates: Any, top: int) -> tuple[float, ...]:
+        best = self._best(top)
+        off = (estimates.values[best] - self.truth[best]) / self.truth[best]
+        return float(np.mean(np.square(off))), precision_at(estimates.top(top), self.truth)
+
+    def summed(self, once: Simulated, judged: Array, top: int) -> Simulated:
+        best = self._best(top)
+        relative, precision = judged.mean(axis=0).tolist()
+        predicted = sqrt(float(np.mean(self.expected[best] / np.square(self.truth[best]))))
+        return replace(
+            once,
+            relative_error=sqrt(relative),
+            predicted_relative_error=predicted,
+            precision=precision,
+            top=top,
+        )
+
+    def picture(self, labels: tuple[str, ...], estimates: Any, most: int) -> OneSurvey:
+        """The most frequent items' estimates."""
+        chosen = self._best(most)
+        lower, upper = estimates.intervals()
+        names = tuple(labels[k] for k in chosen)
+        values: Array = estimates.values[chosen]
+        return OneSurvey(names, self.truth[chosen], values, lower[chosen], upper[chosen])
+
+    def _best(self, top: int) -> NDArray[np.int64]:
+        return np.argsort(-self.truth, kind="stable")[:top]
+
+
+class _Intervals(_Tried):
+    """What is judged by whether its intervals hold the truth."""
+
+    def summed(self, once: Simulated, judged: Array, _top: int) -> Simulated:
+        return replace(once, covered=float(judged.mean()))
+
+
+class _Ordered(_Intervals):
+    """A channel for ordered answers: shares or counts in people, a mean in scores."""
+
+    def __init__(
+        self, channel: Channel, question: Question, people: NDArray[np.int64], asked: Asked
+    ) -> None:
+        self.channel, self.people, self._asked = channel, people, asked
+        shares = people / people.sum()
+        self._truth = channel.wanted @ shares
+        scenarios = channel.scenarios
+        self._directions = scenarios[0].directions if scenarios else np.eye(self._truth.size)
+        once = channel.error(Scenario("these people", shares, self._directions)) / asked.asked
+        if asked.some:
+            each = self._directions @ channel.wanted
+            shares = people.astype(np.float64)
+            moments = (shares @ each.T, shares @ np.square(each).T)
+            once += float(asked.sampling_variance(*moments).sum()) / asked.asked**2
+        self._scale = 1.0 if question.of_mean else float(asked.asked)
+        self.predicted = self._scale**2 * once
+
+    def reports(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """How often each report comes in."""
+        people = self._asked.split(self.people, rng) if self._asked.some else self.people
+        return np.asarray(rng.multinomial(people, self.channel.matrix).sum(axis=0))
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        return wanted_estimates(self.channel.estimator, self.reports(rng))
+
+    def square(self, estimates: Any) -> float:
+        gap = self._directions @ (estimates.values - self._truth)
+        return float(np.square(self._scale * gap).sum())
+
+    def judged(self, estimates: Any, _top: int) -> tuple[float, ...]:
+        errors = np.sqrt(np.maximum(estimates.covariance.diagonal(), 0))
+        reach = normal_quantile(1 - tail_share(_CONFIDENCE, self._truth.size) / 2)
+        off = np.abs(estimates.values - self._truth)
+        return (float(np.all(off <= reach * errors + 1e-12)),)
+
+
+class _Mean(_Intervals):
+    """A mechanism for a number; a run without an estimate counts as the middle of its interval."""
+
+    def __init__(self, mechanism: Any, values: Array, asked: Asked) -> None:
+        self._mechanism, self._asked = mechanism, asked
+        known, self._sizes = np.unique(values, return_counts=True, equal_nan=True)
+        self._law, answered = mechanism.output_law(known), values[~np.isnan(values)]
+        self._truth = float(answered.mean())
+        self.predicted = mechanism.variance(values).mean / asked.fraction
+        if asked.some:
+            off = answered - self._truth
+            each = np.array([off.sum()]), np.array([np.square(off).sum()])
+            among = asked.asked * answered.size / values.size
+            self.predicted += float(asked.sampling_variance(*each)[0]) / among**2
+
+    def draw(self, rng: np.random.Generator) -> Any:
+        people = self._asked.split(self._sizes, rng) if self._asked.some else self._sizes
+        counts = rng.multinomial(people, self._law).sum(axis=0)
+        return self._mechanism.estimate(Aggregate(self._asked.asked, counts)).mean
+
+    def square(self, estimates: Any) -> float:
+        middle = (estimates.lower + estimates.upper) / 2
+        value = middle if estimates.value is None else estimates.value
+        return float((value - self._truth) ** 2)
+
+    def judged(self, estimates: Any, _top: int) -> tuple[float, ...]:
+        return (float(estimates.lower <= self._truth <= estimates.upper),)
+
+
+def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
+    """The deployed mechanism, and all others that the plan compares and that could be deployed.
+
+    They are planned for the same people, budgets and padding length; one that cannot be proven is
+    left out.
+    """
+    question = planned.deployed
+    found = {question.mechanism: planned.mechanism}
+    names = mechanism_choices(question)
+    if question.levels and planned.choice is not None:  # what was not compared may take minutes
+        compared = {one.name for one in planned.choice.candidates}
+        names = [name for name in names if name in compared]
+    for name in names:
+        if name in found:
+            continue
+        other = replace(question, mechanism=name, targets=(), weight=1.0)
+        try:
+            plan = plan_survey(Survey("trial", planned.users, (other,)), what_if=False)
+        except SolverError:
+            continue
+        found[name] = plan.questions[0].mechanism
+    return found
+
+
+def _drawable(mechanism: Any) -> Any:
+    """What draws and estimates, of a solved table or design."""
+    if isinstance(mechanism, UnaryTable):
+        return UnaryMechanism(mechanism)
+    return SubsetDesignMechanism.of(mechanism) if isinstance(mechanism, SubsetDesign) else mechanism
+
+
+def _numeric(question: Question, mechanism: Any) -> Any:
+    if isinstance(mechanism, Channel) and question.numeric is not None:
+        return MeanChannelMechanism.of(mechanism, question.numeric.domain.yes_no)
+    return mechanism
+
+
+def _weights(question: Question) -> Array:
+    """The importance of every item."""
+    counts = [level.item_count for level in question.levels]
+    return np.repeat([level.importance for level in question.levels], counts).astype(np.float64)
+
+
+def _moments(known: Answers, mechanism: Any) -> tuple[Array, Array]:
+    """Sums over all people of what each adds to the expected counts, and of its square."""
+    if known.sets is None:
+        return known.counts.astype(np.float64), known.counts.astype(np.float64)
+    length = mechanism.padding_length
+    once, twice = known.sets.sampling_sums(length)
+    return length * once, length**2 * twice

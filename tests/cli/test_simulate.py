@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ name = "shop"
 users = 3
 [[question]]
 name = "basket"
+kind = "item-set"
+padding_length = 2
 [[question.level]]
 name = "few"
 epsilon = 1.0
@@ -20,6 +23,7 @@ name = "many"
 epsilon = 2.0
 item_count = 2
 """
+CHOICE = SURVEY.replace('kind = "item-set"\npadding_length = 2\n', "")
 
 
 @pytest.fixture
@@ -31,12 +35,17 @@ def files(tmp_path):
 
 def test_command_prints_predicted_beside_measured(files):
     page = shown("simulate", *files)
-    assert "padding length 2" in page
+    assert "basket: 100 people, 3 items (few: 1, many: 2), padding length 2" in page
     assert "IDUE opt0" in page
-    assert "Smallest predicted error" in page
+    assert "predicted error on these answers" in page
+    assert "RE@2" in page
     single = shown("simulate", *files, "--first-item")
-    assert "GRR" in single
-    assert "padding" not in single
+    assert "padding length 2" in single  # what is deployed does not depend on the data
+    choice = Path(files[0])
+    choice.write_text(CHOICE)
+    assert "GRR" in shown("simulate", *files, "--first-item")
+    with pytest.raises(InputError, match="Keep the first item of each set"):
+        shown("simulate", *files)
 
 
 def test_command_prints_json_and_repeats_itself(files):
@@ -45,16 +54,13 @@ def test_command_prints_json_and_repeats_itself(files):
     )
     assert first == again
     document = json.loads(first)
-    assert document["users"] == 100
+    assert (document["people"], document["asked"], document["unit"]) == (100, 100, "people")
     assert document["items_per_level"] == {"few": 1, "many": 2}
-    assert [one["name"] for one in document["mechanisms"]][:2] == [
-        "subset-design-ps",
-        "idue-opt0-ps",
-    ]
+    assert document["deployed"] == document["mechanisms"][0]["name"]
     other = shown("simulate", *files, "--json", "--repeats", "2", "--seed", "8")
     assert other != first
     once = json.loads(shown("simulate", *files, "--json", "--repeats", "1"))
-    assert once["mechanisms"][0]["mse_error"] is None
+    assert once["mechanisms"][0]["spread"] is None
 
 
 def test_command_refuses_bad_options(files):
@@ -77,15 +83,7 @@ def test_several_questions_need_a_choice(files, tmp_path):
         InputError, match=r"--question; the survey's questions with a single round: basket, other"
     ):
         shown(*words)
-    assert "other: 100 users" in shown(*words, "--question", "other")
-
-
-def test_the_surveys_padding_length_comes_first(files, tmp_path):
-    text = SURVEY.replace(
-        'name = "basket"', 'name = "basket"\nkind = "item-set"\npadding_length = 3'
-    )
-    (tmp_path / "survey.toml").write_text(text)
-    assert json.loads(shown("simulate", *files, "--json"))["padding_length"] == 3
+    assert "other: 100 people" in shown(*words, "--question", "other")
 
 
 ORDERED = """
@@ -119,12 +117,12 @@ def asked(tmp_path):
 
 def test_ordered_answers_are_simulated(asked):
     page = shown(*asked, "hours", "--first-item")
-    assert "hours: 300 users" in page
+    assert "hours: 300 people" in page
     assert "Subset design" in page
-    assert "all at once, hold the truth" in page
+    assert "intervals, all at once, hold" in page
     document = json.loads(shown(*asked, "hours", "--json", "--repeats", "1"))
     assert [one["name"] for one in document["mechanisms"]] == ["channel", "subset-design", "grr"]
-    assert document["mechanisms"][0]["mse_error"] is None
+    assert document["mechanisms"][0]["spread"] is None
 
 
 def test_a_mean_of_scores_is_simulated(asked, tmp_path):
@@ -134,16 +132,15 @@ def test_a_mean_of_scores_is_simulated(asked, tmp_path):
     (tmp_path / "survey.toml").write_text(text)
     page = shown(*asked, "hours")
     assert "Harmony" in page
-    assert "the root mean squared error of the mean" in page
+    assert "Error of the mean, measured and predicted" in page
 
 
 def test_numbers_are_simulated(asked):
     page = shown(*asked, "age")
-    assert "age: 300 users, 100 without an answer" in page
+    assert "age: 300 people, 100 without an answer" in page
     assert "BiSample-MD" in page
     document = json.loads(shown(*asked, "age", "--json"))
     assert document["missing"] == 100
-    channel, bisample = document["mechanisms"]
-    assert channel["predicted_mse"] < bisample["predicted_mse"]
+    assert [one["name"] for one in document["mechanisms"]] == ["bisample-md", "channel"]
     with pytest.raises(InputError, match="top is 3 but must be left out for 'numeric'"):
         shown(*asked, "age", "--top", "3")

@@ -55,7 +55,7 @@ def test_ordered_answers_are_tried_on_a_file():
     by_label(app.button, "Run the simulation").click().run()
     assert not app.exception
     assert all(0.5 < float(text) < 2 for text in tables(app)[0]["measured / predicted"])
-    assert tables(app)[0]["measured, in score"]
+    assert tables(app)[0]["measured, in the question's unit"]
 
 
 def test_numbers_are_tried_as_generated_and_from_a_file():
@@ -109,17 +109,25 @@ def test_what_a_change_did_is_said(budgets):
 
 
 ANSWERS = {
-    "counts": ("c.csv", "item,count\nHIV,30\nanemia,50\nheadache,20\n", "100 people, 3 items"),
-    "a column": ("c.csv", "age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 2 items"),
+    "counts": (
+        "c.csv",
+        "item,count\nHIV,30\nanemia,50\nheadache,20\n",
+        "100 people, 5 items, 3 in use",
+    ),
+    "a column": ("c.csv", "age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people, 5 items, 2 in use"),
     "a large file": (
         "c.csv",
         # Byte 100,000 is the second of an "é": what reads a part must not cut there.
         "x,diagnosis\n" + 15_000 * "3,é\n4,ö\n",
-        "30,000 people, 2 items",
+        "30,000 people, 5 items, 2 in use",
     ),
-    "transactions": ("t.dat", "0 1\n1\n1 2\n", "3 people, 3 items"),
+    "transactions": ("t.dat", "0 1\n1\n1 2\n", "3 people, 5 items, 2 in use"),
     "clicks": ("t.data", "0 1 1\n\n1 2\n", "1 times an item stood in one set again"),
-    "packed": ("t.csv.gz", gzip.compress(b"x,diagnosis\n3,a\n4,b\n"), "2 people, 2 items"),
+    "packed": (
+        "t.csv.gz",
+        gzip.compress(b"x,diagnosis\n3,a\n4,b\n"),
+        "2 people, 5 items, 2 in use",
+    ),
 }
 
 
@@ -129,6 +137,9 @@ def test_uploaded_answers_are_simulated_once_every_item_has_a_level(name, text, 
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     assert "Upload answers to begin" in words(app)
     app.file_uploader[0].set_value((name, as_bytes(text), "text/csv")).run()
+    if name.endswith(".dat") or name.endswith(".data"):
+        assert "Keep the first item of each set" in words(app)
+        by_label(app.toggle, "One item a person: keep only the first of each").set_value(True).run()
     by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
     assert words_ in words(app)
     by_label(app.text_input, "Runs per mechanism").set_value("2").run()
@@ -145,7 +156,7 @@ def test_items_without_a_level_are_counted_before_anything_is_run():
     app = open_page("try")
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     app.file_uploader[0].set_value(("c.csv", b"item,count\nflu,3\nHIV,2\ncold,1\n", "")).run()
-    assert "2 of 3 items of the file are in no level: 'flu', 'cold'" in words(app)
+    assert "2 of 3 items of the data are in no level, 'flu', 'cold'" in words(app)
     assert "Run the simulation" not in [button.label for button in app.button]
     by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
     assert "Run the simulation" in [button.label for button in app.button]
@@ -158,21 +169,10 @@ def test_a_column_of_sets_is_read_as_sets(budgets):
     by_label(app.get("button_group"), "Answers").set_value("upload").run()
     text = b"id,diagnosis\n1,HIV;anemia\n2,\n3,anemia\n"
     app.file_uploader[0].set_value(("c.csv", text, "")).run()
-    assert "3 people, 2 items" in words(app)
-    assert by_label(app.text_input, "Padding length").placeholder == "1"
+    assert "3 people, 5 items, 2 in use. Sets are padded or cut to 4 items" in words(app)
     app.file_uploader[0].set_value(("bad.csv.gz", b"no gzip", "")).run()
     assert "not whole in the form of gzip" in words(app)
     assert not app.exception
-
-
-def test_only_the_first_item_of_each_person_on_request():
-    app = open_page("try")
-    by_label(app.get("button_group"), "Answers").set_value("upload").run()
-    app.file_uploader[0].set_value(("t.dat", b"0 1\n1\n1 2\n", "text/plain")).run()
-    by_label(app.toggle, "Spread the items over the levels at random").set_value(True).run()
-    assert by_label(app.text_input, "Padding length").placeholder == "2"
-    by_label(app.toggle, "One item a person: keep only the first of each").set_value(True).run()
-    assert "Padding length" not in [field.label for field in app.text_input]
 
 
 def test_answers_that_are_too_many_or_not_right_get_a_sentence(budgets):

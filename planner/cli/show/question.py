@@ -19,7 +19,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.said import said_of
 from planner.planning.whole_survey.sentences import (
     certificate_sentence,
-    efficiency_sentence,
+    least_error_sentence,
     people,
 )
 from planner.planning.whole_survey.set_sentences import set_sentences
@@ -96,7 +96,6 @@ def question_document(question: QuestionPlan) -> dict[str, Any]:
         "levels": None if question.levels is None else _levels(question.levels),
         "mechanisms": None if question.choice is None else _choice(question.choice),
         "relaxations": [asdict(one) for one in question.relaxations],
-        "misplacement": None if question.misplacement is None else asdict(question.misplacement),
         "targets": [
             {
                 "target": answer.wanted,
@@ -138,15 +137,12 @@ def _show_levels(console: Console, question: QuestionPlan, levels: Levels) -> No
 
 
 def _show_choice(console: Console, choice: MechanismChoice) -> None:
-    known = choice.least_error is not None
-    headings = (choice.unit, "against the plan", *(["efficiency"] if known else []))
-    view = table(choice.measure, ("mechanism",), headings)
+    view = table(choice.measure, ("mechanism",), (choice.unit, "against the plan"))
     for one in choice.candidates:
         planned = one.name == choice.planned
         against = "the plan" if planned else f"{one.against:+.1%}"
-        efficiency = [] if one.efficiency is None else [f"{one.efficiency:.1%}"]
         title = one.title + (" *" if planned else "")
-        view.add_row(title, people(one.error), against, *efficiency)
+        view.add_row(title, people(one.error), against)
     console.print(view)
     _say(console, choice.reason, *choice.left_out)
 
@@ -166,9 +162,8 @@ def _best_of_all(question: QuestionPlan) -> dict[str, Any] | None:
     if question.least_error is None:
         return None
     return {
-        "sentence": efficiency_sentence(question),
+        "sentence": least_error_sentence(question),
         "least_error": question.least_error,
-        "efficiency": question.efficiency,
     }
 
 

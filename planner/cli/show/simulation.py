@@ -4,133 +4,75 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from math import isnan, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from planner.cli.output import table
-from planner.planning.datasets import Answers
 from planner.planning.whole_survey.sentences import people
-from planner.survey import Question
-from planner.trial.measured import Measured, error_scale
-from planner.trial.simulate import Assignment, Simulated, mechanism_label
+from planner.trial.simulate import Simulated, Trial
 
 
-class Run(NamedTuple):
-    """A finished simulation: what was asked, of whom, and what every mechanism did."""
-
-    question: Question
-    answers: Answers
-    assignment: Assignment
-    padding_length: int | None
-    top: int
-    results: list[Simulated]
-
-
-class MeasuredRun(NamedTuple):
-    """The same of ordered answers or numbers; ``missing`` people have no answer."""
-
-    question: Question
-    users: int
-    missing: int
-    results: list[Measured]
-
-
-def measured_document(run: MeasuredRun) -> dict[str, Any]:
+def simulation_document(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any]:
     """It for programs."""
+    question = trial.planned.deployed
     return {
-        "question": run.question.name,
-        "users": run.users,
-        "missing": run.missing,
-        "mechanisms": _rows(run.results),
+        "question": question.name,
+        "people": trial.asked.people,
+        "asked": trial.asked.asked,
+        "missing": trial.missing,
+        "items": len(trial.labels),
+        "items_per_level": {level.name: level.item_count for level in question.levels},
+        "padding_length": trial.planned.padding_length,
+        "unit": trial.planned.unit,
+        "deployed": trial.names[0],
+        "mechanisms": [asdict(one) for one in results],
     }
 
 
-def show_measured(console: Console, run: MeasuredRun) -> None:
-    """Print measured errors beside predicted ones, and how often intervals held."""
-    numeric, of_mean = run.question.numeric is not None, run.question.of_mean
-    missing = f", {run.missing:,} without an answer" if numeric else ""
-    about = f": {run.users:,} users{missing}"
-    console.print(Text.assemble((run.question.name, "bold"), about))
-    unit = "error" if of_mean else "people"
-    scale = error_scale(run.question, run.users)
-    view = table("Error, measured and predicted", ("mechanism",), (unit, "±", "predicted", "held"))
-    for one in run.results:
-        view.add_row(
-            mechanism_label(one.name),
-            *_root(scale, one),
-            people(sqrt(scale * one.predicted_mse)),
-            f"{one.covered:.1%}",
-        )
-    console.print(view)
-    what = "the root mean squared error of the mean, in the question's unit"
-    held = "95 % intervals"
-    if not of_mean:
-        what = "the root of the summed squared errors of all that is wanted, in people"
-        held = "95 % intervals, all at once,"
-    console.print(
-        f"{unit.capitalize()}: {what}, ± its standard error over the runs. Held: share of the runs "
-        f"whose {held} hold the truth."
-    )
-
-
-def simulation_document(run: Run) -> dict[str, Any]:
-    """The same for programs."""
-    policy = run.assignment.policy
-    return {
-        "question": run.question.name,
-        "users": run.answers.users,
-        "items": len(run.answers.labels),
-        "items_per_level": dict(zip(policy.names, policy.item_counts.tolist(), strict=True)),
-        "padding_length": run.padding_length,
-        "top": run.top,
-        "mechanisms": _rows(run.results),
-    }
-
-
-def _rows(results: Sequence[Simulated | Measured]) -> list[dict[str, Any]]:
-    rows = [asdict(one) for one in results]
-    for row in rows:
-        if isnan(row["mse_error"]):  # which is not JSON
-            row["mse_error"] = None
-    return rows
-
-
-def _root(scale: float, one: Simulated | Measured) -> tuple[str, str]:
-    """The measured error and its standard error: half the relative one of the mean square."""
-    error = sqrt(scale * one.mse)
-    spread = "" if isnan(one.mse_error) else error * one.mse_error / max(2 * one.mse, 1e-300)
-    return people(error), spread if isinstance(spread, str) else people(spread)
-
-
-def show_simulation(console: Console, run: Run) -> None:
+def show_simulation(console: Console, trial: Trial, results: Sequence[Simulated]) -> None:
     """Print measured errors beside predicted ones."""
-    policy, top = run.assignment.policy, run.top
-    levels = ", ".join(
-        f"{name}: {count:,}" for name, count in zip(policy.names, policy.item_counts, strict=True)
-    )
-    users, items = run.answers.users, len(run.answers.labels)
-    padded = "" if run.padding_length is None else f", padding length {run.padding_length}"
-    about = f": {users:,} users, {items:,} items ({levels}){padded}"
-    console.print(Text.assemble((run.question.name, "bold"), about))
-    figures = ("people", "±", "predicted", f"RE@{top}", "predicted", f"P@{top}")
-    view = table("Total error, measured and predicted", ("mechanism",), figures)
-    for one in run.results:
-        view.add_row(
-            mechanism_label(one.name),
-            *_root(users, one),
-            people(sqrt(users * one.predicted_mse)),
-            f"{one.relative_error:.1%}",
-            f"{one.predicted_relative_error:.1%}",
-            f"{one.precision:.0%}",
-        )
+    plan, top = trial.planned, results[0].top
+    of_counts = top is not None
+    console.print(Text.assemble((plan.name, "bold"), f": {_about(trial)}"))
+    counts = (f"RE@{top}", "predicted", f"P@{top}") if of_counts else ("held",)
+    title = f"{plan.objective_name.capitalize()}, measured and predicted"
+    view = table(title, ("mechanism",), (trial.planned.unit, "±", "predicted", *counts))
+    for one in results:
+        more = [f"{one.covered:.1%}"] if one.covered is not None else []
+        if of_counts:
+            rates = (one.relative_error, one.predicted_relative_error)
+            more = [*(f"{rate:.1%}" for rate in rates), f"{one.precision:.0%}"]
+        spread = "" if one.spread is None else people(one.spread)
+        view.add_row(one.label, people(one.error), spread, people(one.predicted), *more)
     console.print(view)
-    best = min(run.results, key=lambda one: one.predicted_mse)
-    console.print(
-        f"People: the root of the summed squared errors of all counts, ± its standard error over "
-        f"the runs. "
-        f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items. "
-        f"Smallest predicted error on these answers: {mechanism_label(best.name)}."
+    best = min(results, key=lambda one: one.predicted)
+    said = (
+        f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items."
+        if of_counts
+        else "Held: share of the runs whose 95 % intervals, all at once, hold the truth."
     )
+    console.print(
+        f"The first is what the plan deploys, its {plan.objective_name} in {plan.unit}, ± its "
+        f"standard error over the runs; the others could be deployed at the same budgets. {said} "
+        f"Smallest predicted error on these answers: {best.label}."
+    )
+
+
+def _about(trial: Trial) -> str:
+    """How many people, items and answers there are."""
+    asked, question = trial.asked, trial.planned.deployed
+    parts = [f"{asked.people:,} people"]
+    if asked.some:
+        parts.append(f"{asked.asked:,} of them asked")
+    if question.numeric is not None:
+        parts.append(f"{trial.missing:,} without an answer")
+    else:
+        levels = ", ".join(f"{level.name}: {level.item_count:,}" for level in question.levels)
+        parts.append(f"{len(trial.labels):,} items ({levels})")
+    if trial.planned.padding_length is not None:
+        parts.append(f"padding length {trial.planned.padding_length}")
+    if trial.planned.share < 1:
+        parts.append(f"{trial.planned.share:.1%} of the budgets")
+    return ", ".join(parts)

@@ -134,7 +134,7 @@ def channel_curve(
         Budgets in nats, rising; 60 up to where 1 % still answer when omitted, and those just
         above which fewer do.
     points:
-        Grid points, 2 to 33; 2 for a question of yes and no.
+        Grid points, 2 to 15; 2 for a question of yes and no.
 
     Raises
     ------

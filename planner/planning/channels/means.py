@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,18 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import whole_number
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError, SolverError
-from planner.frames import Framed
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.channels.populations import NO_ANSWER, AssumedAnswers, five_populations
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.solving import bound_channels, high_symbols, solve_channel
+from planner.solvers.channel.solving import solve_channel
 from planner.survey.numeric_domain import NumericDomain
 
 Array = NDArray[np.float64]
 WANTED = ("sum of answers", "number of answers")
-_MOST_POINTS = 33
-_FINE = 33  # points that answers of any number of digits are compared on
-_SHAPES = (9, 17)
+_MOST_POINTS = 15
 _PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
 _CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
 
@@ -55,7 +51,7 @@ def best_channel(
         ``[-1, 1]``, one in ten refusing; :func:`~planner.planning.channels.populations.\
 five_populations` has them for other ranges.
     points:
-        Grid points, 2 to 33. More are better, and slower; see :func:`refine_channel`.
+        Grid points, 2 to 15. More are better, and slower.
     stated:
         One population whose error alone is made small; no other's may be larger than
         ``cap`` times the error of BiSample at the smallest budget.
@@ -160,111 +156,6 @@ def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     return float(variance) * place.radius**2
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class MeanChannel(Framed):
-    """A channel on a grid that was refined, and how near it is to the best for any answers.
-
-    Attributes
-    ----------
-    channel:
-        The channel on the last grid.
-    errors:
-        Largest error per person by number of grid points.
-    continuous_bound:
-        No mechanism for answers of any number of digits has a smaller largest error, in
-        populations that have the assumed shares of 33 grid points after rounding.
-    """
-
-    channel: Channel
-    errors: dict[int, float]
-    continuous_bound: float
-
-    @property
-    def gap(self) -> float:
-        """Proven relative distance from the best mechanism for continuous answers."""
-        return self.channel.worst_error / self.continuous_bound - 1
-
-    @property
-    def summary(self) -> str:
-        """The grid, the error and the gap."""
-        points = max(self.errors)
-        return (
-            f"{points} grid points: largest error {self.channel.worst_error:.6g} per person, "
-            f"within {self.gap:.2%} of any mechanism for continuous answers."
-        )
-
-    def columns(self) -> dict[str, Any]:
-        """One row a grid."""
-        return {"points": list(self.errors), "error": list(self.errors.values())}
-
-
-def refine_channel(
-    epsilon: float,
-    populations: Sequence[AssumedAnswers] | None = None,
-    gap: float = 0.01,
-) -> MeanChannel:
-    """Double the grid until no mechanism for continuous answers can be better by ``gap``.
-
-    The bound: whoever rounds answers to 33 points could draw, for each point, from any law
-    with that mean, and then use a mechanism for continuous answers. So the best error on
-    the 33 points bounds that mechanism's error from below, in every population that
-    is such a mixture. It is proven from multipliers of few shapes.
-
-    Parameters
-    ----------
-    epsilon:
-        One budget for all answers and "no answer".
-    populations:
-        As for :func:`best_channel`.
-    gap:
-        Refine until the remaining gap is at most this, or the grid has 17 points.
-
-    Raises
-    ------
-    InputError, SolverError
-        As for :func:`best_channel`.
-
-    Examples
-    --------
-    >>> refined = refine_channel(1.0, gap=0.05)
-    >>> refined.gap <= 0.05, max(refined.errors)
-    (True, 5)
-    """
-    assumed = tuple(populations or five_populations())
-    errors: dict[int, float] = {}
-    start, bound = None, -np.inf
-    for points in (5, 9, 17):
-        tolerance = 1e-6 if points <= 9 else gap / 10
-        channel = solve_on_grid(epsilon, assumed, points, None, tolerance, start)
-        errors[points] = channel.worst_error
-        for shapes in _SHAPES:
-            bound = max(bound, _continuous(epsilon, assumed, channel, shapes, gap / 10))
-            if channel.worst_error <= (1 + gap) * bound:
-                return MeanChannel(channel, errors, bound)
-            if channel.worst_error > (1 + 3 * gap) * bound:
-                break  # the grid is to blame, not the bound
-        start = high_symbols(channel, _places(points, 2 * points - 1))
-    return MeanChannel(channel, errors, bound)
-
-
-def _continuous(
-    epsilon: float, assumed: Sequence[AssumedAnswers], channel: Channel, shapes: int, gap: float
-) -> float:
-    place = assumed[0].domain
-    fine = np.linspace(-1.0, 1.0, _FINE)
-    scenarios = [_unit(one).scenario(fine) for one in assumed]
-    mixed = np.mean([scenario.population for scenario in scenarios], axis=0)
-    basis = np.zeros((_FINE + 1, shapes + 3))
-    hats = np.maximum(0, 1 - np.abs(fine[:, None] - np.linspace(-1, 1, shapes)) * (shapes - 1) / 2)
-    basis[1:-2, :shapes] = hats[1:-1] * mixed[1:-2, None]
-    basis[0, shapes] = basis[-2, shapes + 1] = basis[-1, shapes + 2] = 1.0  # people at the ends
-    basis /= basis.sum(axis=0)
-    policy = _policy(epsilon, fine, "min")
-    start = high_symbols(channel, _places(channel.policy.size - 1, _FINE))
-    bound = bound_channels(policy, _wanted(fine), scenarios, basis, tolerance=gap, start=start)
-    return bound * place.radius**2
-
-
 def _solve(
     policy: PrivacyPolicy,
     grid: Array,
@@ -320,17 +211,3 @@ def _domain(assumed: Sequence[AssumedAnswers]) -> NumericDomain:
             remedy = "Give all assumed answers the same range."
             raise InputError("domain", [one.domain.lower, one.domain.upper], allowed, remedy)
     return place
-
-
-def _unit(assumed: AssumedAnswers) -> AssumedAnswers:
-    place = assumed.domain
-    center = float(np.clip((assumed.center - place.center) / place.radius, -1, 1))
-    return AssumedAnswers(center, assumed.spread / place.radius, assumed.missing)
-
-
-def _places(old: int, new: int) -> Array:
-    """Where the new grid's points and "no answer" lie between the old grid's, ``(new, old)``."""
-    hats = np.maximum(0, 1 - np.abs(np.linspace(0, old - 1, new)[:, None] - np.arange(old)))
-    places = np.zeros((new + 1, old + 1))
-    places[:-1, :-1], places[-1, -1] = hats, 1.0
-    return places

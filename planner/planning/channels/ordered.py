@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.arguments import number_column, positive, whole_number
+from planner.arguments import number_column
 from planner.designs.channel import Channel, Scenario
-from planner.designs.table import Certificate
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.local import spectral_bound, worst_population
-from planner.solvers.channel.pricing import MOST_LISTED
 from planner.solvers.channel.solving import solve_channel
 from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
 
 Array = NDArray[np.float64]
 _LEAST_WEIGHT = 1e-4
-_LOOSE = 0.05  # relative gap from which another bound is looked for
+_MOST_ANSWERS = 16  # all subsets of so many are priced
 
 
 def best_ordered_channel(
@@ -47,17 +43,12 @@ def best_ordered_channel(
         Importance of each wanted number, shape ``(p,)``, not negative; equal when omitted. 0
         counts as one ten-thousandth of the largest: every number wanted can be estimated.
     tolerance:
-        Proven relative distance from the optimum. Up to 16 answers it is reached (all
-        subsets are priced). From 17 to 128, local search finds the columns and the
-        certificate says how far from the optimum the channel is at most: 1 to 3 % up to 24
-        answers, where all subsets are priced at the end, and above at budgets up to 1; there, at
-        larger budgets, the bound is from 24 of the answers: 9 to 27 % for 32 of them at budgets
-        2 to 7, 56 % for 64 at budget 4.
+        Proven relative distance from the optimum.
 
     Raises
     ------
     InputError
-        Fewer than 2 or more than 128 answers, unknown wanted numbers, or bad weights.
+        Fewer than 2 or more than 16 answers, unknown wanted numbers, or bad weights.
     SolverError
         No channel could be proven near the best.
 
@@ -71,6 +62,9 @@ def best_ordered_channel(
     >>> round(mean.worst_error, 2), mean.wanted_names
     (143.09, ('mean score',))
     """
+    if not 2 <= policy.size <= _MOST_ANSWERS:
+        remedy = "Group neighbouring answers."
+        raise InputError("answers", policy.size, f"from 2 to {_MOST_ANSWERS}", remedy)
     table, names = _wanted(policy, wanted)
     importance = _weights(weights, len(table))
     directions = np.diag(np.sqrt(importance))
@@ -78,49 +72,7 @@ def best_ordered_channel(
         Scenario(f"everybody has {name}", one, directions)
         for name, one in zip(policy.names, np.eye(policy.size), strict=True)
     ]
-    channel = solve_channel(policy, table, people, names, tolerance=tolerance)
-    proof = channel.certificate
-    if proof is None or policy.size <= MOST_LISTED or proof.relative_gap <= _LOOSE:
-        return channel
-    # Whoever collects all answers collects some: what is proven of these bounds the error, too.
-    # (The rule is min or avg: a matrix of pair budgets has fewer answers.)
-    some = np.unique(np.linspace(0, policy.size - 1, MOST_LISTED).round().astype(int))
-    fewer = PrivacyPolicy(policy.epsilons[some], policy.item_counts[some], policy.rule_name)
-    those = zip(some.tolist(), np.eye(some.size), strict=True)
-    holding = [replace(people[x], population=one) for x, one in those]
-    least = solve_channel(fewer, table[:, some], holding, names, tolerance=_LOOSE).certificate
-    bound = max(proof.lower_bound, least.lower_bound if least else -np.inf)
-    gap = channel.worst_error / bound - 1
-    return replace(channel, certificate=Certificate(bound, gap, proof.max_violation))
-
-
-def ordered_bound(answers: int, epsilon: float) -> float:
-    """A worst-case error of all cumulative shares that no mechanism beats, for any size.
-
-    Total variance per person, one budget for all answers. By singular values, so it needs
-    no list of columns; within 3 % of the optimum at 12 answers and budget 1, weaker at few
-    answers or large budgets. (The authors of the workload factorization mechanism, McKenna
-    et al., VLDB 2020, count the same error: the largest over people of the summed variances,
-    the last cumulative share free.)
-
-    Parameters
-    ----------
-    answers:
-        Number of ordered answers, 2 to 1000.
-    epsilon:
-        Budget in nats, above 0.
-
-    Examples
-    --------
-    >>> round(ordered_bound(12, 1.0), 1)
-    45.2
-    """
-    size = whole_number("answers", answers, 2, 1000)
-    span = positive("epsilon", epsilon)
-    wanted = np.tril(np.ones((size, size)))[:-1]
-    population = worst_population(wanted, span)
-    known = float(np.sum(wanted**2, axis=0) @ population)
-    return spectral_bound(wanted, population, span) - known
+    return solve_channel(policy, table, people, names, tolerance=tolerance)
 
 
 def _wanted(policy: PrivacyPolicy, wanted: str | ArrayLike) -> tuple[Array, Sequence[str]]:

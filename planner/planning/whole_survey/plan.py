@@ -251,8 +251,8 @@ def plan_survey(
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
     what_if:
-        Whether to solve what more budget would buy and what misplaced items would cost, too: half
-        of the work. Else ``relaxations`` and ``misplacement`` of the questions are left empty.
+        Whether to solve what more budget would buy, too: half of the work. Else ``relaxations`` of
+        the questions are left empty.
 
     Raises
     ------

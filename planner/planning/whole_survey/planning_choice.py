@@ -22,7 +22,6 @@ from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
-from planner.planning.misplacement import Misplacement, compared_by, misplaced
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
@@ -45,8 +44,6 @@ from planner.survey.kinds import BEST
 from planner.survey.target import Target
 
 _RELAX_BY = 0.1  # nats
-_MISPLACED = 0.05
-_MOST_MISPLACED_LEVELS = 1_000
 Array = NDArray[np.float64]
 
 
@@ -149,7 +146,6 @@ class _Planning:
             padding=padding,
             padding_errors=None if padding is None else self._padding_errors(padding),
             relaxations=self._relaxations() if what_if else (),
-            misplacement=self._misplacement() if what_if else None,
             targets=self._targets(padding),
             explanations=self._explanations(),
             certified=self.certified,
@@ -236,17 +232,6 @@ class _Planning:
             saving = self._saving(self.certified, one.saving)
             found.append(replace(one, saving=saving, price=in_people))
         return tuple(found)
-
-    def _misplacement(self) -> Misplacement | None:
-        certified = self.certified
-        if certified is None or certified.certificate is None:
-            return None
-        if not 2 <= self.policy.size <= _MOST_MISPLACED_LEVELS:
-            return None
-        found = misplaced(certified, _MISPLACED, self.solver)
-        value, kept = certified.value(compared_by(certified.objective)), 1 - found.wasted_error
-        now, then = map(self.error_of, (value, value * kept))
-        return replace(found, wasted_error=1 - sqrt(then / now))
 
     def _targets(self, padding: PaddingPlan | None) -> tuple[TargetAnswer, ...]:
         part, wanted = self.part, self.part.asked.targets

@@ -19,7 +19,6 @@ from planner.planning.allocation.blocks import Block
 from planner.planning.candidates import MechanismChoice
 from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
-from planner.planning.misplacement import Misplacement
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
@@ -78,10 +77,6 @@ class QuestionPlan(Framed):
         For the levels with the highest prices, best first; ``saving`` is the share of
         ``total_error`` that goes away, ``price`` as in ``levels``. Where levels are merged, of
         what would be planned then.
-    misplacement:
-        What five per cent of items in the wrong level would do; None where there is one level,
-        or the table is not optimal for its levels. ``wasted_error`` is a share of
-        ``total_error``.
     targets:
         What becomes of the question's targets.
     explanations:
@@ -111,7 +106,6 @@ class QuestionPlan(Framed):
     padding: PaddingPlan | None = None
     padding_errors: NDArray[np.float64] | None = None
     relaxations: tuple[Relaxation, ...] = ()
-    misplacement: Misplacement | None = None
     targets: tuple[TargetAnswer, ...] = ()
     explanations: tuple[LevelExplanation, ...] = ()
     certified: Certified | None = None
@@ -208,16 +202,6 @@ class QuestionPlan(Framed):
         if self.lower_bound is None:
             return None
         return max(self.total_error / self.lower_bound - 1, 1e-9)
-
-    @property
-    def efficiency(self) -> float | None:
-        """Squared least error over the squared error, at most 1; None where that is not known.
-
-        The best of all mechanisms would need at least this share of the people.
-        """
-        if self.least_error is None:
-            return None
-        return min(1.0, (self.least_error / self.total_error) ** 2)
 
     @property
     def channel(self) -> Channel | None:

@@ -23,7 +23,7 @@ class Said(NamedTuple):
     proof:
         The strongest claim first.
     prices:
-        What more budget buys, the best first, and what misplaced items cost.
+        What more budget buys, the best first.
     """
 
     answer: list[str]
@@ -48,11 +48,10 @@ def said_of(question: QuestionPlan) -> Said:
             sentences.detectable_sentence(question),
             sentences.band_sentence(question),
         ],
-        [sentences.efficiency_sentence(question), sentences.certificate_sentence(question)],
+        [sentences.least_error_sentence(question), sentences.certificate_sentence(question)],
         [
             *sentences.relaxation_sentences(question),
             sentences.saturation_sentence(question),
-            sentences.misplaced_sentence(question),
         ],
     )
     return Said(*([one for one in group if one] for group in every))

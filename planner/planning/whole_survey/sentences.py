@@ -228,18 +228,14 @@ def band_sentence(question: QuestionPlan) -> str | None:
     )
 
 
-def efficiency_sentence(question: QuestionPlan) -> str | None:
-    """How far the plan is from the best of all mechanisms; None where that is not known.
+def least_error_sentence(question: QuestionPlan) -> str | None:
+    """What no mechanism of any kind can beat; None where that is not known.
 
     Of a subset design :func:`certificate_sentence` says it.
     """
-    least, share = question.least_error, question.efficiency
-    if least is None or share is None or question.design is not None:
+    if question.least_error is None or question.design is not None:
         return None
-    return (
-        f"{_best_of_all(question, least)} the plan's efficiency is {percent(share)}: the best of "
-        "all would need at least that share of the people."
-    )
+    return f"{_best_of_all(question, question.least_error)[:-1]}."
 
 
 def _best_of_all(question: QuestionPlan, least: float) -> str:
@@ -272,26 +268,6 @@ def relaxation_sentences(question: QuestionPlan) -> list[str]:
         f"{question.objective_name} by {one.saving:.1%}."
         for one in question.relaxations
     ]
-
-
-def misplaced_sentence(question: QuestionPlan) -> str | None:
-    """What a share of items in the wrong level would do; None where that is not known."""
-    view = question.misplacement
-    if view is None:
-        return None
-    if view.exposed_items == 0:
-        return f"If {view.share:.0%} of the items belong to another level, no promise is broken."
-    effect = ""
-    if abs(view.wasted_error) >= 0.001:
-        size = "smaller" if view.wasted_error > 0 else "larger"
-        effect = (
-            f"; in their right levels the total error would be {abs(view.wasted_error):.1%} {size}"
-        )
-    return (
-        f"If {view.share:.0%} of the items belong to another level, any alike: "
-        f"{view.exposed_items:,.3g} items are protected less than promised, by up to "
-        f"{view.largest_excess:.3f} nats{effect}."
-    )
 
 
 def target_sentence(answer: TargetAnswer) -> str:

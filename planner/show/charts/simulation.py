@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from planner.show.charts.style import BLUE, GREY, ORANGE, RED, SKY, figure
-from planner.trial.measured import Measured
-from planner.trial.one_survey import OneSurvey
-from planner.trial.simulate import Simulated
+from planner.trial.simulate import OneSurvey, Simulated
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 
-def simulation_figure(
-    results: Sequence[Simulated | Measured],
-    users: float,
-    labels: Mapping[str, str] | None = None,
-    unit: str = "people",
-) -> Figure:
-    """Root of the total squared error per mechanism: bars measured, diamonds predicted.
-
-    Parameters
-    ----------
-    results:
-        One per mechanism.
-    users:
-        Number of users simulated; for the error of a mean one over it.
-    labels:
-        Names to show instead of the mechanisms' own.
-    unit:
-        Of the error.
-    """
+def simulation_figure(results: Sequence[Simulated], unit: str = "people") -> Figure:
+    """The error of each mechanism: bars measured, diamonds predicted, in a unit."""
     from plotly.graph_objects import Bar, Scatter
 
-    ranked = sorted(results, key=lambda one: -one.predicted_mse)
-    names = [(labels or {}).get(one.name, one.name) for one in ranked]
-    measured = np.sqrt([users * one.mse for one in ranked])
-    predicted = np.sqrt([users * one.predicted_mse for one in ranked])
-    # Standard error of a root: that of the mean squared error over twice the root.
-    spread = (
-        users * np.nan_to_num([one.mse_error for one in ranked]) / np.maximum(2 * measured, 1e-300)
-    )
+    ranked = sorted(results, key=lambda one: -one.predicted)
+    names = [one.label for one in ranked]
+    measured, predicted = [one.error for one in ranked], [one.predicted for one in ranked]
+    spread = [one.spread or 0.0 for one in ranked]
     bars = Bar(
         x=measured,
         y=names,

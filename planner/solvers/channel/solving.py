@@ -26,9 +26,10 @@ from planner.solvers.channel.pricing import (
     ratios,
 )
 from planner.solvers.channel.program import Program, program_of
-from planner.solvers.channel.rays import matrix_rays, windows
+from planner.solvers.channel.rays import INWARD, windows
 from planner.solvers.channel.repair import best_estimator, few_outputs, unbiased, whole_columns
 from planner.solvers.channel.saddle import solve_saddle
+from planner.solvers.rays import rays_of
 
 Array = NDArray[np.float64]
 _ROUNDS = 60
@@ -244,7 +245,7 @@ def _solved(program: Program, columns: Array, close: float = _SOLVED) -> ConeAns
 
 def _pricing(policy: PrivacyPolicy, program: Program, tolerance: float) -> Pricing:
     if policy.rule_name == "matrix":
-        return RayList(matrix_rays(policy.bounds()))
+        return RayList(np.exp(rays_of(policy) * INWARD))
     if policy.size <= (MOST_ENUMERATED if program.common else _MOST_OF_FORMS):
         return Enumeration(windows(policy))
     if len(program.wanted) <= _PLANE:

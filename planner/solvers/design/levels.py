@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
 MOST_GROUPS = 60
-MOST_OF_A_MATRIX = 6  # its windows are vertices, of which there are more with every level
+MOST_OF_A_MATRIX = 5  # its windows are vertices, of which there are more with every level
 _KINDS = 4  # of weights, and of assumed people, where levels are too many
 _EACH = 3  # groups by their budgets at least, of levels of one kind
 _NARROW = 0.0025  # budgets this close, relative, cost less than more groups would

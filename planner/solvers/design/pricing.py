@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from planner.solvers.design.branching import ROUNDING, Bounded, Boxes, RatioBound, largest_ratio
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
-from planner.solvers.design.windows import Windows
+from planner.solvers.rays import Windows
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]

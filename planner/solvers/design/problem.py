@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.solvers.design.windows import Windows
+from planner.solvers.rays import Windows
 
 GUESS_ROOM = 1e-7
 """Share of a limit on guesses that designs leave for rounding; no bound counts on it."""

@@ -19,7 +19,7 @@ from planner.solvers.design.levels import Merged, merge
 from planner.solvers.design.problem import DesignProblem
 from planner.solvers.design.repair import balanced_prior, purified, types_of
 from planner.solvers.design.starts import leanings
-from planner.solvers.design.windows import components_of, windows_of
+from planner.solvers.rays import components_of, windows_of
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def best_design(
         The design of a similar policy, for series of policies: its types are tried first.
     most_levels:
         If more levels differ, neighbours are merged, those of no importance aside: quicker the
-        fewer, with a gap that says what that costs. When omitted 60, six of a matrix of pair
+        fewer, with a gap that says what that costs. When omitted 60, five of a matrix of pair
         budgets.
 
     Returns

@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 from streamlit.delta_generator import DeltaGenerator
 
+from planner.estimates.ordered import OrderedEstimates
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.datasets import Answers
+from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.ordered import ordered_figure
 from planner.show.charts.simulation import one_survey_figure, simulation_figure
-from planner.survey import Question
+from planner.survey import Question, Survey
 from planner.survey.kinds import ORDINAL
-from planner.trial.measured import (
-    Measured,
-    answers_in_question,
-    error_scale,
-    mean_mechanisms,
-    measure_mean,
-    measure_ordered,
-    one_ordered_survey,
-    ordered_channels,
-)
-from planner.trial.one_survey import one_survey
-from planner.trial.simulate import (
-    Simulated,
-    assign_levels,
-    build_mechanisms,
-    mechanism_label,
-    simulate,
-)
+from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui.draft.categorical import CategoricalDraft
 from planner.ui.draft.numeric import NumericDraft
 from planner.ui.draft.parts import QuestionDraft
@@ -40,6 +25,7 @@ from planner.ui.parts import cells, show
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.known_answers import known_answers, known_numbers
 from planner.ui.parts.questions import categorical_question, question_of
+from planner.ui.parts.results import survey_plan
 from planner.ui.parts.tables import show_table
 from planner.ui.state import session
 
@@ -53,30 +39,29 @@ _ROUNDING = 1e-9
 class _Settings:
     """What is to be simulated; equal settings give equal results."""
 
-    question: Question
+    planned: QuestionPlan
     data: str  # fingerprint of the answers
     repeats: int
     seed: int
     top: int
-    padding: int
 
 
 @dataclass(frozen=True, slots=True)
-class _Trial:
+class _Finished:
     """A finished simulation."""
 
     settings: _Settings
-    results: tuple[Simulated | Measured, ...]
-    users: int
-    items: int
+    trial: Trial
+    results: tuple[Simulated, ...]
 
 
 def page() -> None:
     """Choose answers and settings; run, cancel, compare."""
     show.header(
         "Try it on data",
-        "Run every mechanism on answers that are known, and compare the errors with what was "
-        "predicted. Nothing leaves this machine, and nothing is kept after the session.",
+        "Run what the plan deploys, and what else could be, on answers that are known, and compare "
+        "the errors with what was predicted. Nothing leaves this machine, and nothing is kept "
+        "after the session.",
     )
     if _of_number():
         _numbers()
@@ -87,9 +72,33 @@ def page() -> None:
     with show.complaint():
         question, answers, fingerprint = known_answers(question)
         if answers is not None:
-            settings = _settings(question, answers, fingerprint)
-            _one_survey(settings, answers)
-            _run(settings, answers)
+            planned = _planned(question)
+            trial = _placed(planned, answers, fingerprint)
+            settings = _settings(planned, trial, fingerprint)
+            _one_survey(settings, trial)
+            _run(settings, trial)
+
+
+def _planned(question: Question) -> QuestionPlan:
+    """The plan of the question in its survey, or alone where it is no part of one."""
+    survey = session().build().survey
+    if survey is None or question.name not in [one.name for one in survey.questions]:
+        survey = Survey("trial", session().draft.read_users(), (question,))
+    asked = (question if one.name == question.name else one for one in survey.questions)
+    survey = replace(survey, questions=tuple(asked))
+    return survey_plan(survey, session().ledger).question(question.name)
+
+
+def _placed(
+    planned: QuestionPlan, answers: Answers | NDArray[np.float64], fingerprint: str
+) -> Trial:
+    """The answers in the question's places: the same as long as neither changes."""
+    known = st.session_state.get("t-placed")
+    if known is None or known[:2] != (planned, fingerprint):
+        known = planned, fingerprint, Trial.of(planned, answers, np.random.default_rng(0))
+        st.session_state["t-placed"] = known
+    found: Trial = known[2]
+    return found
 
 
 def _of_number() -> bool:
@@ -121,9 +130,10 @@ def _numbers() -> None:
         if values is not None:
             repeats, seed, _, _ = st.columns(4, vertical_alignment="bottom")
             runs, start = _runs_and_seed(repeats, seed)
-            missing = int(np.isnan(values).sum())
-            st.caption(f"{values.size:,} people, {missing:,} without an answer.")
-            _run(_Settings(question, fingerprint, runs, start, 0, 0), values)
+            planned = _planned(question)
+            trial = _placed(planned, values, fingerprint)
+            st.caption(f"{_people(trial)}, {trial.missing:,} without an answer.")
+            _run(_Settings(planned, fingerprint, runs, start, 0), trial)
 
 
 def _runs_and_seed(repeats: DeltaGenerator, seed: DeltaGenerator) -> tuple[int, int]:
@@ -137,13 +147,18 @@ def _runs_and_seed(repeats: DeltaGenerator, seed: DeltaGenerator) -> tuple[int, 
     )
 
 
-def _settings(question: Question, answers: Answers, fingerprint: str) -> _Settings:
-    present = int(np.count_nonzero(answers.counts))
-    usual_top = str(min(10, present))
-    repeats, seed, top, padding = st.columns(4, vertical_alignment="bottom")
+def _people(trial: Trial) -> str:
+    asked = trial.asked
+    some = f", {asked.asked:,} of them asked" if asked.some else ""
+    return f"{asked.people:,} people{some}"
+
+
+def _settings(planned: QuestionPlan, trial: Trial, fingerprint: str) -> _Settings:
+    usual_top = str(min(10, trial.present))
+    repeats, seed, top, _ = st.columns(4, vertical_alignment="bottom")
     runs, start = _runs_and_seed(repeats, seed)
     most = ""
-    if question.kind != ORDINAL:
+    if planned.question.kind != ORDINAL:
         most = kept_item(
             top.text_input,
             "Judge the most frequent",
@@ -152,59 +167,39 @@ def _settings(question: Question, answers: Answers, fingerprint: str) -> _Settin
             placeholder=usual_top,
             help="Relative error and precision are those of this many items. Empty: 10, or all.",
         )
-    length = 0
-    if answers.sets is not None:
-        mean = max(1, round(float(answers.sets.sizes.mean())))
-        usual = str(question.padding_length or mean)
-        typed = kept_item(
-            padding.text_input,
-            "Padding length",
-            "t-padding",
-            "",
-            placeholder=usual,
-            help="Every set is padded or cut to this many items before one is sampled. Empty: "
-            "the survey's, or the mean size of the sets.",
-        )
-        length = cells.whole_number(typed or usual, "padding length", largest=10_000)
-    st.caption(f"{answers.users:,} people, {len(answers.labels):,} items, {present:,} in use.")
-    return _Settings(
-        question,
-        fingerprint,
-        runs,
-        start,
-        cells.whole_number(most or usual_top, "judged items", largest=present),
-        length,
-    )
+    length = planned.padding_length
+    padded = "" if length is None else f" Sets are padded or cut to {length} items, as planned."
+    st.caption(f"{_people(trial)}, {len(trial.labels):,} items, {trial.present:,} in use.{padded}")
+    judged = cells.whole_number(most or usual_top, "judged items", largest=trial.present)
+    return _Settings(planned, fingerprint, runs, start, judged)
 
 
-def _one_survey(settings: _Settings, answers: Answers) -> None:
-    """A picture of one survey with the planned mechanism, and another at each push of a button.
+def _one_survey(settings: _Settings, trial: Trial) -> None:
+    """A picture of one survey with a mechanism, and another at each push of a button.
 
     Of a mean there is no more to see than its error.
     """
-    if settings.question.of_mean:
+    if settings.planned.question.of_mean:
         return
     box = show.drawer("What my result would look like: one simulated survey", "t-one")
     if not box.open:
         return
-    if settings.question.kind == ORDINAL:
-        with box:
-            _one_ordered(settings, answers)
-        return
     with box:
-        place_rng, *_ = np.random.default_rng(settings.seed).spawn(2)
-        placed = assign_levels(settings.question, answers.labels, place_rng)
-        mechanisms = build_mechanisms(placed, settings.padding or None)
-        planned = settings.question.mechanism
-        usual = [planned, f"idue-{planned}", f"{planned}-ps", f"idue-{planned}-ps"]
-        name = kept_item(
-            st.selectbox,
-            "Mechanism",
-            f"t-one-{planned}-{bool(settings.padding)}",
-            next((name for name in usual if name in mechanisms), next(iter(mechanisms))),
-            options={name: mechanism_label(name) for name in mechanisms},
-        )
-        found = one_survey(mechanisms[name], answers, _another(settings))
+        deployed, *_ = trial.names
+        ordered = settings.planned.question.kind == ORDINAL
+        name = deployed
+        if not ordered:
+            name = kept_item(
+                st.selectbox,
+                "Mechanism",
+                f"t-one-{deployed}",
+                deployed,
+                options={name: CATALOGUE[name].label for name in trial.names},
+            )
+        found = trial.one(name, _another(settings))
+        if not isinstance(found, OneSurvey):
+            _one_ordered(found, trial)
+            return
         show.chart(
             one_survey_figure(found),
             "one-survey",
@@ -224,11 +219,8 @@ def _another(settings: _Settings) -> np.random.Generator:
     return np.random.default_rng((settings.seed, typed["t-draw"]))
 
 
-def _one_ordered(settings: _Settings, answers: Answers) -> None:
-    counts = answers_in_question(settings.question, answers)
-    channel = ordered_channels(settings.question)[settings.question.mechanism]
-    found = one_ordered_survey(channel, counts, _another(settings))
-    truth = np.cumsum(counts) / answers.users
+def _one_ordered(found: OrderedEstimates, trial: Trial) -> None:
+    truth = trial.shares_up_to
     show.chart(
         ordered_figure(found, truth),
         "one-survey",
@@ -242,38 +234,31 @@ def _one_ordered(settings: _Settings, answers: Answers) -> None:
         show.plain(
             f"The band {holds} the truth in this survey. Median {median.answer}, from "
             f"{median.lower} to {median.upper}; truly "
-            f"{settings.question.ordered[int(np.argmax(truth >= 0.5))]}. Draw more: no two "
+            f"{found.answers[int(np.argmax(truth >= 0.5))]}. Draw more: no two "
             "surveys say the same."
         )
     )
 
 
-def _run(settings: _Settings, answers: Answers | NDArray[np.float64]) -> None:
+def _run(settings: _Settings, trial: Trial) -> None:
     state = st.session_state
     if state.get("t-asked") != settings:
         st.button("Run the simulation", type="primary", on_click=_ask, args=(settings,))
     elif state.get("t-trial") is None or state["t-trial"].settings != settings:
         st.button("Cancel", on_click=_ask, args=(None,))  # a click stops the run below
-        state["t-trial"] = _simulated(settings, answers)
+        state["t-trial"] = _simulated(settings, trial)
         st.rerun()
-    trial: _Trial | None = state.get("t-trial")
-    if trial is not None:
-        _show(trial, current=trial.settings == settings)
+    finished: _Finished | None = state.get("t-trial")
+    if finished is not None:
+        _show(finished, current=finished.settings == settings)
 
 
 def _ask(settings: _Settings | None) -> None:
     st.session_state["t-asked"] = settings
 
 
-def _simulated(settings: _Settings, answers: Answers | NDArray[np.float64]) -> _Trial:
-    place_rng, run_rng = np.random.default_rng(settings.seed).spawn(2)
-    question, mechanisms = settings.question, {}
-    numbers = {} if isinstance(answers, Answers) else mean_mechanisms(question, answers.size)
-    channels = ordered_channels(question) if question.kind == ORDINAL else {}
-    if isinstance(answers, Answers) and not channels:
-        placed = assign_levels(question, answers.labels, place_rng)
-        mechanisms = build_mechanisms(placed, settings.padding or None)
-    total, done = settings.repeats * (len(channels) + len(mechanisms) + len(numbers)), 0
+def _simulated(settings: _Settings, trial: Trial) -> _Finished:
+    total, done = settings.repeats * len(trial.names), 0
     bar = st.progress(0.0, "Simulating")
 
     def advance() -> None:
@@ -281,68 +266,49 @@ def _simulated(settings: _Settings, answers: Answers | NDArray[np.float64]) -> _
         done += 1
         bar.progress(done / total, f"Simulating: {done} of {total} runs")
 
-    results: Sequence[Simulated | Measured]
-    if not isinstance(answers, Answers):
-        results = measure_mean(numbers, answers, settings.repeats, run_rng, advance)
-        return _Trial(settings, tuple(results), answers.size, 0)
-    if channels:
-        counts = answers_in_question(question, answers)
-        results = measure_ordered(channels, counts, settings.repeats, run_rng, advance)
-    else:
-        results = simulate(mechanisms, answers, settings.repeats, run_rng, settings.top, advance)
-    return _Trial(settings, tuple(results), answers.users, len(answers.labels))
+    rng = np.random.default_rng(settings.seed)
+    results = trial.run(settings.repeats, rng, settings.top, advance)
+    return _Finished(settings, trial, tuple(results))
 
 
-def _show(trial: _Trial, *, current: bool) -> None:
+def _show(finished: _Finished, *, current: bool) -> None:
     if not current:
         st.info("The figures below belong to the settings of the last run, not to those above.")
-    of_mean = trial.settings.question.of_mean
-    numeric = trial.settings.question.numeric is not None
-    scale = error_scale(trial.settings.question, trial.users)
-    unit = "in its unit" if numeric else "in score" if of_mean else "people"
-    st.subheader("Total error, measured and predicted")
+    plan, trial, top = finished.settings.planned, finished.trial, finished.settings.top
+    st.subheader(f"{plan.objective_name.capitalize()}, measured and predicted")
     show.chart(
-        simulation_figure(
-            trial.results,
-            scale,
-            {one.name: mechanism_label(one.name) for one in trial.results},
-            unit,
-        ),
+        simulation_figure(finished.results, plan.unit),
         "trial",
         "Measured and predicted total error per mechanism.",
     )
-    ranked = sorted(trial.results, key=lambda one: one.predicted_mse)
-    users, top = trial.users, trial.settings.top
-    counts = [one for one in ranked if isinstance(one, Simulated)]
-    bands = [one for one in ranked if isinstance(one, Measured)]
-    of_counts = {
-        f"relative error, top {top}": [f"{one.relative_error:.1%}" for one in counts],
-        "predicted": [f"{one.predicted_relative_error:.1%}" for one in counts],
-        f"precision, top {top}": [f"{one.precision:.0%}" for one in counts],
-    }
+    ranked = sorted(finished.results, key=lambda one: one.predicted)
+    of_counts = ranked[0].precision is not None
+    more = {"held": [f"{one.covered:.1%}" for one in ranked if one.covered is not None]}
+    if of_counts:
+        more = {
+            f"relative error, top {top}": [f"{one.relative_error:.1%}" for one in ranked],
+            "predicted": [f"{one.predicted_relative_error:.1%}" for one in ranked],
+            f"precision, top {top}": [f"{one.precision:.0%}" for one in ranked],
+        }
+    digits = 4 if plan.question.of_mean else 1
     show_table(
         {
-            "mechanism": [mechanism_label(one.name) for one in ranked],
-            f"measured, {unit}": [_root(scale * one.mse, of_mean) for one in ranked],
-            f"predicted, {unit}": [_root(scale * one.predicted_mse, of_mean) for one in ranked],
-            "measured / predicted": [
-                f"{np.sqrt(one.mse / one.predicted_mse):.3f}" for one in ranked
-            ],
-            **(of_counts if counts else {"held": [f"{one.covered:.1%}" for one in bands]}),
+            "mechanism": [one.label for one in ranked],
+            f"measured, {plan.unit}": [round(one.error, digits) for one in ranked],
+            f"predicted, {plan.unit}": [round(one.predicted, digits) for one in ranked],
+            "measured / predicted": [f"{one.error / one.predicted:.3f}" for one in ranked],
+            **more,
         }
     )
     meaning = (
         f"Precision: the share of the {top} largest estimates that are truly among the {top} most "
         "frequent."
+        if of_counts
+        else "Held: the share of the runs whose 95 % intervals, all at once, hold the truth."
     )
-    if bands:
-        meaning = "Held: the share of the runs whose 95 % intervals, all at once, hold the truth."
-    items = "" if numeric else f", {trial.items:,} items"
+    items = f", {len(trial.labels):,} items" if trial.labels else ""
     st.caption(
-        f"{trial.settings.repeats} runs, {users:,} people{items}. {meaning} "
+        f"{finished.settings.repeats} runs, {_people(trial)}{items}. "
+        f"{CATALOGUE[trial.names[0]].label} is what the plan deploys. {meaning} "
         "Runs differ: the mean over the runs is shown, with its standard error as a bar."
     )
-
-
-def _root(square: float, of_mean: bool) -> float:
-    return round(float(np.sqrt(square)), 4 if of_mean else 1)

@@ -104,17 +104,10 @@ def _mechanisms(choice: MechanismChoice) -> None:
                 "the plan" if one.name == choice.planned else f"{one.against:+.1%}"
                 for one in ranked
             ],
-            **_efficiencies(choice),
         },
         accent=planned,
     )
     _say(choice.reason, *choice.left_out)
-
-
-def _efficiencies(choice: MechanismChoice) -> dict[str, list[str]]:
-    """A column where the least error of all mechanisms is known."""
-    known = [one.efficiency for one in choice.candidates if one.efficiency is not None]
-    return {"efficiency": [f"{share:.1%}" for share in known]} if known else {}
 
 
 def _padding(plan: QuestionPlan, curve: PaddingPlan, errors: NDArray[np.float64]) -> None:

@@ -18,7 +18,6 @@ from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers, read_numbers
 from planner.survey import Numeric, Question
 from planner.survey.kinds import ORDINAL
-from planner.trial.simulate import unlisted
 from planner.ui.parts import cells, uploads
 from planner.ui.parts.fields import kept_item
 from planner.ui.parts.questions import answer_names
@@ -84,7 +83,6 @@ def known_answers(question: Question) -> tuple[Question, Answers | None, str]:
     ):
         levels = tuple(replace(level, items=()) for level in question.levels)
         question = replace(question, levels=levels)
-    _say_unlisted(question, answers)
     return question, answers, fingerprint
 
 
@@ -155,23 +153,6 @@ def _several(question: Question) -> bool:
         help="Then a cell such as tea;rice is a set of two answers, and an empty one an empty set.",
     )
     return found
-
-
-def _say_unlisted(question: Question, answers: Answers) -> None:
-    """Refuse items without a level, with their number, before anything is run.
-
-    Raises
-    ------
-    InputError
-        There are some.
-    """
-    loose = unlisted(question, answers.labels)
-    if not loose:
-        return
-    named = ", ".join(map(repr, loose[:5])) + (", ..." if len(loose) > 5 else "")
-    reason = f"{len(loose):,} of {len(answers.labels):,} items of the file are in no level: {named}"
-    remedy = "List them on the page Budgets, or spread the items over the levels at random (above)."
-    raise InputError.because("items", reason, remedy)
 
 
 def _generated(question: Question) -> tuple[Answers, str]:

@@ -5,7 +5,7 @@ import pytest
 
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
-from planner.planning.channels.means import best_channel, bisample_error, refine_channel
+from planner.planning.channels.means import best_channel, bisample_error
 from planner.planning.channels.populations import AssumedAnswers, five_populations
 from planner.planning.channels.questions import peer_errors
 from planner.policy.policy import PrivacyPolicy
@@ -103,16 +103,6 @@ def test_budgets_may_differ_by_symbol():
     average = best_channel([2.0] * 5 + [0.7], rule="avg")
     logs = np.log(average.matrix)
     assert np.abs(logs[:5] - logs[5]).max() == pytest.approx(half, abs=1e-9)
-
-
-def test_refinement_closes_the_gap_to_continuous_answers():
-    refined = refine_channel(2.0)
-    assert refined.gap <= 0.01
-    assert refined.continuous_bound < refined.channel.worst_error <= refined.errors[5]
-    finer = best_channel(2.0, points=12, tolerance=1e-5)
-    assert refined.continuous_bound <= finer.certificate.lower_bound * (1 + 1e-6)
-    assert "continuous" in refined.summary
-    assert refined.to_frame()["points"].tolist() == list(refined.errors)
 
 
 # -- populations --------------------------------------------------------------------------------

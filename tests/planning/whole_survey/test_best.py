@@ -54,7 +54,7 @@ def test_browsing_has_the_error_that_is_proven_least(question):
     assert question.lower_bound <= question.total_error <= question.lower_bound * (1 + 1e-6)
     sentence = said.certificate_sentence(question)
     assert "no mechanism of any kind that keeps these budgets" in sentence
-    assert said.efficiency_sentence(question) is None  # it would say the same
+    assert said.least_error_sentence(question) is None  # it would say the same
     assert "IDUE opt0, one bit an answer, has 16.8 % more error" in question.choice.reason
 
 

@@ -7,8 +7,9 @@ from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.plane import Plane
 from planner.solvers.channel.pricing import Enumeration, RayList, lower_bound, ratios
 from planner.solvers.channel.program import Multipliers, program_of
-from planner.solvers.channel.rays import bits, matrix_rays, windows
+from planner.solvers.channel.rays import bits, windows
 from planner.solvers.channel.solving import solve_channel
+from planner.solvers.rays import rays_of
 from tests.solvers.channel.questions import cumulative, plain, random_question, worst_case
 
 
@@ -31,7 +32,7 @@ def test_a_careless_solver_never_proves_too_much(rule, common):
         scenarios = worst_case(wanted)
     optimum = solve_channel(policy, wanted, scenarios).worst_error
     program = program_of(wanted, scenarios, 5.0)
-    rays = matrix_rays(policy.bounds())
+    rays = np.exp(rays_of(policy))
     pricing = RayList(rays) if rule == "matrix" else Enumeration(windows(policy))
     right = solve_cones(program, rays).multipliers
     assert proven(program, pricing, right) == pytest.approx(optimum, rel=1e-5)
@@ -108,7 +109,7 @@ def test_the_plane_never_proves_too_much():
     wanted, scenarios = random_question(rng)
     optimum = solve_channel(policy, wanted, scenarios).worst_error
     program, pricing = program_of(wanted, scenarios, 5.0), Plane(windows(policy), 1e-3)
-    right = solve_cones(program, matrix_rays(policy.bounds())).multipliers
+    right = solve_cones(program, np.exp(rays_of(policy))).multipliers
     proofs = []
     for size in np.geomspace(1e-5, 1, 60):
         noise = size * rng.normal(size=right.alpha.shape) * np.abs(right.alpha).max()

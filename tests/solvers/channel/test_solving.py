@@ -7,16 +7,16 @@ import pytest
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.rays import matrix_rays
 from planner.solvers.channel.repair import best_estimator
 from planner.solvers.channel.solving import solve_channel
+from planner.solvers.rays import rays_of
 from tests.solvers.channel.questions import cumulative, plain, random_question, worst_case
 
 
 def dense(policy, wanted, scenarios):
     """The primal over all rays, in cvxpy: rows sum to 1, unbiased, quadratic over linear."""
     bounds = policy.bounds().copy()
-    rays = matrix_rays(bounds)
+    rays = np.exp(rays_of(PrivacyPolicy(np.ones(len(bounds)), np.ones(len(bounds)), bounds)))
     rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
     p, n = len(wanted), len(rays)
     theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
@@ -115,7 +115,7 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
     policy = PrivacyPolicy([0.8, 1.1, 1.9, 2.0], [1] * 4, rule)
     wanted, scenarios = random_question(rng)
     channel = solve_channel(policy, wanted, scenarios)
-    rays, closest = matrix_rays(policy.bounds()), np.inf
+    rays, closest = np.exp(rays_of(policy)), np.inf
     for trial in range(300):
         if trial % 2:  # mixtures of random sets of rays, brought to row sums of 1
             joint = rng.dirichlet(np.full(len(rays), 0.3)) * rays.T

@@ -11,7 +11,7 @@ from planner.solvers.design import generation
 from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem, Multipliers
 from planner.solvers.design.repair import balanced_prior
-from planner.solvers.design.windows import windows_of
+from planner.solvers.rays import windows_of
 from tests.designs.test_subset_design import written_out
 from tests.policies import RULES, random_matrix
 

@@ -7,7 +7,7 @@ import pytest
 
 from planner import Objective, PrivacyPolicy, best_design
 from planner.solvers.design.levels import merge
-from planner.solvers.design.windows import components_of
+from planner.solvers.rays import components_of
 
 
 def _merged(policy, most=6, alike=None):

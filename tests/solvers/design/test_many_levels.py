@@ -10,7 +10,7 @@ from planner.solvers.design.interior import solve_restricted
 from planner.solvers.design.pricing import Pricer
 from planner.solvers.design.problem import Columns, DesignProblem
 from planner.solvers.design.starts import first_columns, random_columns
-from planner.solvers.design.windows import windows_of
+from planner.solvers.rays import windows_of
 
 
 def _problem(policy, prior=None):

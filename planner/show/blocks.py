@@ -1,0 +1,161 @@
+"""What is shown, as a list of blocks: made once, laid out by the terminal, the report and the app.
+
+A block's texts are final: digits are rounded here, budgets upwards, and no face computes, scales
+or rephrases. Names of people's surveys stand in them as they are; each renderer escapes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Drawn
+
+Rank = Literal["everybody", "details"]
+Tone = Literal["said", "note", "met", "missed", "proof", "item"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A title; level 1 is a survey's, 2 a question's, 3 a part's."""
+
+    text: str
+    rank: Rank = "everybody"
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One or more sentences; an ``"item"`` is one of a list."""
+
+    text: str
+    rank: Rank = "everybody"
+    tone: Tone = "said"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A figure with its name, and what it means."""
+
+    name: str
+    value: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The figures that decide, side by side."""
+
+    facts: tuple[Fact, ...]
+    rank: Rank = "everybody"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Cells under a heading; ``lengths`` are bars that a face may draw beside them."""
+
+    heading: str
+    cells: tuple[str, ...]
+    text: bool = False
+    lengths: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length; ``accent`` is the row that is the plan's own."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rank: Rank = "details"
+    accent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart, drawn only when it is shown; ``alt`` says what can be seen in it."""
+
+    title: str
+    draw: Callable[[], Drawn]
+    alt: str
+    key: str
+    rank: Rank = "details"
+
+
+Block = Heading | Sentence | Facts | Table | Figure
+
+
+def chosen(blocks: Iterable[Block], *, details: bool) -> list[Block]:
+    """All blocks, or those for everybody alone."""
+    return [block for block in blocks if details or block.rank == "everybody"]
+
+
+def texts(heading: str, cells: Iterable[object]) -> Column:
+    """A column of words."""
+    return Column(heading, tuple(map(str, cells)), text=True)
+
+
+def numbers(
+    heading: str, cells: Iterable[object], written: Callable[[float], str] | str = ""
+) -> Column:
+    """A column of numbers, each as ``written`` says: a function, or a format."""
+    if callable(written):
+        return Column(heading, tuple(written(cell) for cell in cells))  # type: ignore[arg-type]
+    return Column(heading, tuple(format(cell, written) for cell in cells))
+
+
+def bars(heading: str, values: Sequence[float], written: Callable[[float], str]) -> Column:
+    """A column of numbers with a bar each: shorter is better."""
+    return Column(heading, tuple(map(written, values)), lengths=tuple(map(float, values)))
+
+
+def people(number: float) -> str:
+    """A number of people, or of a mean's units, with one digit after the point if it is small.
+
+    Examples
+    --------
+    >>> people(4896.24), people(0.0123456)
+    ('4,896.2', '0.01235')
+    """
+    return f"{number:,.1f}" if abs(number) >= 100 else f"{number:,.4g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    Examples
+    --------
+    >>> percent(0.0489624), percent(math.inf)
+    ('4.896 %', 'no share')
+    """
+    return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number with so many significant digits, whole ones all shown below 10^9.
+
+    Examples
+    --------
+    >>> number(0.0123456), number(12345.6), number(float("nan")), number(None)
+    ('0.01235', '12,346', 'undefined', '')
+    """
+    if value is None:
+        return ""
+    if not math.isfinite(value):
+        return "undefined"
+    if 10**digits <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:,.{digits}g}"
+
+
+def lowered(value: float, digits: int) -> str:
+    """A number rounded down to so many decimals.
+
+    Examples
+    --------
+    >>> lowered(1.2349, 3)
+    '1.234'
+    """
+    return f"{math.floor(value * 10**digits) / 10**digits:.{digits}f}"

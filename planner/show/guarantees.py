@@ -1,0 +1,126 @@
+"""What a plan promises to whom, and what outsiders learn: sentences a lawyer can read."""
+
+from __future__ import annotations
+
+import math
+
+from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView, SurveyOutsiderView
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.policy.budget_text import magnitude_up, rounded_up
+from planner.policy.policy import PrivacyPolicy
+from planner.show.blocks import Block, Heading, Sentence, Table, numbers, texts
+
+_MOST_LEVELS = 12
+_NAMED_LEVELS = 4
+_SAID = 4  # sentences of an outsider's view that everybody needs
+_WHOEVER = "whoever looks and whatever they know"
+
+
+def promises(plan: SurveyPlan) -> list[str]:
+    """One sentence per level, question by question; numbers are rounded up."""
+    return [f"{one.name}: {said}" for one in plan.questions for said in promises_of(one)]
+
+
+def promises_of(planned: QuestionPlan) -> list[str]:
+    """What one question promises: a sentence per level, or per view of its guarantee."""
+    sampled = planned.sampling
+    if sampled is not None:
+        return list(sampled.views.sentences(sampled.delta))
+    if planned.question.numeric is not None:
+        spent = planned.spending[0].spent
+        return [
+            "a report changes the odds between any two numbers, or a number and no "
+            f"answer, at most {_factor(spent)}-fold (epsilon {rounded_up(spent, 4)}), for any "
+            "observer, whatever else the observer knows."
+        ]
+    policy = planned.deployed.policy
+    named = _largest(policy)
+    sentences = [_promise(planned, *one, policy) for one in named[:_MOST_LEVELS]]
+    if policy.size > _MOST_LEVELS:
+        sentences.append(f"... and {policy.size - _MOST_LEVELS:,} more levels.")
+    return sentences
+
+
+def promise_in_short(planned: QuestionPlan) -> str:
+    """The same in one sentence."""
+    if planned.question.numeric is not None:
+        spent = planned.spending[0].spent
+        return (
+            "No report changes the odds between two numbers, or a number and no answer, more than "
+            f"{_factor(spent)}-fold, {_WHOEVER}."
+        )
+    policy = planned.deployed.policy
+    budgets = [
+        (budget, f"{_factor(budget)}-fold for {name!r}") for name, budget in _largest(policy)
+    ]
+    if len({budget for budget, _ in budgets}) == 1:
+        most = f"{_factor(budgets[0][0])}-fold"
+    elif len(budgets) <= _NAMED_LEVELS:
+        *others, last = [text for _, text in budgets]
+        most = f"{', '.join(others)} and {last}"
+    else:
+        most = f"from {min(budgets)[1]} to {max(budgets)[1]}, by its level"
+    between = "an answer and any other"
+    if planned.question.kind == "item-set":
+        between = "a set of answers and any other"
+    elif policy.rule.open_pairs:
+        between = "two answers that are protected from each other"
+    return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
+
+
+def outsider_blocks(view: SurveyOutsiderView | None, epsilon: float | None = None) -> list[Block]:
+    """What outsiders learn, and the local budget for a wanted central ``epsilon``."""
+    if view is None:
+        return [Sentence(NOTHING_TO_SAY)]
+    blocks: list[Block] = []
+    for one in view.questions:
+        blocks.append(Heading(one.question))
+        blocks += [
+            Sentence(said, "everybody" if place < _SAID else "details")
+            for place, said in enumerate(one.sentences)
+        ]
+        if epsilon is not None:
+            blocks.append(Sentence(one.wanted_sentence(epsilon)))
+        if len(one.shuffled.names) > 1:
+            blocks.append(_pairs(one))
+    if view.sentences:
+        blocks.append(Heading("All questions together"))
+        blocks += [Sentence(said) for said in view.sentences]
+    return blocks
+
+
+def _pairs(view: OutsiderView) -> Table:
+    rows = view.shuffled.pairs
+    columns = [
+        texts("between", (row[0] for row in rows)),
+        texts("and", (row[1] for row in rows)),
+        numbers("one report", (row[2] for row in rows), lambda local: rounded_up(local, 4)),
+        numbers("if shuffled", (row[3] for row in rows), lambda found: rounded_up(found, 5)),
+    ]
+    return Table("Epsilon, who is hidden among whom", tuple(columns))
+
+
+def _largest(policy: PrivacyPolicy) -> list[tuple[str, float]]:
+    """Each level with the largest budget of a protected pair that it is part of."""
+    budgets = policy.rule.largest_pairs(policy.epsilons).tolist()
+    return list(zip(policy.names, budgets, strict=True))
+
+
+def _promise(planned: QuestionPlan, level: str, budget: float, policy: PrivacyPolicy) -> str:
+    graph = policy.rule.open_pairs
+    other = "any other answer that the policy graph protects it from" if graph else "any other"
+    whose = f"whoever has an answer of level '{level}'"
+    if planned.question.kind == "item-set":
+        whose = f"whoever has a set of answers, none of them less protected than level '{level}'"
+        other = "any other set"
+    return (
+        f"{whose}: a report changes the odds between it and {other} at most "
+        f"{_factor(budget)}-fold (epsilon {rounded_up(budget, 4)}), for any observer, whatever "
+        "else the observer knows."
+    )
+
+
+def _factor(epsilon: float) -> str:
+    factor = math.exp(epsilon)
+    return f"{math.ceil(factor * 100 - 1e-9) / 100:,.2f}" if factor < 1e6 else magnitude_up(factor)

@@ -1,0 +1,432 @@
+"""What is said of one kind of question or one form of report alone."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+from planner.designs.channel import Channel
+from planner.estimates.truncation import LongerSets
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.padding import PaddingPlan
+from planner.planning.sampling.design import error_grid
+from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
+from planner.planning.whole_survey.budget_curve import budget_curve
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.policy.budget_text import rounded_up
+from planner.show.blocks import (
+    Block,
+    Fact,
+    Facts,
+    Heading,
+    Sentence,
+    Table,
+    bars,
+    numbers,
+    people,
+    percent,
+    texts,
+)
+from planner.show.charts.plans import frontier_figure
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from planner.planning.frontier import Frontier
+
+_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
+_MOST_SHARES = 10
+
+
+def within(gap: float) -> str:
+    """A relative gap in words; one that matters in per cent, rounded up."""
+    return f"a factor of 1 + {gap:.0e}" if gap < 1e-3 else f"{math.ceil(100 * gap)} %"
+
+
+def budgets(question: QuestionPlan) -> dict[str, float]:
+    """What is tolerated, by level, or by the question's name."""
+    found = {level.name: level.epsilon for level in question.question.levels}
+    about = question.question.numeric
+    if about is not None:
+        found[question.name] = about.epsilon or 0.0
+    return found
+
+
+def budget_figure(question: QuestionPlan) -> Figure:
+    """Its error against a common scale of its budgets; solved when it is drawn."""
+    return frontier_figure(cast("Frontier", budget_curve(question)))
+
+
+# What is proven
+
+
+def proven_in_short(question: QuestionPlan) -> str:
+    """How good the plan is, and among which mechanisms; empty where nothing is proven."""
+    gap = question.proven_gap
+    if question.channel is not None:
+        proof = question.channel.certificate
+        gap = None if proof is None else proof.relative_gap / 2
+    if gap is None:
+        return ""
+    best = "proven best" if gap < 1e-6 else f"proven within {within(gap)} of the best"
+    if question.table is not None:
+        best += " of those with a bit for each answer"
+    if question.padding_length is not None:
+        return f"{best} at padding length {question.padding_length}"
+    return best
+
+
+def certificate_sentence(question: QuestionPlan) -> str:
+    """What is proven of the error; empty where nothing is."""
+    bound, gap, table = question.lower_bound, question.proven_gap, question.table
+    if question.channel is not None:
+        if question.question.numeric is None:
+            return _ordered_sentence(question.channel)
+        return _channel_sentence(question.channel)
+    if question.design is not None and bound is not None and gap is not None:
+        return f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."
+    if bound is None or gap is None or table is None:
+        return ""
+    where = ""
+    if question.padding_length is not None:
+        where = f" at padding length {question.padding_length}"
+    return (
+        f"Proven: no {table.model} table that keeps these budgets has an error below "
+        f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of it. "
+        f"Found by the method {table.method!r}."
+    )
+
+
+def _best_of_all(question: QuestionPlan, least: float) -> str:
+    name = question.objective_name
+    article = "an" if name.startswith("error") else "a"
+    once, estimate = "answers once,", "estimate"
+    if question.padding_length is not None:
+        once = f"reports one answer drawn of a set, padded or cut to {question.padding_length},"
+        estimate = "estimate of what is drawn"
+    return (
+        f"Proven: no mechanism of any kind that keeps these budgets and {once} with "
+        f"any unbiased {estimate}, has {article} {name} below {people(least)} {question.unit};"
+    )
+
+
+def _channel_sentence(channel: Channel) -> str:
+    points, proof = channel.policy.size - 1, channel.certificate
+    size = (
+        f"The channel has {channel.outputs} reports for {points} points of the range and no "
+        "answer; an answer between two points is rounded to either at random."
+    )
+    if proof is None:
+        return size
+    return (
+        f"{size} Proven: no mechanism of any kind for these points and no answer that keeps the "
+        "budget and answers once, with any unbiased estimate, is better by more than a factor of "
+        f"1 + {max(proof.relative_gap, 1e-9) / 2:.0e}."
+    )
+
+
+def _ordered_sentence(channel: Channel) -> str:
+    return (
+        f"The channel has {channel.outputs} reports for {len(channel.symbols)} ordered answers; a "
+        "report is one small number of two bytes."
+    )
+
+
+# What a report is
+
+
+def report_sentences(question: QuestionPlan) -> list[str]:
+    """What a report says and how large it is, and how exact ordered answers will be."""
+    found = (_report(question), _types(question), band_sentence(question))
+    return [sentence for sentence in found if sentence]
+
+
+def _report(question: QuestionPlan) -> str:
+    if question.levels is None:
+        return ""
+    whose, drawn = "it is the person's answer", ""
+    if question.padding_length is not None:
+        length = question.padding_length
+        whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
+        drawn = f"One of a person's answers, padded or cut to {length}, is drawn as their own. "
+    bits = f"A report has one bit per item: 1 with probability a if {whose}, else b."
+    report = CATALOGUE[question.deployed.mechanism].report
+    report = f"{drawn}{report}" if report else bits
+    error = "The standard error is that of one rare item's estimated count, in people"
+    if question.design is not None:
+        error += ", for whatever answers the others have"
+    return f"{report} {error}."
+
+
+def _types(question: QuestionPlan) -> str:
+    design = question.design
+    if design is None:
+        return ""
+    items, types = int(design.policy.item_counts.sum()), design.types.size
+    answers = f"{items:,} answers"
+    if question.padding_length is not None:
+        answers = f"{items - 1:,} answers and a dummy"
+    merged = ""
+    if design.merges_budgets:
+        groups = design.types.item_counts.size - (question.padding_length is not None)
+        merged = (
+            f" Levels with similar budgets are treated as one of {groups}, with the smallest "
+            "budget of each: to tell more apart would take long."
+        )
+    size = CATALOGUE[question.deployed.mechanism].report_bytes(items)
+    return (
+        f"The design has {types} types of reports. Each says its type and the sides of all "
+        f"{answers}, {size:,} bytes.{merged}"
+    )
+
+
+def detectable_sentence(question: QuestionPlan) -> str:
+    """From which share of the people an item is told apart; empty for sets and means."""
+    levels = question.levels
+    if levels is None or levels.detectable is None:
+        return ""
+    named = list(zip(levels.names, levels.detectable.tolist(), strict=True))
+    shown = [f"{name} {100 * share:.3g} %" for name, share in named[:_MOST_SHARES]]
+    more = ", ..." if len(named) > _MOST_SHARES else ""
+    return (
+        "Smallest share of the people at which an item is told apart from one that nobody has "
+        f"(95 % confidence, power 80 %): {', '.join(shown)}{more}."
+    )
+
+
+def band_sentence(question: QuestionPlan) -> str:
+    """How wide the band around ordered answers will be about; empty for other questions."""
+    expected = question.expected
+    if expected is None:
+        return ""
+    lower, upper = expected.band
+    reach = percent(float((upper - lower).max()) / 2)
+    middle = expected.quantile()
+    between = f"to be {middle.answer}"
+    if middle.lower != middle.upper:
+        between = f"to be from {middle.lower} to {middle.upper}"
+    return (
+        f"If all answers were alike, every share up to an answer would be known within {reach} of "
+        f"the people ({100 * expected.confidence:g} % confidence, for all of them at once), and "
+        f"the median {between}."
+    )
+
+
+# Sets
+
+
+def set_blocks(question: QuestionPlan) -> list[Block]:
+    """The padding length, what it cuts, and what that rests on; nothing for other questions."""
+    length, plan = question.padding_length, question.padding
+    if length is None:
+        return []
+    longer = question.mechanism.longer
+    if longer is None:
+        return [Sentence(_not_known(length))]
+    if plan is None:
+        return [Sentence(_nothing_cut(length))]
+    shown = min(length, int(plan.lengths[-1]))  # beyond the largest set nothing changes
+    blocks: list[Block] = [
+        Sentence(_padding(question, plan)),
+        Sentence(_truncation(question, plan, shown, longer)),
+    ]
+    if plan.lost[shown - 1] > 0:
+        blocks.append(Sentence(_uncut(question, plan), "details"))
+    least, most = plan.error_limits(shown)
+    if most > 1.05 * least:
+        blocks.append(Sentence(_assumed(plan, least, most), "details"))
+    return blocks
+
+
+def _padding(question: QuestionPlan, plan: PaddingPlan) -> str:
+    """The padding length, where it comes from, and which others are about as good."""
+    origin = "the best for these sets"
+    if question.question.padding_length is not None:
+        origin = "as set in the survey"
+    elif question.padding_length != plan.length:
+        origin = "found for these sets"
+    low, high = plan.flat_lower, plan.flat_upper
+    flat = f"any from {low} to {high}" if low < high else f"{low} alone"
+    return (
+        f"Padding length {question.padding_length}, {origin}; best {plan.length}, and {flat} is "
+        "within 5 % of the best."
+    )
+
+
+def _not_known(length: int) -> str:
+    return (
+        f"Sets of more than {length} items are cut. How many people have such sets is not known: "
+        "say what is known of the sizes, or the errors hold without them."
+    )
+
+
+def _nothing_cut(length: int) -> str:
+    return f"No set has more than {length} items: none is cut, and the estimates are unbiased."
+
+
+def _truncation(question: QuestionPlan, plan: PaddingPlan, shown: int, longer: LongerSets) -> str:
+    """What cutting long sets does to the estimates."""
+    length = longer.padding_length
+    if not longer.sizes:
+        return _nothing_cut(length)
+    most = people(longer.largest_bias(question.users))
+    lost, total = plan.lost[shown - 1], plan.truncation_errors[shown - 1]
+    if lost == 0:
+        return (
+            f"None of these sets has more than {length} items. Upper limits of the estimates allow "
+            f"for people who may have more, by at most {most} people."
+        )
+    return (
+        f"Sets of more than {length} items are cut, and {percent(lost)} of all answers are lost: "
+        f"counts come out too small, {people(total)} people of the total error, and each by "
+        f"{most} people at most. Upper limits of the estimates allow for that."
+    )
+
+
+def _uncut(question: QuestionPlan, plan: PaddingPlan) -> str:
+    """What it costs to cut nothing."""
+    errors = plan.errors if question.padding_errors is None else question.padding_errors
+    error = people(errors[plan.uncut - 1])
+    return (
+        f"To cut none of these sets, take a padding length of {plan.uncut}, with a total error of "
+        f"{error} people: the estimates are unbiased then, unless somebody has a longer set."
+    )
+
+
+def _assumed(plan: PaddingPlan, least: float, most: float) -> str:
+    """How far the assumed popularity of the items decides the prediction."""
+    low, high = plan.best_limits
+    lengths = f"{low}" if low == high else f"anything from {low} to {high}"
+    return (
+        "Which items the long sets hold is assumed. By their sizes alone the total error is "
+        f"between {people(least)} and {people(most)} people, and the best padding length "
+        f"{lengths}. A pilot tells more than a histogram."
+    )
+
+
+# Sampling Privacy
+
+
+def sampled_error(question: QuestionPlan) -> str:
+    """The largest error of a count."""
+    return f"Every count is within {question.total_error:,.1f} people, at 95 %."
+
+
+def reliance_sentence(plan: SamplingPlan) -> str:
+    """What Sampling Privacy relies on, and whether somebody vouches for it."""
+    needed = ACKNOWLEDGEMENTS[plan.relies_on]
+    if plan.acknowledged:
+        return f'Relies on {plan.relies_on}, acknowledged: "{needed}"'
+    return (
+        f"Relies on {plan.relies_on}, not acknowledged: parameters will not be written. If it is "
+        f'true, acknowledge it word for word: "{needed}"'
+    )
+
+
+def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
+    """The parameters, the errors and all three views of the guarantee."""
+    mechanism = plan.design.mechanism
+    limit = {"cap": "the cap", "budgets": "the budgets"}[plan.design.limited_by]
+    facts = Facts(
+        (
+            Fact("every count, at 95 %, within", f"{question.total_error:,.1f} people"),
+            Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
+            Fact("staying at none", f"{mechanism.zero:.4f}"),
+        )
+    )
+    alone, linkable, released = plan.views.sentences(plan.delta)
+    return [
+        Sentence(f"{question.users:,} people are asked, twice."),
+        facts,
+        Sentence(reliance_sentence(plan), tone="met" if plan.acknowledged else "missed"),
+        Sentence(alone, tone="item"),
+        Sentence(linkable, tone="item"),
+        Sentence(released, tone="item"),
+        _values(question, plan),
+        Heading("What another budget, the same for all answers, would give", "details", 3),
+        _other_budgets(plan),
+        Heading("If aggregates alone are released", "details", 3),
+        _released(plan),
+    ]
+
+
+def _values(question: QuestionPlan, plan: SamplingPlan) -> Table:
+    design, mechanism = plan.design, plan.design.mechanism
+    none, *losses = plan.views.round_two_losses
+    budget_none, *others = design.question.budgets
+    labels = [label for level in question.question.levels for label in level.labels]
+    rows = [
+        (
+            name,
+            f"{budget:.3f}",
+            rounded_up(loss, 3),
+            f"{decoy:.4f}",
+            f"{count:,}",
+            f"{error:.1f}",
+            f"{100 * error / count:.0f}" if count else "-",
+        )
+        for name, budget, loss, decoy, count, error in zip(
+            labels,
+            others,
+            losses,
+            mechanism.decoys,
+            design.question.yes_counts,
+            design.absolute_errors(),
+            strict=True,
+        )
+    ]
+    if not mechanism.everyone_has_value:
+        first = "(none)", f"{budget_none:.3f}", rounded_up(none, 3), f"{mechanism.zero:.4f}"
+        rows.insert(0, (*first, "", "", ""))
+    headings = ("epsilon", "loss in round two", "decoy", "expected", "± people", "± %")
+    names, *columns = zip(*rows, strict=True)
+    found = [texts("value", names)]
+    found += [numbers(one, cells, "") for one, cells in zip(headings, columns, strict=True)]
+    return Table("Values: budget, loss in round two, error at 95 %", tuple(found))
+
+
+def _other_budgets(plan: SamplingPlan) -> Table:
+    grid = error_grid(plan.design.question, _GRID)
+    columns = (
+        numbers("epsilon", grid.epsilons, "g"),
+        numbers("sampled", grid.sampling, ".4f"),
+        bars("largest error", grid.errors.max(axis=1).tolist(), lambda error: f"{error:.1f}"),
+    )
+    return Table("All answers with one budget", columns)
+
+
+def _released(plan: SamplingPlan) -> Table:
+    difference, totals = plan.views.aggregates.curve(_GRID)
+
+    def up(delta: float) -> str:
+        """Two digits round by 5 % at most, and the raised number is never below the true one."""
+        return f"{1.0527 * delta:.1e}"
+
+    columns = (
+        numbers("epsilon", _GRID, "g"),
+        numbers("delta, estimates alone", difference, up),
+        numbers("delta, both rounds' totals", totals, up),
+    )
+    return Table("The third view in full", columns)
+
+
+def sampling_json(plan: SamplingPlan) -> dict[str, Any]:
+    """The plan for programs; the parameters only if they may be written."""
+    views = plan.views
+    difference, totals = views.aggregates.curve(_GRID)
+    said = zip(("round-two", "linkable", "aggregates-only"), views.sentences(), strict=True)
+    return {
+        "limited_by": plan.design.limited_by,
+        "expected_counts": list(plan.design.question.yes_counts),
+        "absolute_errors_95": plan.design.absolute_errors().tolist(),
+        "views": dict(said),
+        "aggregate_curve": {
+            "epsilons": _GRID,
+            "difference_deltas": difference.tolist(),
+            "totals_deltas": totals.tolist(),
+            "totals_are_exact": views.aggregates.totals_are_exact,
+        },
+        "relies_on": plan.relies_on,
+        "parameters": plan.to_document() if plan.acknowledged else None,
+        "acknowledgement_needed": ACKNOWLEDGEMENTS[plan.relies_on],
+    }

@@ -1,0 +1,417 @@
+"""A planned survey as blocks: all its sentences, tables and figures, and who needs which."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.candidates import Candidate, MechanismChoice
+from planner.planning.whole_survey.budget_curve import has_budget_curve
+from planner.planning.whole_survey.levels import Levels
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.target_answers import TargetAnswer
+from planner.policy.budget_text import rounded_up
+from planner.show import kinds
+from planner.show.blocks import (
+    Block,
+    Fact,
+    Facts,
+    Figure,
+    Heading,
+    Rank,
+    Sentence,
+    Table,
+    Tone,
+    bars,
+    numbers,
+    people,
+    percent,
+    texts,
+)
+from planner.show.charts.ordered import ordered_figure
+from planner.show.charts.plans import belief_figure, padding_figure
+from planner.show.guarantees import promise_in_short, promises_of
+from planner.survey import Question
+from planner.survey.kinds import CHANNEL, ORDINAL
+
+ALLOCATION_ERRORS = (
+    "Errors are in per cent of the people, of a mean of half its range. "
+    "Asking only some of the people adds what a sample misses; it is included as an upper bound."
+)
+_LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
+_FEW_PEOPLE = 100
+_MOST_SHARES = 10
+
+
+def plan_blocks(plan: SurveyPlan) -> list[Block]:
+    """Everything that is shown of a planned survey."""
+    several = len(plan.questions) > 1
+    blocks = survey_blocks(plan)
+    for question in plan.questions:
+        blocks += question_blocks(question, several=several)
+    return blocks
+
+
+def survey_blocks(plan: SurveyPlan) -> list[Block]:
+    """What the questions share, and what a person spends."""
+    survey = plan.survey
+    blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
+    if plan.several:
+        blocks += said([design_sentence(plan)])
+        blocks += said(filter(None, (assumed_mean(one.question) for one in plan.questions)), "note")
+        blocks += [_sharing(plan)]
+        blocks += said(
+            [ALLOCATION_ERRORS, objective_sentence(plan), shares_sentence(plan)], rank="details"
+        )
+    if plan.spending:
+        blocks += [_spending(plan)]
+        blocks += said([spending_sentence(plan)], rank="details")
+    return blocks
+
+
+def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Block]:
+    """Everything that is shown of a planned question; with its name if there are ``several``."""
+    blocks: list[Block] = [Heading(question.name)] if several else []
+    if question.sampling is not None:
+        return blocks + kinds.sampled_blocks(question, question.sampling)
+    blocks += said([asked_sentence(question), _how(question)])
+    blocks += [headline(question)]
+    blocks += said(cautions(question), "note")
+    blocks += kinds.set_blocks(question)
+    for target in question.targets:
+        sentence = target_sentence(target, in_headline=len(question.targets) == 1)
+        blocks += said([sentence], "met" if target.met else "missed")
+    blocks += said([promise_in_short(question), *_advice(question)])
+    if question.choice is not None:
+        blocks += _mechanisms(question.choice)
+    if question.levels is not None:
+        blocks += [Heading("What a report does", "details", 3), _levels(question.levels)]
+    blocks += said(kinds.report_sentences(question), rank="details")
+    blocks += said(filter(None, [kinds.detectable_sentence(question)]), rank="details")
+    blocks += said(filter(None, [kinds.certificate_sentence(question)]), "proof", "details")
+    blocks += said(_prices(question), rank="details")
+    blocks += _figures(question)
+    blocks += [Heading("What is promised", "details", 3)]
+    blocks += said(promises_of(question), "item", "details")
+    if question.explanations:
+        blocks += [Heading("In words", "details", 3)]
+        blocks += said((f"{x.odds} {x.belief}" for x in question.explanations), "item", "details")
+    return blocks
+
+
+def said(
+    sentences: Iterable[str | None], tone: Tone = "said", rank: Rank = "everybody"
+) -> list[Sentence]:
+    """Each sentence as a block; what is empty is left out."""
+    return [Sentence(text, rank, tone) for text in sentences if text]
+
+
+def asked_sentence(question: QuestionPlan) -> str:
+    """Who answers, and with which share of the budgets."""
+    part = "" if question.share == 1 else f", with {question.share:.1%} of its budgets"
+    return f"{question.users:,} people answer it{part}."
+
+
+def error_sentence(question: QuestionPlan) -> str:
+    """The predicted error, in its unit and as a share."""
+    if question.sampling is not None:
+        return kinds.sampled_error(question)
+    figure = f"{people(question.total_error)} {question.unit}"
+    return f"{question.measure}: {figure}, {percent(question.error_share)} of {question.share_of}."
+
+
+def headline(question: QuestionPlan) -> Facts:
+    """The figures that decide: the error, its share, the weakest level, people for the targets."""
+    facts = [
+        Fact(question.measure, f"{people(question.total_error)} {question.unit}"),
+        Fact(f"share of {question.share_of}", percent(question.error_share)),
+    ]
+    levels = question.levels
+    if levels is not None and len(levels.names) > 1:
+        worst = int(np.argmax(levels.standard_errors))
+        error = f"{people(levels.standard_errors[worst])} people"
+        facts.append(Fact(f"least exact, an answer of {levels.names[worst]!r}", error))
+    needed = [one.users for one in question.targets]
+    if needed and None not in needed:
+        most = max(one for one in needed if one is not None)
+        facts.append(Fact("people needed for the targets", f"{most:,}"))
+    return Facts(tuple(facts))
+
+
+def cautions(question: QuestionPlan) -> list[str]:
+    """What a reader should be told before the figures are believed."""
+    found = (_large_budgets(question), _few_people(question), _drowned(question))
+    return [sentence for sentence in found if sentence]
+
+
+def assumed_mean(question: Question) -> str:
+    """Where a number's expected mean is left blank: what is assumed in its place."""
+    about = question.numeric
+    if about is None or about.mean is not None:
+        return ""
+    if question.mechanism == CHANNEL and about.epsilon is not None:
+        return (
+            f"{question.name}: the expected mean is blank, so the worst of five means over the "
+            "range is planned for. With an idea of it the error is smaller, if it is about right."
+        )
+    middle = (about.domain.lower + about.domain.upper) / 2
+    return (
+        f"{question.name}: the expected mean is blank, so {middle:,g}, the middle of the range, is "
+        "assumed. The error and what is recommended depend on it."
+    )
+
+
+def target_sentence(answer: TargetAnswer, *, in_headline: bool = False) -> str:
+    """What becomes of a target, and what would meet it if it is missed.
+
+    The people needed are left out if they stand ``in_headline``.
+    """
+    verdict = "met" if answer.met else "MISSED"
+    reached = percent(answer.reached) if answer.reached < 1e6 else "nothing"
+    text = f"Target, {answer.wanted}: {verdict}, reached {reached}."
+    if answer.met:
+        return text
+    instead = "no number of people would do, as truncated or missing answers bias the result"
+    if answer.users is not None:
+        instead = "ask more people" if in_headline else f"ask {answer.users:,} people"
+    return f"{text} For this question alone: {answer.budgets} Or {instead}."
+
+
+def design_sentence(plan: SurveyPlan) -> str:
+    """Which design is planned, which is better, and how to change it."""
+    found = plan.allocation
+    if found is None:
+        return ""
+    better, split = found.better, plan.survey.design == "split"
+    if split == (better == "split") and (split or found.some_each.asked == found.best_each.asked):
+        return f"{found.reason} This plan does so."
+    here = "splits the budgets" if split else f"asks everybody {found.some_each.in_words}"
+    return f'{found.reason} This plan {here} all the same: the better design is "{better}".'
+
+
+def shares_sentence(plan: SurveyPlan) -> str:
+    """What is proven of the shares."""
+    if plan.allocation is None:
+        return ""
+    gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
+    proven = f"The shares are proven best to within {kinds.within(gap)}"
+    others: dict[str, list[str]] = {}
+    for one in plan.questions:
+        if one.shared_as not in (None, one.mechanism_label):
+            others.setdefault(str(one.shared_as), []).append(repr(one.name))
+    had = " and ".join(f"{', '.join(names)} had {label}" for label, names in others.items())
+    return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."
+
+
+def objective_sentence(plan: SurveyPlan) -> str:
+    """The survey's objective in both designs."""
+    found = plan.allocation
+    if found is None:
+        return ""
+    name = "weighted sum of squared errors per person"
+    if found.objective == "minimax":
+        name = "largest squared error over its target"
+    return (
+        f"Objective, the {name}: {found.value:,.6g} if the budgets are split, at most "
+        f"{found.some_each.value:,.6g} if everybody answers {found.some_each.in_words}."
+    )
+
+
+def spending_sentence(plan: SurveyPlan) -> str:
+    """What a person spends who answers everything that is asked of them."""
+    if plan.allocation is None:
+        return "No question shares a budget with another."
+    most = rounded_up(plan.most_spent, 4)
+    if plan.survey.design == "split":
+        return (
+            "A person who answers everything spends the sum over the questions of what their "
+            f"answers' levels spend (sequential composition): epsilon {most} at most."
+        )
+    asked = plan.allocation.some_each.in_words
+    return f"A person answers {asked} and spends epsilon {most} at most."
+
+
+def _how(question: QuestionPlan) -> str:
+    """The mechanism in a few words: what is proven of it, and what discriminating gains."""
+    planned, choice = _short(question.mechanism_label), question.choice
+    proven = kinds.proven_in_short(question)
+    text = f"Mechanism: {planned}{f', {proven}' if proven else ''}."
+    if choice is None:
+        return text
+    own = choice.of(choice.planned)
+    plain = next((one for one in choice.candidates if not CATALOGUE[one.name].by_level), None)
+    if plain is None or not CATALOGUE[own.name].by_level or plain.against < 0.001:
+        return text
+    return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
+
+
+def _advice(question: QuestionPlan) -> list[str]:
+    """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
+    choice = question.choice
+    if choice is not None:
+        better = [
+            one
+            for one in choice.candidates
+            if one.against < -0.005 and question.question.kind in CATALOGUE[one.name].kinds
+        ]
+        if better:
+            return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
+    if all(answer.met for answer in question.targets):
+        return _prices(question)[:1]
+    return []
+
+
+def _prices(question: QuestionPlan) -> list[str]:
+    """What a little more of one level's budget would buy, best first, and where it ends."""
+    found = [
+        f"Raising the budget of {one.level!r} by {one.amount:g} lowers the "
+        f"{question.objective_name} by {one.saving:.1%}."
+        for one in question.relaxations
+    ]
+    if question.saturation_epsilon is not None:
+        found.append(
+            f"Saturation: budget above {question.saturation_epsilon:.4f} buys nothing while the "
+            "other levels stay as they are."
+        )
+    return found
+
+
+def _against(one: Candidate) -> str:
+    if one.against >= 1:
+        return f"{1 + one.against:.1f} times the"
+    return f"{100 * abs(one.against):.1f} % {'more' if one.against > 0 else 'less'}"
+
+
+def _short(label: str) -> str:
+    return label.partition(",")[0]
+
+
+def _mechanisms(choice: MechanismChoice) -> list[Block]:
+    ranked = choice.candidates
+    planned = [one.name for one in ranked].index(choice.planned)
+    columns = (
+        texts("mechanism", (one.title for one in ranked)),
+        bars(choice.unit, [one.error for one in ranked], people),
+        numbers("against the plan", (one.against for one in ranked), "+.1%"),
+    )
+    return [
+        Heading("All mechanisms at these budgets", "details", 3),
+        Table(choice.measure, columns, accent=planned),
+        *said([choice.reason, *choice.left_out], rank="details"),
+    ]
+
+
+def _levels(levels: Levels) -> Table:
+    columns = [
+        texts("level", levels.names),
+        numbers("items", levels.items.tolist(), ","),
+        numbers("epsilon", levels.epsilons, ".4f"),
+        numbers("a", levels.a, ".6f"),
+        numbers("b", levels.b, ".6f"),
+        bars("standard error, people", levels.standard_errors.tolist(), people),
+        numbers("%", levels.percent, ".4g"),
+    ]
+    if levels.prices is not None:
+        columns.append(numbers("price", levels.prices, people))
+    if levels.saturated.any():
+        columns.append(texts("more", ("no use" if full else "" for full in levels.saturated)))
+    return Table("A level a row", tuple(columns))
+
+
+def _sharing(plan: SurveyPlan) -> Table:
+    rows = plan.sharing
+    each = "some" if plan.allocation is None else plan.allocation.some_each.in_words
+    columns = (
+        texts("question", (row.question for row in rows)),
+        numbers("share if split", (row.share for row in rows), ".1%"),
+        bars("error", [row.error for row in rows], percent),
+        numbers(f"asked {each}", (row.fraction for row in rows), ".1%"),
+        bars("its error", [row.error_of_some for row in rows], percent),
+    )
+    return Table("One survey, one budget a person", columns)
+
+
+def _spending(plan: SurveyPlan) -> Table:
+    rows = plan.spending
+    columns = [
+        texts("question", (row.question for row in rows)),
+        texts("level", (row.level for row in rows)),
+        numbers("tolerated", (row.tolerated for row in rows), ".4f"),
+    ]
+    if any(row.left < row.tolerated for row in rows):
+        columns.append(numbers("left by the ledger", (row.left for row in rows), ".4f"))
+    columns.append(numbers("spent here", (row.spent for row in rows), ".4f"))
+    return Table("What an answer spends (epsilon)", tuple(columns))
+
+
+def _figures(question: QuestionPlan) -> list[Block]:
+    found: list[Block] = []
+    if question.padding is not None:
+        padding = question.padding
+        alt = "Expected error against the padding length, and its two parts."
+        found.append(Figure("The padding length", lambda: padding_figure(padding), alt, "padding"))
+    if question.expected is not None:
+        expected = question.expected
+        alt = (
+            "Shares of the people up to each answer if all answers were alike, with the band that "
+            "covers them all, and the answers between which the median lies."
+        )
+        title = "What the result would look like if all answers were alike"
+        found.append(Figure(title, lambda: ordered_figure(expected), alt, "expected"))
+    if has_budget_curve(question):
+        alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
+        title = "If all budgets were larger or smaller"
+        found.append(Figure(title, lambda: kinds.budget_figure(question), alt, "scale"))
+    if question.explanations:
+        alt = "How far any report can move a belief in an answer of each level."
+        title = "What an observer can come to believe"
+        beliefs = question.explanations
+        found.append(Figure(title, lambda: belief_figure(beliefs), alt, "beliefs"))
+    return found
+
+
+def _large_budgets(plan: QuestionPlan) -> str:
+    large = {
+        name: epsilon for name, epsilon in kinds.budgets(plan).items() if epsilon > _LARGE_EPSILON
+    }
+    if not large:
+        return ""
+    name, epsilon = max(large.items(), key=lambda item: item[1])
+    more = "" if len(large) == 1 else f", and {len(large) - 1} more are above {_LARGE_EPSILON:g}"
+    return (
+        f"{name!r} has a budget of {epsilon:.4g}{more}: a report may change the odds between two "
+        f"answers {math.exp(epsilon):,.0f}-fold. From even odds, that makes whoever sees it "
+        f"{100 / (1 + math.exp(-epsilon)):.4g} % certain: next to no protection."
+    )
+
+
+def _few_people(plan: QuestionPlan) -> str:
+    if plan.users >= _FEW_PEOPLE:
+        return ""
+    return (
+        f"Only {plan.users:,} people are asked: noise outweighs their answers, and intervals are "
+        f"made for {_FEW_PEOPLE} people or more."
+    )
+
+
+def _drowned(plan: QuestionPlan) -> str:
+    if plan.error_share < 1:
+        return ""
+    if plan.question.kind == ORDINAL and not plan.question.of_mean:
+        meaning, remedy = "most shares say nothing", "or merge neighbouring answers"
+    elif plan.levels is None:
+        return (
+            f"The {plan.objective_name} is larger than half the range: the estimate says nothing. "
+            "Ask more people, or raise the budget."
+        )
+    else:
+        meaning = "only an item far above its standard error can be believed"
+        remedy = "or ask for fewer items"
+    return (
+        f"The {plan.objective_name} is larger than the number of people: {meaning}. Ask more "
+        f"people, raise budgets, {remedy}."
+    )

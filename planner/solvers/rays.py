@@ -1,0 +1,226 @@
+"""What one report may say: the extreme rays of the cone of likelihoods that keep every pair.
+
+A column ``v(x) = Pr[y | x]`` keeps the pairs if ``ln v(x) - ln v(x') <= r(x, x')``. In an extreme
+ray the pairs that hold with equality connect all items, and every level has at most two values
+(docs/theory/designs.md). A *window* is one choice of ``ln low_i <= ln high_i`` for all levels; a
+policy's rays are the splits of the items over the ends of finitely many windows. The rules min
+and avg know their windows; those of a matrix are vertices of a polyhedron of differences, found
+by walking along its edges. Budgets are floats, that is exact fractions, and are compared as such.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import lcm
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.policy.policy import PrivacyPolicy
+
+Array = NDArray[np.float64]
+Point = tuple[int, ...]
+
+MOST_SYMBOLS = 8
+"""Symbols, each a level of one item, whose rays under a matrix of pair budgets are listed."""
+
+MOST_LEVELS = 5
+"""Connected levels whose windows under a matrix of pair budgets are listed."""
+
+_MOST = 20_000  # vertices
+
+
+class Windows(NamedTuple):
+    """Natural logarithms of the two likelihoods, each of shape ``(windows, t)``."""
+
+    low: Array
+    high: Array
+
+
+def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
+    """All windows of one component's levels, smallest value 0; superfluous ones are harmless.
+
+    Raises
+    ------
+    InputError
+        A matrix of pair budgets has too many levels or windows to list.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 1.5, 4.0], [2, 2, 2])
+    >>> windows = windows_of(policy, np.arange(3))
+    >>> windows.low.tolist(), windows.high.tolist()
+    ([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.5, 0.0]],
+     [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
+    """
+    ends = policy.rule.windows(policy.epsilons[levels])
+    if ends is None:
+        return _listed_windows(_demanded(policy)[np.ix_(levels, levels)])
+    low, high = (np.array(values) for values in zip(*ends, strict=True))
+    least = low.min(axis=1, keepdims=True)
+    return Windows(low - least, high - least)
+
+
+def rays_of(policy: PrivacyPolicy) -> Array:
+    """Logarithms of every extreme ray of symbols with a matrix of pair budgets, ``(rays, m)``.
+
+    The smallest entry of a ray is 0.
+
+    Raises
+    ------
+    InputError
+        More than 8 symbols, or symbols that no chain of finite budgets connects.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0] * 3, [1] * 3, [[9, 1, 2], [1, 9, 1], [2, 1, 9]])
+    >>> rays_of(policy).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
+    """
+    m = policy.size
+    if m > MOST_SYMBOLS:
+        allowed = f"at most {MOST_SYMBOLS} with a matrix of pair budgets"
+        raise InputError("symbols", m, allowed, 'Use the rule "min" or "avg", or fewer symbols.')
+    if len(components_of(policy)) > 1:
+        remedy = "Give some pair between the unconnected symbols a finite budget."
+        raise InputError("rule", "inf between groups", "finite along some chain", remedy)
+    unit, rows = _whole(_demanded(policy))
+    return _values(vertices(m, rows), unit)
+
+
+def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
+    """Levels in groups between which no pair has a finite budget.
+
+    Examples
+    --------
+    >>> from math import inf
+    >>> policy = PrivacyPolicy([1, 1, 1], [1, 2, 3], [[1, 2, inf], [2, 1, inf], [inf, inf, 3]])
+    >>> [levels.tolist() for levels in components_of(policy)]
+    [[0, 1], [2]]
+    """
+    if not policy.rule.open_pairs:
+        return [np.arange(policy.size)]
+    from scipy.sparse.csgraph import connected_components
+
+    count, label = connected_components(np.isfinite(_demanded(policy)), directed=False)
+    return [np.flatnonzero(label == component) for component in range(count)]
+
+
+def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
+    """All vertices of ``z_x - z_y <= rows[x, y]``, whole numbers, smallest coordinate 0.
+
+    Tight rows join nodes; a vertex is a point whose graph is connected. An edge raises a set of
+    nodes that no tight row leaves, where it and the rest are each connected. Bounded edges connect
+    all vertices.
+
+    Raises
+    ------
+    InputError
+        There are more than 20,000.
+
+    Examples
+    --------
+    >>> vertices(2, {(0, 1): 3, (1, 0): 5})
+    [(0, 5), (3, 0)]
+    """
+    everything = 2**nodes - 1
+    z: Point = (0,) * nodes
+    while (part := _reached(1, _tight(z, rows), everything)) != everything:
+        moved = _raised(z, part, rows) or _raised(z, everything ^ part, rows)
+        if moved is None:  # guards the callers: they connect all nodes
+            raise AssertionError("the nodes are not connected by rows")
+        z = moved
+    seen, todo = {z}, [z]
+    sets = np.arange(1, everything)
+    while todo:
+        z = todo.pop()
+        edges = _tight(z, rows)
+        blocked = np.zeros(sets.size, dtype=bool)
+        for x, y in edges:
+            blocked |= ((sets >> x) & 1) > ((sets >> y) & 1)
+        for part in sets[~blocked].tolist():
+            halves = part, everything ^ part
+            if any(_reached(half & -half, edges, half) != half for half in halves):
+                continue
+            other = _raised(z, part, rows)
+            if other is not None and other not in seen:
+                seen.add(other)
+                todo.append(other)
+        if len(seen) > _MOST:
+            raise InputError("rule", "a matrix of too many windows", _ALLOWED, _REMEDY)
+    return sorted(seen)
+
+
+def _tight(z: Point, rows: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
+    return [(x, y) for (x, y), limit in rows.items() if z[x] - z[y] == limit]
+
+
+def _raised(z: Point, part: int, rows: dict[tuple[int, int], int]) -> Point | None:
+    """The next vertex when a set of nodes is raised, if a row ever stops it."""
+    leaving = (
+        limit - z[x] + z[y] for (x, y), limit in rows.items() if part >> x & 1 and not part >> y & 1
+    )
+    step = min(leaving, default=None)
+    if step is None:
+        return None
+    moved = [value + step * (part >> node & 1) for node, value in enumerate(z)]
+    least = min(moved)
+    return tuple(value - least for value in moved)
+
+
+def _reached(start: int, edges: list[tuple[int, int]], within: int) -> int:
+    """The nodes within a set that edges join to the start, all as bits of one number."""
+    joins = [one for one in (1 << x | 1 << y for x, y in edges) if one & within == one]
+    reached, before = start, 0
+    while reached != before:
+        before = reached
+        for one in joins:
+            if one & reached:
+                reached |= one
+    return reached
+
+
+def _demanded(policy: PrivacyPolicy) -> Array:
+    """Budgets of pairs of two different items; infinite within a one-item level."""
+    bounds = policy.bounds().copy()
+    alone = np.flatnonzero(policy.item_counts == 1)
+    bounds[alone, alone] = np.inf
+    return bounds
+
+
+def _whole(bounds: Array) -> tuple[int, dict[tuple[int, int], int]]:
+    """Finite budgets of two different nodes in whole numbers of one over the unit."""
+    pairs = [(int(i), int(j)) for i, j in np.argwhere(np.isfinite(bounds)) if i != j]
+    fractions = {pair: Fraction(float(bounds[pair])) for pair in pairs}
+    unit = lcm(*(value.denominator for value in fractions.values()))
+    return unit, {pair: int(value * unit) for pair, value in fractions.items()}
+
+
+def _values(points: list[Point], unit: int) -> Array:
+    return np.array([[float(Fraction(value, unit)) for value in point] for point in points])
+
+
+def _listed_windows(bounds: Array) -> Windows:
+    """Vertices over the low and the high ends of all levels, those that no other contains."""
+    t = len(bounds)
+    if t > MOST_LEVELS:
+        raise InputError("rule", f"a matrix of {t} connected levels", _ALLOWED, _REMEDY)
+    ends = np.full((2 * t, 2 * t), np.inf)
+    ends[:t, t:][np.diag_indices(t)] = 0.0  # low_i <= high_i
+    ends[t:, :t] = bounds  # high_i - low_j <= r_ij
+    unit, rows = _whole(ends)
+    points = [point for point in vertices(2 * t, rows) if _maximal(point, rows, t)]
+    values = _values(points, unit)
+    return Windows(values[:, :t], values[:, t:])
+
+
+def _maximal(point: Point, rows: dict[tuple[int, int], int], t: int) -> bool:
+    """Whether no end can be moved outwards: windows inside another prove nothing new."""
+    tight = [(x, y) for x, y in _tight(point, rows) if x >= t]
+    return {x for x, _ in tight} == set(range(t, 2 * t)) and {y for _, y in tight} == set(range(t))
+
+
+_ALLOWED = f"of at most {MOST_LEVELS} levels and {_MOST} windows"
+_REMEDY = "Merge levels with similar budgets, or use solve()."

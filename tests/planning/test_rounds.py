@@ -1,0 +1,90 @@
+"""Rounds: reference values, brute force of the promise, histories drawn."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from planner.planning.rounds import memoised_errors, once, one_value, round_bound
+
+# V of a cone solver; rounds; a round of once, of one value with one change and two.
+REFERENCE = [
+    (3.87023714, 4, 18.48094856, 8.74047428, 13.61071142),
+    (175.80530082, 12, 2120.66360982, 352.61060164, 529.41590245),
+    (31.55088292, 12, 389.61059499, 64.10176583, 96.65264875),
+    (777.37784885, 12, 9339.53418623, 1555.75569771, 2334.13354656),
+    (359.95348518, 12, 4330.44182221, 720.90697037, 1081.86045555),
+    (11.42975140, 12, 148.15701682, 23.85950280, 36.28925421),
+    (12.24681649, 52, 687.83445731, 25.49363297, 38.74044946),
+]
+
+
+@pytest.mark.parametrize(("value", "rounds", "each", "one", "two"), REFERENCE)
+def test_reference_values(value, rounds, each, one, two):
+    near = {"rel": 2e-8}  # the value itself is rounded to eight decimals
+    assert once(value, rounds).each == pytest.approx(each, **near)
+    assert one_value(value, 1).each == pytest.approx(one, **near)
+    assert one_value(value, 2).each == pytest.approx(two, **near)
+
+
+def test_bounds_and_published_protocols():
+    bounds = [round_bound(100, 1.0, 12, changes) for changes in (1, 2, 3, 11)]
+    assert bounds[0] == pytest.approx(1917.5121, abs=1e-4)
+    assert 0.9995 * 2612.3054 < bounds[1] <= 2612.3055  # any law of change times is proven
+    assert 0.9995 * 3080.1570 < bounds[2] <= 3080.1571
+    assert bounds[3] == pytest.approx(4330.3005, abs=1e-4)
+    assert round_bound(100, 1.0, 1, 0) == pytest.approx(359.95, abs=0.02)
+    osue = [memoised_errors(100, 1.0, changes)["L-OSUE"] for changes in (0, 1, 2)]
+    assert np.round(osue, 2).tolist() == [369.27, 1568.08, 3567.85]
+    assert round(memoised_errors(100, 1.0, 5)["LOLOHA"], 2) == 1666.08
+
+
+def test_once_keeps_its_budget_between_any_two_histories():
+    """Randomised response with odds 3 of two answers, three rounds: all pairs, exactly."""
+    truth = Fraction(3, 4)
+    transcripts = [(t, y) for t in range(3) for y in range(2)]
+
+    def law(history):
+        return [Fraction(1, 3) * (truth if history[t] == y else 1 - truth) for t, y in transcripts]
+
+    for first, second in product(product(range(2), repeat=3), repeat=2):
+        ratios = [p / q for p, q in zip(law(first), law(second), strict=True)]
+        assert max(ratios) == (1 if first == second else 3)
+
+
+@pytest.mark.parametrize("scheme", ["once", "one value"])
+def test_errors_are_those_of_histories_drawn(scheme):
+    """Four answers by randomised response, six rounds, 30 % of the people change once.
+
+    z tests of means of squares at a false alarm of 1e-6 together; 10 % more would show.
+    """
+    rng, people, rounds, runs = np.random.default_rng(5), 400, 6, 4000
+    odds, answers = 5.0, 4
+    p, q = odds / (odds + answers - 1), 1 / (odds + answers - 1)
+    value = ((answers - 1) * q * (1 - q) + p * (1 - p)) / (p - q) ** 2
+    history = np.repeat(rng.integers(answers, size=(people, 1)), rounds, axis=1)
+    changed = rng.random(people) < 0.3
+    history[changed, 3:] = (history[changed, 3:] + 1) % answers
+    truth = np.eye(answers)[history].sum(axis=0)
+    expected = (once(value, rounds) if scheme == "once" else one_value(value, 1)).each
+    errors, means = [], []
+    for _ in range(runs):
+        wild = rng.integers(answers, size=(people, rounds))
+        said = np.where(rng.random((people, rounds)) < p - q, history, wild)
+        if scheme == "once":
+            asked = rng.integers(rounds, size=people)
+            active, scale = asked[:, None] == np.arange(rounds), rounds
+        else:  # the same report as long as the value lasts
+            epoch = changed[:, None] & (np.arange(rounds) >= 3)
+            said = np.where(epoch, said[:, 3:4], said[:, :1])
+            active, scale = epoch == rng.integers(2, size=people)[:, None], 2
+        counts = (np.eye(answers)[said] * active[..., None]).sum(axis=0)
+        estimate = scale * (counts - q * active.sum(axis=0)[:, None]) / (p - q)
+        errors.append(np.square(estimate - truth).sum(axis=1)[2])
+        means.append(estimate - truth)
+    mean, sem = np.mean(errors) / people, np.std(errors) / people / np.sqrt(runs)
+    assert abs(mean - expected) < 5.2 * sem
+    assert abs(mean - 1.1 * expected) > 5.2 * sem
+    bias = np.mean(means, axis=0) / (np.std(means, axis=0) / np.sqrt(runs))
+    assert np.abs(bias).max() < 5.7
