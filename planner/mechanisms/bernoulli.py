@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.errors import InputError
 from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms.packed import pack, unpack, words_for
+from planner.mechanisms.words import Words
 
 _FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
 _REST = DENOMINATOR_BITS - _FIRST - _SECOND
@@ -40,8 +41,9 @@ class BernoulliRows:
 
     Examples
     --------
+    >>> from planner.mechanisms.words import seeded_words
     >>> rows = np.empty((4, 1), dtype=np.uint64)
-    >>> BernoulliRows([2**31, 0], rows=4).fill(rows, np.random.default_rng(3))
+    >>> BernoulliRows([2**31, 0], rows=4).fill(rows, seeded_words(np.random.default_rng(3)))
     >>> rows.ravel().tolist()  # the second bit never comes up
     [1, 1, 1, 0]
     """
@@ -69,16 +71,14 @@ class BernoulliRows:
         # A whole chunk's digits: long loops are fast loops.
         self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
 
-    def fill(self, out: NDArray[np.uint64], rng: np.random.Generator) -> None:
+    def fill(self, out: NDArray[np.uint64], words: Words) -> None:
         """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``.
 
         Raises
         ------
         InputError
-            ``out`` is not such an array, or the generator's raw words have 32 bits.
+            ``out`` is not such an array.
         """
-        if isinstance(rng.bit_generator, np.random.MT19937):
-            raise InputError("rng", "MT19937", "a generator of 64-bit words", "Use SFC64.")
         if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
             remedy = "Make it by numpy.empty, with fewer rows."
             raise InputError("out", out.shape, f"contiguous, at most {self._size} words", remedy)
@@ -87,15 +87,15 @@ class BernoulliRows:
             scratch = self._scratch.pop()
         except IndexError:  # a thread more at work than ever before
             scratch = np.empty((3, self._size), dtype=np.uint64)
-        undecided = _compare(flat, self._first, rng, scratch[:, : flat.size])
-        words = np.flatnonzero(undecided)
-        lanes = undecided[words]
+        undecided = _compare(flat, self._first, words, scratch[:, : flat.size])
+        open_ = np.flatnonzero(undecided)
+        lanes = undecided[open_]
         self._scratch.append(scratch)
-        column = words % self._words
-        more, *space = np.empty((4, words.size), dtype=np.uint64)
-        undecided = _compare(more, [digit[column] for digit in self._second], rng, space) & lanes
-        self._finish(more, undecided, column, rng)
-        flat[words] |= more & lanes
+        column = open_ % self._words
+        more, *space = np.empty((4, open_.size), dtype=np.uint64)
+        undecided = _compare(more, [digit[column] for digit in self._second], words, space) & lanes
+        self._finish(more, undecided, column, words)
+        flat[open_] |= more & lanes
         out[:, -1] &= self._mask
 
     def _finish(
@@ -103,15 +103,15 @@ class BernoulliRows:
         flat: NDArray[np.uint64],
         undecided: NDArray[np.uint64],
         column: NDArray[np.int64],
-        rng: np.random.Generator,
+        words: Words,
     ) -> None:
         """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
-        words = np.flatnonzero(undecided)
-        bits = unpack(undecided[words, None], 64)
+        some = np.flatnonzero(undecided)
+        bits = unpack(undecided[some, None], 64)
         row, lane = np.nonzero(bits)
-        place = column[words[row]] * 64 + lane
-        bits[row, lane] = rng.integers(2**_REST, size=row.size, dtype=np.uint32) < self._low[place]
-        flat[words] |= pack(bits)[:, 0]
+        place = column[some[row]] * 64 + lane
+        bits[row, lane] = words.half(row.size) >> np.uint32(32 - _REST) < self._low[place]
+        flat[some] |= pack(bits)[:, 0]
 
 
 def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:
@@ -124,7 +124,7 @@ def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:
 def _compare(
     flat: NDArray[np.uint64],
     digits: Sequence[NDArray[np.uint64] | bool],
-    rng: np.random.Generator,
+    words: Words,
     scratch: Iterable[NDArray[np.uint64]],
 ) -> NDArray[np.uint64]:
     """Compare from the last digit to the first; write the answers, return the undecided lanes.
@@ -132,7 +132,7 @@ def _compare(
     Where a digit differs, the answer becomes the threshold's digit. A random word may as
     well say where digits agree, so that lanes with digit 0 take one operation.
     """
-    draw = rng.bit_generator.random_raw
+    draw = words.raw
     change, decided, agreed = scratch
     flat[:] = decided[:] = 0
     agreed[:] = ~np.uint64(0)

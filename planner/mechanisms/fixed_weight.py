@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.mechanisms.words import Words as Source
+
 Words = NDArray[np.uint64]
 _ALL = ~np.uint64(0)
 _ONE = np.uint64(1)
@@ -65,7 +67,7 @@ def draw_sets(
     runs: NDArray[np.int64],
     own: NDArray[np.int64],
     held: NDArray[np.bool_],
-    rng: np.random.Generator,
+    source: Source,
 ) -> Words:
     """Packed rows with exact numbers of ones and one given bit each, word by word.
 
@@ -81,8 +83,8 @@ def draw_sets(
         One item of each row, shape ``(rows,)``; its bit is given, the others are drawn.
     held:
         Whether the bit is 1, shape ``(rows,)``.
-    rng:
-        Draws; its raw words must have 64 bits.
+    source:
+        Of the random words.
 
     Returns
     -------
@@ -99,7 +101,7 @@ def draw_sets(
             part, mask = bits[words[level]], segments.mask[words[level]]
             step = max(1, _NEAR_WORDS // mask.size)
             for row in range(start, end, step):
-                _near(part[:, row : min(row + step, end)], mask, target, sizes[level], rng)
+                _near(part[:, row : min(row + step, end)], mask, target, sizes[level], source)
     own_level = np.searchsorted(segments.starts, own, side="right") - 1
     own_row = (own >> 6) + (segments.first - (segments.starts[:-1] >> 6))[own_level]
     place, shift = own_row * rows + np.arange(rows), (own & 63).astype(np.uint64)
@@ -112,13 +114,13 @@ def draw_sets(
     blocked = need[own_level, np.arange(rows)] > 0
     flat[place] |= blocked.astype(np.uint64) << shift
     for level, rows_of in enumerate(words):
-        _repair(bits[rows_of], int(segments.starts[level] & 63), sizes[level], need[level], rng)
+        _repair(bits[rows_of], int(segments.starts[level] & 63), sizes[level], need[level], source)
     flat[place] &= ~(_ONE << shift)
     flat[place] |= held.astype(np.uint64) << shift
     return _joined(bits, segments)
 
 
-def _near(part: Words, mask: Words, target: int, items: int, rng: np.random.Generator) -> None:
+def _near(part: Words, mask: Words, target: int, items: int, source: Source) -> None:
     """Lanes that are 1 with a probability near ``target / items``, of few binary digits.
 
     Random words cost more than all else. So the last two digits' complements are tried as well,
@@ -133,7 +135,7 @@ def _near(part: Words, mask: Words, target: int, items: int, rng: np.random.Gene
         part[:] = lanes if value else 0
         return
     steps = [np.bitwise_or if value >> digit & 1 else np.bitwise_and for digit in range(digits)]
-    words = (rng.bit_generator.random_raw(part.size).reshape(part.shape) & lanes for _ in steps)
+    words = (source.raw(part.size).reshape(part.shape) & lanes for _ in steps)
     for step, word in zip(steps[:-2], words, strict=False):
         step(part, word, out=part)
     (first, second), (one, two) = steps[-2:], words
@@ -155,14 +157,12 @@ def _ones(bits: Words) -> NDArray[np.int32]:
     return np.asarray(np.bitwise_count(bits).sum(axis=0, dtype=np.int32))
 
 
-def _repair(
-    part: Words, first: int, items: int, need: NDArray[np.int64], rng: np.random.Generator
-) -> None:
+def _repair(part: Words, first: int, items: int, need: NDArray[np.int64], source: Source) -> None:
     """Add ones at random places where ``need`` is above 0, take them away where it is below.
 
     ``part`` has the words of one level, whose ``items`` begin at lane ``first`` of the first.
     """
-    flat, raw = part.reshape(-1), rng.bit_generator.random_raw
+    flat, raw = part.reshape(-1), source.raw
     draw, wide = _FEW if items <= _FEW_ITEMS else _MANY
     digits, size, offset = wide(8 * draw().itemsize), wide(items), wide(first)
     odd, lane = draw(2 ** int(digits) % items), wide(63)

@@ -20,6 +20,7 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets, as_sets
 from planner.mechanisms.packed import bit_counts, check_reports
 from planner.mechanisms.unary import UnaryMechanism, draw_reports, unary_law
+from planner.mechanisms.words import seeded_words
 from planner.policy import logodds
 from planner.policy.policy import require_set_budgets
 
@@ -148,7 +149,7 @@ class PaddedUnaryMechanism(PaddedMechanism):
         checked = as_sets(sets, self.items)
         sampled = sample_items(checked, self.padding_length, inputs.generator(rng))
         a, b = (threshold[self._levels()] for threshold in self.unary.thresholds)
-        return draw_reports(sampled, a, b, rng)
+        return draw_reports(sampled, a, b, seeded_words(rng))
 
     def aggregate(self, reports: NDArray[Any]) -> Aggregate:
         """How many reports set each item's bit, shape ``(items,)``; dummies are dropped."""

@@ -17,12 +17,13 @@ from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.chunks import map_rows, spawn
+from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.design_grid import GridTypes, round_types
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.packed import check_reports, words_for
 from planner.mechanisms.typed_counts import TypedCounter, list_reports
 from planner.mechanisms.unary import ROUNDING, levels_of_items
+from planner.mechanisms.words import Words, seeded_words
 from planner.policy.policy import PrivacyPolicy
 
 _MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
@@ -183,19 +184,10 @@ class SubsetDesignMechanism:
             Seeds the draws; the result does not depend on the number of processors.
         """
         true = inputs.item_numbers(values, self.items)
-        width = 1 + words_for(self.items)
-        chunk = max(1, _CHUNK_WORDS // width)
-        children = spawn(inputs.generator(rng), -(-true.size // chunk))
-        reports = np.empty((true.size, width), dtype=np.uint64)
-        segments = Segments.of(self.policy.item_counts)
         place = np.empty_like(self._order)
         place[self._order] = np.arange(self.items)
-
-        def draw(part: slice, i: int) -> None:
-            self._draw(reports[part], place[true[part]], segments, children[i])
-
-        map_rows(draw, true.size, chunk)
-        return reports
+        words, items = seeded_words(inputs.generator(rng)), self.policy.item_counts
+        return draw_sides(place[true], items, self.high_counts, self.integers, words)
 
     def aggregate(self, reports: NDArray[Any]) -> Aggregate:
         """By type: its reports, then how many set each bit, shape ``(types, 1 + items)``.
@@ -324,27 +316,6 @@ class SubsetDesignMechanism:
         wanted = (rows[:, 0] << np.uint64(self.items)) | rows[:, 1]
         return order[np.searchsorted(keys, wanted, sorter=order)]
 
-    def _draw(
-        self,
-        out: NDArray[np.uint64],
-        place: NDArray[np.int64],
-        segments: Segments,
-        rng: np.random.Generator,
-    ) -> None:
-        """Type and own side from one word each; then everybody's other items, sorted by type."""
-        kinds = len(self.high_counts)
-        level = np.searchsorted(segments.starts, place, side="right") - 1
-        ends = np.cumsum(self.integers.reshape(self.policy.size, -1), axis=1)
-        ends += np.arange(self.policy.size)[:, None] * DENOMINATOR
-        word = level * DENOMINATOR + rng.integers(DENOMINATOR, size=place.size, dtype=np.uint32)
-        drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
-        kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
-        order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")
-        runs = np.cumsum(np.bincount(kind, minlength=kinds))
-        sets = draw_sets(segments, self.high_counts, runs, place[order], held[order], rng)
-        out[:, 0] = kind
-        out[order, 1:] = sets.T
-
     def _variance(
         self, counts: NDArray[np.float64], people: NDArray[np.float64], level: NDArray[np.int64]
     ) -> NDArray[np.float64]:
@@ -374,3 +345,46 @@ class SubsetDesignMechanism:
         ordered = np.empty_like(column)
         ordered[self._order] = column
         return ordered
+
+
+def draw_sides(
+    place: NDArray[np.int64],
+    item_counts: NDArray[np.int64],
+    high_counts: NDArray[np.int64],
+    integers: NDArray[np.int64],
+    words: Words,
+) -> NDArray[np.uint64]:
+    """Reports of a design, the type's number and packed bits, uint64, shape ``(n, 1 + words)``.
+
+    Parameters
+    ----------
+    place:
+        The bit of each person's own item, shape ``(n,)``; bits stand level by level.
+    item_counts, high_counts, integers:
+        As :class:`SubsetDesignMechanism` has them.
+    words:
+        The random words; the result does not depend on the number of processors.
+    """
+    width = 1 + words_for(int(item_counts.sum()))
+    chunk = max(1, _CHUNK_WORDS // width)
+    children = words.split(-(-place.size // chunk))
+    reports = np.empty((place.size, width), dtype=np.uint64)
+    segments, kinds = Segments.of(item_counts), len(high_counts)
+    ends = np.cumsum(integers.reshape(item_counts.size, -1), axis=1)
+    ends += np.arange(item_counts.size)[:, None] * DENOMINATOR
+
+    def draw(part: slice, i: int) -> None:
+        """Type and own side from one word each; then everybody's other items, sorted by type."""
+        own = place[part]
+        level = np.searchsorted(segments.starts, own, side="right") - 1
+        word = level * DENOMINATOR + children[i].half(own.size)
+        drawn = np.searchsorted(ends.ravel(), word, side="right") - 2 * kinds * level
+        kind, held = drawn >> 1, (drawn & 1).astype(np.bool_)
+        order = np.argsort(kind.astype(np.uint16) if kinds <= 2**16 else kind, kind="stable")
+        runs = np.cumsum(np.bincount(kind, minlength=kinds))
+        sets = draw_sets(segments, high_counts, runs, own[order], held[order], children[i])
+        reports[part, 0] = kind
+        reports[part][order, 1:] = sets.T
+
+    map_rows(draw, place.size, chunk)
+    return reports

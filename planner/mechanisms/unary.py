@@ -15,9 +15,10 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
-from planner.mechanisms.chunks import map_rows, rows_per_chunk, spawn
+from planner.mechanisms.chunks import map_rows, rows_per_chunk
 from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
+from planner.mechanisms.words import Words, seeded_words
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 
@@ -136,7 +137,7 @@ class UnaryMechanism(FrequencyMechanism):
         """
         true = inputs.item_numbers(values, self.items)
         rng = inputs.generator(rng)
-        return draw_reports(true, self._a[self.level_of], self._b[self.level_of], rng)
+        return draw_reports(true, self._a[self.level_of], self._b[self.level_of], seeded_words(rng))
 
     def aggregate(self, reports: NDArray[Any]) -> Aggregate:
         """How many reports set each bit, shape ``(items,)``."""
@@ -175,19 +176,19 @@ def draw_reports(
     true: NDArray[np.int64],
     a: NDArray[np.uint32],
     b: NDArray[np.uint32],
-    rng: np.random.Generator,
+    words: Words,
 ) -> NDArray[np.uint64]:
     """Packed unary reports for checked item numbers; ``a``, ``b`` over 2^32, one per item."""
-    words = words_for(a.size)
-    chunk = rows_per_chunk(words)
-    reports = np.empty((true.size, words), dtype=np.uint64)
+    width = words_for(a.size)
+    chunk = rows_per_chunk(width)
+    reports = np.empty((true.size, width), dtype=np.uint64)
     noise = BernoulliRows(b, min(chunk, true.size))
-    children = spawn(rng, -(-true.size // chunk))
+    children = words.split(-(-true.size // chunk))
 
     def draw(part: slice, i: int) -> None:
         rows, items = reports[part], true[part]
         noise.fill(rows, children[i])
-        heads = children[i].integers(DENOMINATOR, size=items.size, dtype=np.uint32) < a[items]
+        heads = children[i].half(items.size) < a[items]
         place = (np.arange(items.size), items >> 6)
         shift = (items & 63).astype(np.uint64)
         rows[place] &= ~(np.uint64(1) << shift)  # the true bit has its own law

@@ -6,6 +6,7 @@ No statistical test sees such a step. A generator whose words are written down d
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from planner.mechanisms.piecewise import CELLS, Piecewise
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism, unary_law
+from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 
 
@@ -140,10 +142,12 @@ def test_the_true_bit_at_its_edge(monkeypatch):
     mechanism = UnaryMechanism.oue(1.0, 3)
     (a,), (b,) = mechanism.thresholds
     assert (a, b) == (DENOMINATOR // 2, np.ceil(DENOMINATOR / (np.e + 1)))
-    scripts = [Scripted([a - 1, a])]
-    monkeypatch.setattr("planner.mechanisms.unary.spawn", lambda _rng, _count: scripts)
+    own = SimpleNamespace(half=lambda _count: np.array([a - 1, a], dtype=np.uint32))
     monkeypatch.setattr(
-        "planner.mechanisms.unary.BernoulliRows.fill", lambda _self, rows, _rng: rows.fill(7)
+        "planner.mechanisms.unary.seeded_words", lambda _rng: Words(None, lambda _count: [own])
+    )
+    monkeypatch.setattr(
+        "planner.mechanisms.unary.BernoulliRows.fill", lambda _self, rows, _words: rows.fill(7)
     )
     reports = mechanism.perturb([1, 1], np.random.default_rng(0))
     assert unpack(reports, 3).tolist() == [[1, 1, 1], [1, 0, 1]]
@@ -350,8 +354,9 @@ def test_the_last_digits_decide_their_own_lane_only():
     draws, column = BernoulliRows(thresholds, rows=2), np.array([0, 1, 2, 0, 1, 2])
     flat, undecided = np.full(6, 1 << 40, dtype=np.uint64), np.zeros(6, dtype=np.uint64)
     undecided[[1, 4, 5]] = (1 << 3) + (1 << 63), 1, 2
-    rng = Scripted([low[67] - 1, low[127], low[64] - 1, low[129]])
-    draws._finish(flat, undecided, column, rng)
+    last = np.array([low[67] - 1, low[127], low[64] - 1, low[129]], dtype=np.uint32)
+    words = SimpleNamespace(half=lambda _count: last << np.uint32(18))
+    draws._finish(flat, undecided, column, words)
     assert (flat ^ np.uint64(1 << 40)).tolist() == [0, 1 << 3, 0, 0, 1, 0]
 
 

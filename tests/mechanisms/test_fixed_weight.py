@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from planner.mechanisms.fixed_weight import Segments, draw_sets
+from planner.mechanisms.words import seeded_words
 from tests.mechanisms.decisions import draws_follow
 
 ROWS = 120_000
@@ -16,7 +17,7 @@ def drawn(item_counts, target, own, held, seed=1):
     segments = Segments.of(np.array(item_counts))
     runs = np.array([ROWS])
     owns, helds = np.full(ROWS, own), np.full(ROWS, held)
-    return draw_sets(segments, np.array([target]), runs, owns, helds, rng)
+    return draw_sets(segments, np.array([target]), runs, owns, helds, seeded_words(rng))
 
 
 @pytest.mark.parametrize("target", [1, 2, 4, 5])
@@ -56,7 +57,7 @@ def test_many_items_are_all_as_likely():
         np.array([rows]),
         np.zeros(rows, dtype=int),
         np.ones(rows, dtype=bool),
-        rng,
+        seeded_words(rng),
     )
     assert (np.bitwise_count(words).sum(axis=0, dtype=int) == k).all()
     octets = np.ascontiguousarray(words.T).view(np.uint8)

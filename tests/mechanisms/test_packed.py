@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.packed import bit_counts, pack, unpack
+from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 
 
@@ -29,7 +32,7 @@ ONE_LEVEL = np.full(9, 0b01100110 * 2**24 + 12345)
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, ONE_LEVEL])
 def test_bulk_draws_have_the_stated_law(thresholds):
     rows = np.empty((200_000, 1), dtype=np.uint64)
-    BernoulliRows(thresholds, rows=200_000).fill(rows, np.random.default_rng(0))
+    BernoulliRows(thresholds, rows=200_000).fill(rows, seeded_words(np.random.default_rng(0)))
     bits = unpack(rows, thresholds.size)
     assert not rows[:, 0].astype(np.int64).max() >> thresholds.size  # nothing beyond the row
     for k, threshold in enumerate(thresholds):
@@ -50,32 +53,27 @@ def test_bulk_draws_have_the_stated_law(thresholds):
 def test_rows_and_lanes_are_uncorrelated():
     rows = np.empty((64, 300), dtype=np.uint64)
     draws = BernoulliRows(np.full(300 * 64, DENOMINATOR // 3), rows=64)
-    draws.fill(rows, np.random.default_rng(1))
+    draws.fill(rows, seeded_words(np.random.default_rng(1)))
     bits = unpack(rows, 300 * 64) - 1 / 3
     assert mean_is((bits[1:] * bits[:-1]).ravel(), 0.0)
     assert mean_is((bits[:, 1:] * bits[:, :-1]).ravel(), 0.0)
     assert not mean_is((bits * bits).ravel(), 0.0)
 
 
-class AdversarialWords:
-    """A generator whose bulk words never decide, so that the last sixteen digits must.
+def undecided(rng):
+    """Words in bulk that never decide, so that the last digits must.
 
     No digit is the same for all lanes, so a word of zeros says "no lane differs".
     """
-
-    def __init__(self, rng):
-        self.bit_generator = self
-        self.integers = rng.integers
-
-    def random_raw(self, size):
-        return np.zeros(size, dtype=np.uint64)
+    words = seeded_words(rng)
+    return SimpleNamespace(raw=lambda size: np.zeros(size, dtype=np.uint64), half=words.half)
 
 
 def test_the_last_digits_count():
     thresholds = np.array([DENOMINATOR - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
     rows = np.empty((100_000, 1), dtype=np.uint64)
     draws = BernoulliRows(thresholds, rows=100_000)
-    draws.fill(rows, AdversarialWords(np.random.default_rng(2)))
+    draws.fill(rows, undecided(np.random.default_rng(2)))
     shares = unpack(rows, 6).mean(axis=0)
     low = (thresholds % 2**14) / 2**14
     assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
@@ -88,11 +86,30 @@ def test_bad_thresholds_are_refused(thresholds):
 
 
 def test_unsuitable_arrays_and_generators_are_refused():
-    draws, rng = BernoulliRows([1, 2], rows=4), np.random.default_rng(0)
+    draws, words = BernoulliRows([1, 2], rows=4), seeded_words(np.random.default_rng(0))
     for shape in ((5, 1), (2, 2), (4,)):
         with pytest.raises(InputError, match="out"):
-            draws.fill(np.empty(shape, dtype=np.uint64), rng)
+            draws.fill(np.empty(shape, dtype=np.uint64), words)
     with pytest.raises(InputError, match="out"):
-        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], rng)
+        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], words)
     with pytest.raises(InputError, match="64-bit"):
-        draws.fill(np.empty((4, 1), dtype=np.uint64), np.random.Generator(np.random.MT19937(0)))
+        seeded_words(np.random.Generator(np.random.MT19937(0)))
+
+
+def test_numbers_below_their_sizes():
+    """Each by rejection: a size just above half of all words leaves half of them out."""
+    size = 2**63 + 1
+    raw = iter([np.array([5, 2**63 + 1, 9], dtype=np.uint64), np.array([7], dtype=np.uint64)])
+    words = Words(lambda _count: next(raw), lambda _count: [])
+    assert words.below([10, size, 1], 3).tolist() == [5, 7, 0]
+    many = seeded_words(np.random.default_rng(3)).below(np.tile([3, 2**32], 50_000), 100_000)
+    counts = np.bincount(many[::2], minlength=3)
+    assert draws_follow(counts, np.full(3, 1 / 3))
+    assert not draws_follow(counts, np.array([0.32, 0.34, 0.34]))
+    assert mean_is(many[1::2] / 2**32, 0.5)
+
+
+def test_words_of_the_operating_system_differ():
+    words = system_words()
+    first, second = words.split(2)
+    assert first.raw(4).tolist() != second.raw(4).tolist()  # equal with probability 2^-256
