@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from planner.planning.whole_survey.tables import forget
+from planner.planning.solve import forget
 
 LONG = os.environ.get("LONG") == "1"  # also what takes minutes
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.certified import DESIGN, Certified, CertifiedSolver
 from planner.planning.padded_error import PaddedError
 from planner.planning.relax import most_binding
+from planner.planning.solve import DESIGN, Certified, solve_for
 from planner.planning.targets import achieved, users_needed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -66,7 +66,7 @@ class BudgetSearch:
 
     Attributes
     ----------
-    policy, users, targets, model, solver:
+    policy, users, targets, model:
         As of :func:`~planner.planning.smallest_budgets.smallest_budgets`.
     free:
         Which levels' budgets are scaled, shape ``(t,)``.
@@ -81,7 +81,6 @@ class BudgetSearch:
     targets: tuple[Target, ...]
     model: str
     free: NDArray[np.bool_]
-    solver: CertifiedSolver
     padded: PaddedError | None = None
     start: float = 0.0
     _known: dict[float, Certified] = field(default_factory=dict, init=False)
@@ -152,7 +151,12 @@ class BudgetSearch:
     def _solved(self, at: float) -> Certified:
         if at not in self._known:
             wanted = Objective() if self.padded is None else self.padded.objective
-            self._known[at] = self.solver(self._scaled(at), self.model, objective=wanted)
+            self._known[at] = solve_for(
+                self._scaled(at),
+                self.model,
+                wanted,
+                sets=self.padded is not None,
+            )
         return self._known[at]
 
     def _excess(self, at: float) -> float:

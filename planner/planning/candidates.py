@@ -16,7 +16,7 @@ import numpy as np
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.certified import DESIGN
+from planner.planning.solve import DESIGN
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.kinds import BEST
 

@@ -12,12 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
+from planner.designs.set_design import SetDesign
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.certified import OfOneAnswer, solve_named, solve_next
+from planner.planning.solve import solve_for
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers import solve_near
 
 Array = NDArray[np.float64]
 
@@ -123,15 +127,17 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 
 def _solved(
     policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
-) -> list[OfOneAnswer]:
-    """Neighbouring points are solved from each other."""
-    solved: list[OfOneAnswer] = []
+) -> list[UnaryTable | SubsetDesign]:
+    """Tables from each other."""
+    solved: list[UnaryTable | SubsetDesign] = []
     for scale in scales.tolist():
-        at = scaled(policy, scale)
-        first = not solved
-        solved.append(
-            solve_named(at, model, objective=objective) if first else solve_next(at, solved[-1])
-        )
+        at, last = scaled(policy, scale), solved[-1] if solved else None
+        if isinstance(last, UnaryTable):
+            solved.append(solve_near(at, last))
+        else:
+            found = solve_for(at, model, objective)
+            assert not isinstance(found, SetDesign)  # noqa: S101 - not for sets
+            solved.append(found)
     return solved
 
 

@@ -10,9 +10,9 @@ from planner.errors import InputError
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
-from planner.planning.certified import DESIGN
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.prediction import plain_rivals
+from planner.planning.solve import DESIGN
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS

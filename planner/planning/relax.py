@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.designs.set_design import SetDesign
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, relaxed
-from planner.planning.certified import Certified, CertifiedSolver, solve_named
+from planner.planning.solve import Certified, solve_for
 
 _MOST = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
@@ -38,9 +39,7 @@ class Relaxation:
     price: float | None
 
 
-def relaxations(
-    certified: Certified, amount: float = 0.1, solver: CertifiedSolver = solve_named
-) -> tuple[Relaxation, ...]:
+def relaxations(certified: Certified, amount: float = 0.1) -> tuple[Relaxation, ...]:
     """What ``amount`` nats more would buy for each of the ten levels with the highest prices.
 
     Of a subset design, which has no prices: for the five levels with the smallest budgets.
@@ -51,8 +50,6 @@ def relaxations(
         A solved table or design.
     amount:
         Extra budget in nats, above 0.
-    solver:
-        Solves: :func:`~planner.planning.certified.solve_named`, or one that remembers.
 
     Returns
     -------
@@ -70,7 +67,7 @@ def relaxations(
     >>> from planner import PrivacyPolicy
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
     >>> for name in ("opt0", "subset-design"):
-    ...     best = relaxations(solve_named(policy, name))[0]
+    ...     best = relaxations(solve_for(policy, name))[0]
     ...     print(best.level, round(best.saving, 3))
     A 0.146
     A 0.125
@@ -85,7 +82,8 @@ def relaxations(
     for i in _worth_trying(certified).tolist():
         if largest[i] + amount > MAX_EPSILON:
             continue
-        after = solver(relaxed(policy, i, amount), certified.model, objective=certified.objective)
+        about = relaxed(policy, i, amount), certified.model, certified.objective
+        after = solve_for(*about, sets=isinstance(certified, SetDesign))
         # What is planned now keeps the relaxed budgets, too.
         saving = max(0.0, 1 - after.objective_value / certified.objective_value)
         if prices is not None or saving > _NOTHING:

@@ -19,10 +19,9 @@ from planner.arguments import whole_number
 from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.planning.budget_search import BudgetAnswer, BudgetSearch
-from planner.planning.certified import DESIGN, CertifiedSolver, solve_named, solve_of_sets
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
-from planner.policy.objective import Objective
+from planner.planning.solve import DESIGN, solve_for
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.target import Target, check_targets
 
@@ -33,7 +32,6 @@ def smallest_budgets(
     targets: Target | Sequence[Target],
     model: str = "opt0",
     adjustable: Sequence[str] | None = None,
-    solver: CertifiedSolver | None = None,
     sets: Padding | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
@@ -51,9 +49,6 @@ def smallest_budgets(
     adjustable:
         Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
         budget is raised above 50.
-    solver:
-        Solves: :func:`~planner.planning.certified.solve_named`, of sets
-        :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
     sets:
         For item sets, and only for these: how they are padded.
 
@@ -84,9 +79,8 @@ def smallest_budgets(
         raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
     check_targets(wanted, policy.names, of_sets=sets is not None)
-    solve = solver or (solve_named if sets is None else solve_of_sets)
     free = _adjustable(policy, adjustable)
-    search = BudgetSearch(policy, users, wanted, model, free, solve)
+    search = BudgetSearch(policy, users, wanted, model, free)
     if sets is None:
         return search.smallest()
     if sets.length is not None:
@@ -123,10 +117,10 @@ def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
 
 def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
     """Every length's error with what is best whatever the sets, as plans choose by."""
-    drawn = search.solver(policy, search.model, objective=Objective())
+    drawn = solve_for(policy, search.model, sets=True)
     if isinstance(drawn, SubsetDesign) or sets.sets is None:
-        remedy = "Leave the solver out, or give one that solves for items and a dummy."
-        raise InputError("solver", search.model, "one for sets", remedy)
+        remedy = "Say what is known of the sets, or give a padding length."
+        raise InputError("sets", sets.sets, "known", remedy)
     return plan_padding(drawn, search.users, sets.sets)
 
 

@@ -18,7 +18,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.planning.whole_survey.tables import Tables
+from planner.planning.solve import DESIGN, solve_for
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain
 
@@ -96,7 +96,7 @@ def every_mechanism():
         "subset": SubsetSelection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
         "sets by design": PaddedDesignMechanism.of(
-            Tables().of_sets(questions[12].policy),
+            solve_for(questions[12].policy, DESIGN, sets=True),
             2,
             LongerSets(2, (5,), (0.2,)),
         ),

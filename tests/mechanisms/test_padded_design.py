@@ -10,7 +10,7 @@ from planner.estimates.truncation import LongerSets
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import set_budgets
 from planner.mechanisms.subset_design import SubsetDesignMechanism
-from planner.planning.whole_survey.tables import Tables
+from planner.planning.solve import DESIGN, solve_for
 from planner.policy.policy import PrivacyPolicy
 from planner.trial.audit.exact import audit_sets
 from tests.mechanisms.test_padding import ALL_SETS, ITEMS, PaddedSuite
@@ -18,7 +18,7 @@ from tests.mechanisms.test_unary import wrong_reports
 
 
 def design_of(epsilons, counts):
-    return Tables().of_sets(PrivacyPolicy(epsilons, counts))
+    return solve_for(PrivacyPolicy(epsilons, counts), DESIGN, sets=True)
 
 
 EQUAL = design_of([0.5], [4])

@@ -7,12 +7,11 @@ from planner import (
     InputError,
     Padding,
     PrivacyPolicy,
-    best_design,
     plan_padding,
     solve,
 )
-from planner.planning.certified import solve_of_sets
 from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.solve import solve_for
 from planner.planning.targets import achieved
 from planner.survey.target import Target
 from tests.planning.policies import KINDS, POLICIES, target
@@ -92,12 +91,6 @@ def test_budgets_whose_error_cannot_be_told_from_rounding_are_not_tried():
     assert answer.possible
     assert answer.reached[0] <= 0.001
 
-    def fail(*_, **__):
-        raise ConvergenceError("never")
-
-    with pytest.raises(ConvergenceError, match="never"):
-        smallest_budgets(equal, 1, Target(error=0.001), solver=fail)
-
 
 def test_at_least_one_level_must_be_adjustable():
     with pytest.raises(InputError, match=r"adjustable .* at least one level"):
@@ -119,7 +112,7 @@ def test_budgets_of_sets_to_error_and_back(model, policy):
     assert 0.1 * (1 - 1e-4) < answer.reached[0] <= 0.1
     # By the error of every length at these budgets, with what a plan of these would deploy.
     sets = SETS.sets
-    drawn = solve_of_sets(answer.certified.policy, model)
+    drawn = solve_for(answer.certified.policy, model, sets=True)
     assert answer.padding_length == plan_padding(drawn, 20_000, sets).length > 1
     made = plan_padding(answer.certified, 20_000, sets)
     assert made.errors[answer.padding_length - 1] / 20_000 == pytest.approx(0.1, rel=1e-4)
@@ -157,10 +150,3 @@ def test_what_stands_in_the_way_of_sets():
     assert kept.reason.endswith("Raise 'A'.")
     with pytest.raises(InputError, match="For item sets give the total error alone"):
         smallest_budgets(POLICIES[0], 10, Target(detect=0.1), sets=SETS)
-
-    def of_one_answer(policy, *_, **__):
-        return best_design(policy)
-
-    small = PrivacyPolicy([1.0], [3])
-    with pytest.raises(InputError, match="one for sets"):
-        smallest_budgets(small, 10, Target(error=0.5), solver=of_one_answer, sets=SETS)

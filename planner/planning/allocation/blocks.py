@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from planner import arguments
 from planner.errors import InputError
 from planner.planning.budgets import scaled
-from planner.planning.certified import DESIGN, TIGHT, Certified, CertifiedSolver, solve_named
 from planner.planning.option import ErrorLaw
+from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -63,9 +63,8 @@ class ChoiceBlock:
         What its error is; the worst-case total by default.
     errors:
         From the objective's value to the error; of one answer out of ``m`` when omitted.
-    solver:
-        Solves: :func:`~planner.planning.certified.solve_named`, of sets
-        :func:`~planner.planning.certified.solve_of_sets`, or one that remembers.
+    sets:
+        Whether one item of a set is drawn.
     mechanism:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``.
 
@@ -80,7 +79,7 @@ class ChoiceBlock:
     weight: float = 1.0
     objective: Objective = field(default_factory=Objective)
     errors: ErrorLaw | None = None
-    solver: CertifiedSolver = solve_named
+    sets: bool = False
     mechanism: str = "opt0"
 
     def __post_init__(self) -> None:
@@ -104,8 +103,8 @@ class ChoiceBlock:
 
     def solved(self, share: float, tolerance: float = TIGHT) -> Certified:
         """The table or design at ``share``, above 0 and at most 1."""
-        policy = scaled(self.policy, share)
-        return self.solver(policy, self.mechanism, objective=self.objective, tolerance=tolerance)
+        about = scaled(self.policy, share), self.mechanism, self.objective, tolerance
+        return solve_for(*about, sets=self.sets)
 
     def bounds_at(self, share: float, tolerance: float = TIGHT) -> tuple[float, float]:
         """Error at ``share``, and what it is at least with as much or less; proven.

@@ -24,7 +24,7 @@ from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.joint_program import solve_shares
 from planner.planning.allocation.search import search_shares
 from planner.planning.allocation.some_each import SomeEach, best_some_each, some_each
-from planner.planning.certified import Certified
+from planner.planning.solve import Certified
 
 Array = NDArray[np.float64]
 _PROVEN = 1e-6  # largest proven relative gap of an allocation that is returned

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
-from planner.planning.certified import ROUGH, TIGHT
+from planner.planning.solve import ROUGH, TIGHT
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
-from planner.planning.certified import Certified
+from planner.planning.solve import Certified
 
 Array = NDArray[np.float64]
 

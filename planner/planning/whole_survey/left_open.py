@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
 from planner.errors import InputError
 from planner.planning.answer_rate.plan import model_of
 from planner.planning.budgets import scaled
-from planner.planning.certified import DESIGN
 from planner.planning.channels.curve import channel_curve
 from planner.planning.padded_error import drawn_objective
 from planner.planning.padding import Drawn, PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of
-from planner.planning.whole_survey.tables import Tables
+from planner.planning.solve import DESIGN, solve_for, tried
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey import Question
@@ -69,7 +69,7 @@ def answer_rate(question: Question) -> float | None:
     return rate
 
 
-def with_padding(question: Question, users: float, tables: Tables, share: float = 1.0) -> Question:
+def with_padding(question: Question, users: float, share: float = 1.0) -> Question:
     """An item-set question with a padding length; others as they are.
 
     The length is the question's own, else the best for ``users`` people at ``share`` of the
@@ -83,7 +83,7 @@ def with_padding(question: Question, users: float, tables: Tables, share: float 
     """
     if question.kind != "item-set" or question.padding_length is not None:
         return question
-    plan = _padding_plan(question, users, tables, share)
+    plan = _padding_plan(question, users, share)
     if plan is None:
         remedy = (
             "Add padding_length, or a table [question.sets] with the share of people with "
@@ -94,9 +94,7 @@ def with_padding(question: Question, users: float, tables: Tables, share: float 
     return replace(question, padding_length=plan.length)
 
 
-def _padding_plan(
-    question: Question, users: float, tables: Tables, share: float = 1.0
-) -> PaddingPlan | None:
+def _padding_plan(question: Question, users: float, share: float = 1.0) -> PaddingPlan | None:
     """Every padding length's error, for the question's mechanism; None if nothing is known of sets.
 
     Of ``"best"`` those of the best design, or of the best table if its smallest is smaller.
@@ -111,19 +109,17 @@ def _padding_plan(
         return None
     _refuse_objective(question)
     people = max(1, round(users))
-    drawn = _may_be_drawn(scaled(question.policy, share), question.mechanism, tables)
+    drawn = _may_be_drawn(scaled(question.policy, share), question.mechanism)
     return min((plan_padding(one, people, sets) for one in drawn), key=lambda plan: plan.mse.min())
 
 
-def _may_be_drawn(policy: PrivacyPolicy, name: str, tables: Tables) -> list[Drawn]:
+def _may_be_drawn(policy: PrivacyPolicy, name: str) -> list[Drawn]:
     """What a mechanism reports drawn items with; of the best, what may turn out to be it."""
-    if name == DESIGN:
-        return [tables.of_sets(policy)]
     if name != BEST:
-        return [tables.named(policy, name, Objective())]
-    design, reason = tables.best_of_sets(policy, Objective())
-    table = tables.solve(policy)  # no other one is better
-    return [table] if design is None or reason else [design, table]
+        return [cast("Drawn", solve_for(policy, name, sets=True))]
+    design, reason = tried(policy, DESIGN, sets=True)
+    found = [solve_for(policy)] if design is None or reason else [design, solve_for(policy)]
+    return [cast("Drawn", one) for one in found]  # no other table is better than opt0
 
 
 def settled_objective(question: Question) -> Objective:

@@ -30,7 +30,6 @@ from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
 from planner.planning.whole_survey.planning_ordinal import plan_ordinal
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.tables import Tables
 from planner.survey import Question, Survey
 from planner.survey.kinds import ORDINAL
 
@@ -278,22 +277,21 @@ def plan_survey(
     planned: dict[str, QuestionPlan] = {}
     allocation = None
     if sharing:
-        tables = Tables()
-        parts, allocation = _settled(replace(survey, questions=sharing), ledger, tables)
-        planned = {part.asked.name: _planned(part, tables, what_if) for part in parts}
+        parts, allocation = _settled(replace(survey, questions=sharing), ledger)
+        planned = {part.asked.name: _planned(part, what_if) for part in parts}
     for name, sampled in _sampled(survey).items():
         (question,) = (q for q in survey.questions if q.name == name)
         planned[name] = plan_sampled(question, survey.users, sampled)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
 
 
-def _planned(part: Part, tables: Tables, what_if: bool) -> QuestionPlan:
+def _planned(part: Part, what_if: bool) -> QuestionPlan:
     about = part.question.numeric
     if about is not None:
         return plan_mean(part, about)
     if part.asked.kind == ORDINAL:
-        return plan_ordinal(part, tables)
-    return plan_choice(part, tables, what_if=what_if)
+        return plan_ordinal(part)
+    return plan_choice(part, what_if=what_if)
 
 
 def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
@@ -303,13 +301,11 @@ def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
     return plan_sampling_survey(replace(survey, questions=asked, objective="sum", asked=None))
 
 
-def _settled(
-    survey: Survey, ledger: Ledger | None, tables: Tables
-) -> tuple[list[Part], Allocation]:
+def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation]:
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [with_budget(question, survey.users) for question in survey.questions]
     left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
-    split, some, found = _allocated(left, survey, tables)
+    split, some, found = _allocated(left, survey)
     whole = np.ones(len(left))
     if survey.design == "split":
         columns = split, found.shares, whole
@@ -325,7 +321,7 @@ def _settled(
 
 
 def _allocated(
-    questions: Sequence[Question], survey: Survey, tables: Tables
+    questions: Sequence[Question], survey: Survey
 ) -> tuple[list[Question], list[Question], Allocation]:
     """The questions as a split asks them, as some are asked each, and the allocation.
 
@@ -336,15 +332,15 @@ def _allocated(
         targets = [target_error(question, users) for question in questions]
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
-    split = some = [with_padding(question, users, tables) for question in questions]
+    split = some = [with_padding(question, users) for question in questions]
     for _ in range(_ROUNDS):
-        blocks, blocks_of_some = ([block_of(q, users, tables) for q in qs] for qs in (split, some))
+        blocks, blocks_of_some = ([block_of(q, users) for q in qs] for qs in (split, some))
         found = allocate(blocks, survey.objective, targets, blocks_of_some, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
-        split = [with_padding(q, users, tables, g) for q, g in zip(questions, shares, strict=True)]
+        split = [with_padding(q, users, g) for q, g in zip(questions, shares, strict=True)]
         some = [
-            with_padding(q, f * users, tables, each.share)
+            with_padding(q, f * users, each.share)
             for q, f in zip(questions, each.fractions.tolist(), strict=True)
         ]
         if (split, some) == made_for:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from math import sqrt
 from typing import Any
 
@@ -18,7 +17,6 @@ from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.candidates import best_of, choose
-from planner.planning.certified import DESIGN, Certified, solve_named, solve_of_sets
 from planner.planning.explain import LevelExplanation, belief_leakage, explain
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
@@ -28,18 +26,18 @@ from planner.planning.pilot import set_model_of
 from planner.planning.prediction import detectable_frequencies, plain_rivals
 from planner.planning.relax import Relaxation, relaxations
 from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.solve import DESIGN, Certified, solve_for, tried
 from planner.planning.whole_survey.left_open import settled_objective
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import choice_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import (
     TargetAnswer,
     answer_choice_targets,
     answer_set_targets,
 )
-from planner.solvers import MODELS
+from planner.solvers import BASELINES, MODELS
 from planner.survey.kinds import BEST
 from planner.survey.target import Target
 
@@ -47,7 +45,7 @@ _RELAX_BY = 0.1  # nats
 Array = NDArray[np.float64]
 
 
-def plan_choice(part: Part, tables: Tables, *, what_if: bool = True) -> QuestionPlan:
+def plan_choice(part: Part, *, what_if: bool = True) -> QuestionPlan:
     """Plan a question about a choice or a set; ``what_if`` as of ``plan_survey``.
 
     Raises
@@ -57,21 +55,22 @@ def plan_choice(part: Part, tables: Tables, *, what_if: bool = True) -> Question
     SolverError
         No certified table could be produced.
     """
-    return _Planning(part, tables).planned(what_if=what_if)
+    return _Planning(part).planned(what_if=what_if)
 
 
 class _Planning:
     """What planning a question with levels needs throughout."""
 
-    def __init__(self, part: Part, tables: Tables) -> None:
-        self.part, self.tables = part, tables
+    def __init__(self, part: Part) -> None:
+        self.part = part
         asked, spent = part.asked.mechanism, part.deployed
         self.policy, self.objective = spent.policy, settled_objective(spent)
-        self.block = choice_block(part.question, part.everybody, tables)
-        self.unary, self.left_out = tables.every(self.policy, self.objective, asked)
+        self.block = choice_block(part.question, part.everybody)
+        self.unary, self.left_out = dict[str, UnaryTable](), dict[str, str]()
+        for name in (*MODELS, *BASELINES):
+            self._try(name)
         self.solved: dict[str, Certified] = dict(self.unary)
         self.sets = part.question.kind == "item-set"
-        self.solver = partial(tables.certified, sets=self.sets)
         self.best = self._best_of_all()
         self.values = self._values()
         self.name = asked
@@ -82,14 +81,26 @@ class _Planning:
         self.mechanism, self.terms = self._mechanism()
         self.error = self.error_of(self.values[self.name])
 
+    def _try(self, name: str) -> None:
+        """Solve a table; those that are only compared may fail."""
+        if name == self.part.asked.mechanism:
+            found, reason = solve_for(self.policy, name, self.objective), ""
+        else:
+            found, reason = tried(self.policy, name, self.objective)  # type: ignore[assignment]
+        if isinstance(found, UnaryTable):
+            self.unary[name] = found
+        else:
+            self.left_out[name] = reason
+
     def _best_of_all(self) -> SubsetDesign | SetDesign | None:
         """The best design, for its bound; among what is solved if it can be deployed."""
         if self.part.asked.mechanism == DESIGN:  # as asked for, however long it takes
-            solve = self.tables.of_sets if self.sets else self.tables.design
-            self.solved[DESIGN] = asked = solve(self.policy, self.objective)
+            asked = solve_for(self.policy, DESIGN, self.objective, sets=self.sets)
+            assert not isinstance(asked, UnaryTable)  # noqa: S101 - by its name
+            self.solved[DESIGN] = asked
             return asked
-        best_of = self.tables.best_of_sets if self.sets else self.tables.best
-        best, reason = best_of(self.policy, self.objective)
+        best, reason = tried(self.policy, DESIGN, self.objective, sets=self.sets)
+        assert not isinstance(best, UnaryTable)  # noqa: S101 - by its name
         if best is not None and not reason:
             self.solved = {DESIGN: best, **self.solved}
         elif reason:
@@ -149,7 +160,7 @@ class _Planning:
             targets=self._targets(padding),
             explanations=self._explanations(),
             certified=self.certified,
-            block=replace(self.block, solver=solve_of_sets if self.sets else solve_named),
+            block=self.block,
         )
         about = plan.unit, plan.measure, plan.least_error
         choice = choose(self._errors(), self.name, self.policy, *about, self.left_out)
@@ -226,7 +237,7 @@ class _Planning:
         if self.certified is None:
             return ()
         found = []
-        for one in relaxations(self.certified, _RELAX_BY, self.solver):
+        for one in relaxations(self.certified, _RELAX_BY):
             price = None if one.price is None else self._people(np.array([one.price]))
             in_people = None if price is None else float(price[0])
             saving = self._saving(self.certified, one.saving)
@@ -267,7 +278,7 @@ class _Planning:
         asked, sets = self.part.asked, None
         if self.sets:
             sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
-        about = self.policy, people, target, self.name, None, self.solver, sets
+        about = self.policy, people, target, self.name, None, sets
         return smallest_budgets(*about).reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
@@ -294,6 +305,6 @@ class _Planning:
         if name != self.name and sets is not None and part.asked.padding_length is None:
             length = plan_padding(table, part.people, sets).length
         at = replace(part.question, padding_length=length)
-        block = choice_block(at, part.everybody, self.tables, self.block.mechanism)
+        block = choice_block(at, part.everybody, self.block.mechanism)
         error = block.law.error(table.value(block.objective), part.fraction)
         return name, part.total(error), f"l = {length}"

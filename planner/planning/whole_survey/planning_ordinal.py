@@ -12,12 +12,11 @@ from planner.planning.option import ErrorLaw
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import ordinal_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.tables import Tables
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.survey.kinds import CHANNEL
 
 
-def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
+def plan_ordinal(part: Part) -> QuestionPlan:
     """Plan an ``"ordinal"`` question.
 
     Raises
@@ -29,7 +28,7 @@ def plan_ordinal(part: Part, tables: Tables) -> QuestionPlan:
     """
     spent = part.deployed
     planned = plan_ordered_channel(spent)
-    block = ordinal_block(part.question, part.everybody, tables)
+    block = ordinal_block(part.question, part.everybody)
 
     # Of a channel's error, noise alone, what a sample misses is no part.
     of_mean, unit = part.asked.of_mean, part.asked.radius if part.asked.of_mean else 1.0

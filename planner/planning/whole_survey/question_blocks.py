@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rate.plan import model_of
-from planner.planning.certified import DESIGN
 from planner.planning.option import ErrorLaw
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
+from planner.planning.solve import DESIGN, tried
 from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
-from planner.planning.whole_survey.tables import Tables
 from planner.solvers import MODELS
 from planner.survey import Numeric, Question
 from planner.survey.kinds import BEST, ORDINAL
 from planner.survey.ordered_answers import COUNTS
 
 
-def block_of(question: Question, users: int, tables: Tables) -> Block:
+def block_of(question: Question, users: int) -> Block:
     """The question, asked of ``users`` people, as a block.
 
     A numeric question has a budget, an item-set question a padding length: see
@@ -36,19 +34,17 @@ def block_of(question: Question, users: int, tables: Tables) -> Block:
     if question.numeric is not None:
         return mean_block(question, question.numeric, users)
     if question.kind == ORDINAL:
-        return ordinal_block(question, users, tables)
-    return choice_block(question, users, tables)
+        return ordinal_block(question, users)
+    return choice_block(question, users)
 
 
-def choice_block(
-    question: Question, users: int, tables: Tables, mechanism: str | None = None
-) -> ChoiceBlock:
+def choice_block(question: Question, users: int, mechanism: str | None = None) -> ChoiceBlock:
     """The same for a question with levels; ``mechanism`` if it is settled whose errors count.
 
     Of a set at its padding length: there the errors surely fall in the share.
     """
     policy, objective = question.policy, settled_objective(question)
-    name, mechanism = question.name, mechanism or _planned_with(question, tables)
+    name, mechanism = question.name, mechanism or _planned_with(question)
     length = question.padding_length
     if length is None:
         largest = max(objective.weights or (1.0,))
@@ -58,7 +54,6 @@ def choice_block(
             question.weight,
             objective,
             ErrorLaw(spread=largest * float(1 - 1 / policy.item_counts.sum())),
-            solver=tables.certified,
             mechanism=mechanism,
         )
     sets = Padding(set_model_of(question), length, objective).at(length, users, policy)
@@ -68,12 +63,12 @@ def choice_block(
         question.weight,
         objective,
         sets.errors,
-        solver=partial(tables.certified, sets=True),
+        sets=True,
         mechanism=mechanism,
     )
 
 
-def ordinal_block(question: Question, users: int, tables: Tables) -> Block:
+def ordinal_block(question: Question, users: int) -> Block:
     """The same for ordered answers: its share is decided by the errors of their counts.
 
     Of one person ``sum_j C_j (1 - C_j)`` over the shares up to each answer is at most a quarter
@@ -83,19 +78,19 @@ def ordinal_block(question: Question, users: int, tables: Tables) -> Block:
     if question.of_mean:
         smallest = min(float(question.policy.bounds().min()), MAX_EPSILON)
         return MeanBlock(question.name, smallest, question.weight)
-    block = choice_block(question, users, tables)
+    block = choice_block(question, users)
     if question.wanted == COUNTS:
         return block
     largest = max(level.importance for level in question.levels)
     return replace(block, errors=ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4))
 
 
-def _planned_with(question: Question, tables: Tables) -> str:
+def _planned_with(question: Question) -> str:
     """The mechanism whose errors decide the shares: the question's own where these surely fall."""
     name = question.mechanism
     if name in (BEST, DESIGN) and question.kind != ORDINAL:
-        solve = tables.best if question.kind == "categorical" else tables.best_of_sets
-        best, reason = solve(question.policy, settled_objective(question))
+        about = question.policy, DESIGN, settled_objective(question)
+        best, reason = tried(*about, sets=question.kind == "item-set")
         return "opt0" if best is None or reason else DESIGN
     return name if name in MODELS else "opt0"
 

@@ -17,12 +17,12 @@ from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.allocation.blocks import Block
 from planner.planning.candidates import MechanismChoice
-from planner.planning.certified import Certified
 from planner.planning.explain import LevelExplanation
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
 from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.solve import Certified
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer

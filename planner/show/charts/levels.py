@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from planner.designs.subset_design import SubsetDesign
-from planner.planning.certified import Certified
+from planner.planning.solve import Certified
 from planner.planning.whole_survey.levels import Levels
 from planner.show.charts.style import BLUE, RED, SKY, figure, heat_map
 

@@ -139,7 +139,7 @@ def target_answer(
     sets = None
     if plan.padding_length is not None:
         sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
-    about = policy, plan.users, target, name, adjustable, None, sets
+    about = policy, plan.users, target, name, adjustable, sets
     return smallest_budgets(*about)
 
 

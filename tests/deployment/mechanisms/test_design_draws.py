@@ -15,7 +15,7 @@ from planner.deployment.mechanisms.registry import deployed as deployed_half
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import VerificationError
 from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.planning.whole_survey.tables import Tables
+from planner.planning.solve import DESIGN, solve_for
 from tests.deployment.client.laws.test_design import deployed, random_parameters, small
 
 LARGEST = b"\xff\xff\xff\xff"
@@ -93,7 +93,7 @@ def set_law(epsilons, counts, length):
         kind="item-set",
         padding_length=length,
     )
-    design = PaddedDesignMechanism.of(Tables().of_sets(question.policy), length)
+    design = PaddedDesignMechanism.of(solve_for(question.policy, DESIGN, sets=True), length)
     return parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": design}).questions[0].law
 
 

@@ -9,7 +9,7 @@ from planner import ChoiceBlock, MeanBlock, PrivacyPolicy, allocate, best_design
 from planner.planning.allocation.goal import Goal
 from planner.planning.allocation.search import search_shares
 from planner.planning.budgets import scaled
-from planner.planning.certified import ROUGH
+from planner.planning.solve import ROUGH
 from tests.planning.allocation.questions import SECTION_9
 
 TARGETS = [20.0, 200.0, 4.0]

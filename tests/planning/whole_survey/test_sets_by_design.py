@@ -16,12 +16,10 @@ from planner import (
 )
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import question_document, survey_parameters
-from planner.designs.output_types import OutputTypes
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.budgets import relaxed
-from planner.planning.certified import solve_of_sets
+from planner.planning.solve import solve_for
 from planner.planning.whole_survey import sentences as said
-from planner.planning.whole_survey.tables import Tables
 from planner.survey import Numeric
 from planner.trial.audit.client import plan_audit
 
@@ -75,27 +73,6 @@ def test_sets_that_are_never_empty_have_a_design_at_length_one():
     assert one.total_error == pytest.approx(one.padding_errors[0], rel=1e-6)
 
 
-def test_where_the_table_is_better_it_is_planned_with_its_length(monkeypatch):
-    def worse(self, policy, objective=None, tolerance=1e-6):
-        found = of_sets(self, policy, objective, tolerance)
-        return replace(found, design=replace(found.design, types=blurred(found.design.types)))
-
-    def blurred(types):
-        """Nine reports of ten say nothing."""
-        blank = np.append(0.1 * types.weights, 0.9)
-        low = np.vstack([types.low, np.ones(types.low.shape[1])])
-        high = np.vstack([types.high, np.ones(types.low.shape[1])])
-        counts = np.vstack([types.high_counts, 0 * types.high_counts[:1]])
-        return OutputTypes(types.item_counts, blank, low, high, counts)
-
-    of_sets = Tables.of_sets
-    monkeypatch.setattr(Tables, "of_sets", worse)
-    usual, table = planned(mechanism="best"), planned(mechanism="opt0")
-    assert usual.deployed.mechanism == usual.choice.best.name == "opt0"
-    assert usual.padding_length == table.padding_length
-    assert usual.choice.of("subset-design").error > 1.5 * usual.total_error
-
-
 def test_more_budget_is_looked_at_as_for_tables(plan):
     (question,) = plan.questions
     assert {one.level for one in question.relaxations} <= {"rare", "usual"}
@@ -141,7 +118,7 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     stated = float(said.certificate_sentence(question).split("is within ")[1].split(" %")[0])
     assert 100 * gap <= stated < 100 * gap + 1
     best, policy, block = question.relaxations[0], question.deployed.policy, question.block
-    raised = solve_of_sets(relaxed(policy, 0, 0.1), "subset-design", objective=block.objective)
+    raised = solve_for(relaxed(policy, 0, 0.1), "subset-design", block.objective, sets=True)
     after = question.block.law.error(raised.objective_value) / question.error
     assert (best.level, best.saving) == ("l0", pytest.approx(1 - np.sqrt(after), abs=2e-5))
     assert best.saving > 0.01

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
-from planner.planning.whole_survey import tables
+from planner.planning import solve
 from planner.solvers import best_design, solving
 from tests.surveys import EXAMPLES
 
@@ -40,13 +40,13 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         solved[program.policy, program.model.name, program.objective] += 1
         return solve_by(program, method)
 
-    def designed(policy, objective, tolerance, *about):
+    def designed(policy, objective, tolerance, most_levels):
         solved[policy, "subset-design", objective, tolerance] += 1
-        return best_design(policy, objective, tolerance, *about)
+        return best_design(policy, objective, tolerance, most_levels=most_levels)
 
     monkeypatch.setattr(solving, "_solve_by", counted)
-    monkeypatch.setattr(tables, "best_design", designed)
-    tables.forget()
+    monkeypatch.setattr(solve, "best_design", designed)
+    solve.forget()
     plan_survey(SURVEYS[name])
     assert max(solved.values(), default=0) <= 1, solved.most_common(3)
     if any(one.kind in ("categorical", "item-set") for one in SURVEYS[name].questions):
@@ -65,11 +65,11 @@ def test_an_edit_of_one_question_solves_nothing_of_another(monkeypatch):
     plan_survey(survey)
     solved = []
 
-    def designed(policy, objective, *about):
+    def designed(policy, *about, most_levels):
         solved.append(tuple(policy.item_counts.tolist()))
-        return best_design(policy, objective, *about)
+        return best_design(policy, *about, most_levels=most_levels)
 
-    monkeypatch.setattr(tables, "best_design", designed)
+    monkeypatch.setattr(solve, "best_design", designed)
     looser = replace(diagnosis, targets=(Target(error=0.02),))
     plan_survey(replace(survey, questions=(looser, page, *rest)))
     assert set(solved) == {tuple(diagnosis.policy.item_counts.tolist())}

@@ -1,0 +1,131 @@
+"""The one way from planning to a solver, which remembers what was asked before."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import cast
+
+from planner.designs.set_design import SetDesign, dummy_objective, with_dummy
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
+from planner.errors import InputError, SolverError, VerificationError
+from planner.limits import MAX_CELLS
+from planner.mechanisms.design_grid import as_drawn
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers import BASELINES, baseline, best_design, solve
+
+DESIGN = SubsetDesign.model
+"""The name of subset designs beside the models of tables."""
+
+TIGHT, ROUGH = 1e-6, 3e-3
+"""The gaps to which designs are solved: those that are planned, and points of a curve."""
+
+MOST_LEVELS = 5
+"""Levels that differ of which a design is planned; of more, neighbours are merged."""
+
+TOTAL = Objective()
+"""The total error for the least favourable answers."""
+
+Certified = UnaryTable | SubsetDesign | SetDesign
+"""A table, or a design of answers or of what is drawn of sets, with its proof."""
+
+_MOST_LOST = 1e-4
+_REMEMBERED, _SMALL = 256, 100  # problems, of at most so many levels
+
+
+def solve_for(
+    policy: PrivacyPolicy,
+    name: str = "opt0",
+    objective: Objective = TOTAL,
+    tolerance: float = TIGHT,
+    *,
+    sets: bool = False,
+) -> Certified:
+    """The best table of a model, a baseline, or the best design of at most five levels.
+
+    Parameters
+    ----------
+    policy:
+        The levels, their budgets and the pair rule.
+    name:
+        ``"opt0"``, ``"opt1"``, ``"opt2"``, ``"rappor"``, ``"oue"`` or ``"subset-design"``.
+    objective, tolerance:
+        What is made small; the gap to which a design is solved.
+    sets:
+        Whether it is for one item that is drawn of a set, or a dummy in its stead.
+
+    Raises
+    ------
+    InputError, SolverError
+        As :func:`planner.solve` and :func:`planner.best_design`.
+
+    Examples
+    --------
+    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+    >>> [round(solve_for(policy, name).worst_case_mse, 2) for name in ("opt0", "subset-design")]
+    [239.72, 175.81]
+    >>> round(solve_for(policy, "subset-design", sets=True).worst_case_mse, 2)
+    175.99
+    """
+    solved = _solved if policy.size <= _SMALL else _solved.__wrapped__
+    if name != DESIGN:
+        return solved(policy, name, objective, TIGHT)
+    if not sets:
+        return solved(policy, name, objective, tolerance)
+    wanted = dummy_objective(objective, policy)
+    design = cast("SubsetDesign", solved(with_dummy(policy), name, wanted, tolerance))
+    return SetDesign(policy, design, objective)
+
+
+def tried(
+    policy: PrivacyPolicy, name: str, objective: Objective = TOTAL, *, sets: bool = False
+) -> tuple[Certified | None, str]:
+    """The same, with the reason why it cannot be solved, proven or deployed; empty if it can.
+
+    A design that cannot be deployed still has its bound.
+    """
+    found = None
+    try:
+        found = solve_for(policy, name, objective, sets=sets)
+        if not isinstance(found, UnaryTable):
+            _check_deployable(found.design)
+    except (InputError, SolverError, VerificationError) as error:
+        return found, error.reason
+    return found, ""
+
+
+def forget() -> None:
+    """Forget what earlier plans solved: before a measurement."""
+    _solved.cache_clear()
+    _drawn.cache_clear()
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _solved(
+    policy: PrivacyPolicy,
+    name: str,
+    objective: Objective,
+    tolerance: float,
+) -> UnaryTable | SubsetDesign:
+    if name in BASELINES:
+        return baseline(policy, name)
+    if name != DESIGN:
+        return solve(policy, name, objective=objective)
+    return best_design(policy, objective, tolerance, most_levels=MOST_LEVELS)
+
+
+_drawn = lru_cache(maxsize=_REMEMBERED)(as_drawn)  # of a design, which is equal to itself alone
+
+
+def _check_deployable(design: SubsetDesign) -> None:
+    """Check that its probabilities fit the grid of 2^-32, and that its reports can be counted."""
+    drawn, least = _drawn(design).objective_value, design.objective_value
+    if drawn > least * (1 + _MOST_LOST):
+        allowed = f"at most {_MOST_LOST:g} of its error"
+        remedy = "Take smaller budgets: a grid of 2^-32 is too coarse for these."
+        raise InputError("what rounding costs", drawn / least - 1, allowed, remedy)
+    cells = (design.types.size + 1) * (1 + int(design.policy.item_counts.sum()))
+    if cells > MAX_CELLS:
+        remedy = "Merge items, or ask for a coarser answer first."
+        raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)
