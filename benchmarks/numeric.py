@@ -14,7 +14,7 @@ from measure import Figure, peak_megabytes, seconds, show
 
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.piecewise import Piecewise
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel
 from planner.survey.preferences import NormalPreferences
 
 USERS = 10_000_000

@@ -12,11 +12,9 @@ from itertools import count
 import numpy as np
 from measure import Figure, seconds, show
 
-from planner.planning.sampling import binomial_window
-from planner.planning.sampling.curves import difference_delta
-from planner.planning.sampling.design import error_grid, find_parameters, smallest_budget
-from planner.planning.sampling.question import SamplingQuestion
-from planner.planning.sampling.totals import totals_delta_bound
+from planner.planning import sampled_views as binomial_window
+from planner.planning.sampled import SamplingQuestion, error_grid, find_parameters, smallest_budget
+from planner.planning.sampled_views import difference_delta, totals_delta_bound
 
 LIMIT = 0.050
 PEOPLE = 10**7

@@ -13,7 +13,7 @@ from planner.cli.show.outsiders import show_outsiders
 from planner.cli.show.survey import show_survey_plan
 from planner.deployment.parameter_file.building import deployable_files
 from planner.planning.outsiders import NOTHING_TO_SAY
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey import sentences as said
 from planner.planning.whole_survey.promises import costs, promises, promises_of
 from planner.planning.whole_survey.said import said_of

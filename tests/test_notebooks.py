@@ -35,7 +35,7 @@ from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.bisample import BiSampleMD
 from planner.outsiders import seen_of, shuffled
-from planner.planning.channels.curve import channel_curve
+from planner.planning.answer_rates import channel_curve
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 

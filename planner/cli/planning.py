@@ -131,7 +131,7 @@ def sampling(survey: SurveyFile, json_output: Json = False) -> None:
     For the survey's questions of the kind "sampled-choice".
     """
     from planner.cli.show.sampling import sampling_document, show_sampling
-    from planner.planning.sampling.plan import plan_sampling_survey
+    from planner.planning.sampled import plan_sampling_survey
     from planner.survey.file import load_survey
 
     loaded = load_survey(survey)
@@ -152,7 +152,7 @@ def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
     For the survey's numeric questions that state what people tolerate.
     """
     from planner.cli.show.answer_rate import answer_rate_document, show_answer_rate
-    from planner.planning.answer_rate.plan import plan_answer_rates
+    from planner.planning.answer_rates import plan_answer_rates
     from planner.survey.file import load_survey
 
     plans = plan_answer_rates(load_survey(survey))

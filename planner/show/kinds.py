@@ -9,8 +9,7 @@ from planner.designs.channel import Channel
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.padding import PaddingPlan
-from planner.planning.sampling.design import error_grid
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
+from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.budget_text import rounded_up

@@ -87,8 +87,8 @@ class Sampling:
     """What a ``"sampled-choice"`` question needs beyond its levels.
 
     The meaning, ranges and checks of all fields are those of
-    :class:`planner.planning.sampling.question.SamplingQuestion` and
-    :class:`planner.planning.sampling.plan.SamplingPlan`.
+    :class:`planner.planning.sampled.SamplingQuestion` and
+    :class:`planner.planning.sampled.SamplingPlan`.
     """
 
     relies_on: str
@@ -104,7 +104,7 @@ class Numeric:
     """What a ``"numeric"`` question is about, instead of levels.
 
     The meaning, ranges and checks of all fields but ``epsilon`` are those of
-    :class:`planner.planning.answer_rate.model.AnswerRateModel`.
+    :class:`planner.planning.answer_rates.AnswerRateModel`.
 
     Parameters
     ----------

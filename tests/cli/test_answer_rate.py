@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from planner.errors import FileError, InputError
-from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.planning.answer_rates import plan_answer_rates
 from planner.survey.file import load_survey, survey_from_text
 from tests.cli.running import shown
 from tests.surveys import EXAMPLES
@@ -16,7 +16,7 @@ TEXT = EXAMPLE.read_text(encoding="utf-8")
 @pytest.fixture
 def few_channels(monkeypatch):
     """The best channel at six budgets, not sixty: for tests that are about something else."""
-    monkeypatch.setattr("planner.planning.channels.curve._BUDGETS", 6)
+    monkeypatch.setattr("planner.planning.answer_rates._BUDGETS", 6)
 
 
 def test_page_is_readable_in_80_columns():

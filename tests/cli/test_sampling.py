@@ -3,7 +3,7 @@ import json
 import pytest
 
 from planner.errors import FileError, InputError
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.file import load_survey, survey_from_text
 from tests.cli.running import shown
 from tests.surveys import EXAMPLES
@@ -94,7 +94,7 @@ def test_the_plan_of_the_survey_shows_the_same():
 
 
 def test_a_survey_without_such_a_question_is_refused():
-    from planner.planning.sampling.plan import plan_sampling_survey
+    from planner.planning.sampled import plan_sampling_survey
 
     survey = survey_from_text(
         """

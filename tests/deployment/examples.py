@@ -17,7 +17,7 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations
 from planner.planning.channels.questions_in_order import plan_ordered_channel
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, plan_sampling_survey
+from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.planning.solve import DESIGN, solve_for
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain

@@ -12,7 +12,7 @@ from planner.deployment.client.mechanisms.sampling import ACKNOWLEDGEMENTS
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import json_schema
 from planner.limits import MAX_CELLS
-from planner.planning.sampling.plan import plan_sampling_survey
+from planner.planning.sampled import plan_sampling_survey
 from planner.survey import Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
 from tests.deployment.examples import FILES, index, only, singles

@@ -8,7 +8,7 @@ import pytest
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.channel import MeanChannelMechanism
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels.questions import question_channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import answering

@@ -16,7 +16,7 @@ from planner import (
 )
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.direct_levels import DirectEncoding
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.candidates import choose
 from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
 from planner.planning.whole_survey.planning_mean import errors_for_mean

@@ -18,7 +18,7 @@ from planner.outsiders.shown import (
     of_hundred_before,
 )
 from planner.planning.outsiders import NOTHING_TO_SAY
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.report import report_html
 from planner.survey import Sampling
 from tests.cli.running import printed

@@ -6,7 +6,7 @@ import pytest
 
 from planner.deployment.parameter_file.building import deployable_files
 from planner.deployment.parameter_file.parameters import parse_parameters
-from planner.planning.answer_rate.plan import plan_answer_rates
+from planner.planning.answer_rates import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.plan import plan_survey
 from planner.show.report import report_html

@@ -10,9 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.cli.output import lowered, number, table
-from planner.planning.answer_rate.best_budget import BestBudget
-from planner.planning.answer_rate.plan import AnswerRatePlan, channel_sentence
-from planner.planning.channels.curve import ChannelCurve
+from planner.planning.answer_rates import AnswerRatePlan, BestBudget, ChannelCurve, channel_sentence
 from planner.policy.budget_text import rounded_up
 
 _ROWS = 9

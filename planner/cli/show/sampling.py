@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from planner.cli.output import table
-from planner.planning.sampling.design import error_grid
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
+from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
 from planner.planning.whole_survey.sentences import reliance_sentence
 from planner.policy.budget_text import rounded_up
 from planner.survey import Question

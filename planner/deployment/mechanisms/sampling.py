@@ -17,9 +17,8 @@ from planner.errors import VerificationError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.binomial_window import ROUNDING
-from planner.planning.sampling.plan import SamplingPlan
-from planner.planning.sampling.views import AggregateView
+from planner.planning.sampled import SamplingPlan
+from planner.planning.sampled_views import ROUNDING, AggregateView
 from planner.survey import Question
 
 

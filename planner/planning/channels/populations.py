@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import finite
 from planner.designs.channel import Scenario
 from planner.errors import InputError
-from planner.planning.answer_rate.model import AnswerRateModel
 from planner.survey.numeric_domain import NumericDomain
 
 Array = NDArray[np.float64]
 NO_ANSWER = "no answer"
 _FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
-_USUAL_SPREAD = 0.3
-_NARROWEST = 1e-3  # spread, in radii
+USUAL_SPREAD = 0.3
+NARROWEST = 1e-3  # spread, in radii
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +124,8 @@ def five_populations(
     [5.0, 25.0, 50.0, 75.0, 95.0]
     """
     domain = domain or NumericDomain()
-    size = _USUAL_SPREAD * domain.radius if spread is None else spread
+    size = USUAL_SPREAD * domain.radius if spread is None else spread
     return tuple(
         AssumedAnswers(domain.center + domain.radius * place, size, missing, domain)
         for place in _FIVE_MEANS
     )
-
-
-def stated_answers(model: AnswerRateModel, missing: float) -> AssumedAnswers:
-    """Answers around a question's expected mean, with its spread or 0.3 radii of the range.
-
-    Parameters
-    ----------
-    model:
-        The question; its mean is the middle of the range if it states none.
-    missing:
-        Share of people without an answer.
-    """
-    place = model.domain
-    spread = _USUAL_SPREAD * place.radius if model.sd is None else model.sd
-    center = float(np.clip(place.from_unit(model.unit_mean), place.lower, place.upper))
-    return AssumedAnswers(center, max(spread, _NARROWEST * place.radius), missing, place)

@@ -13,9 +13,9 @@ from planner.errors import SolverError
 from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
 from planner.mechanisms.privkvm import PrivKVM
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel, stated_answers
 from planner.planning.channels.means import bisample_error, provable_channel
-from planner.planning.channels.populations import AssumedAnswers, five_populations, stated_answers
+from planner.planning.channels.populations import AssumedAnswers, five_populations
 
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save

@@ -8,9 +8,8 @@ from typing import cast
 import numpy as np
 
 from planner.errors import InputError
-from planner.planning.answer_rate.plan import model_of
+from planner.planning.answer_rates import channel_curve, model_of
 from planner.planning.budgets import scaled
-from planner.planning.channels.curve import channel_curve
 from planner.planning.padded_error import drawn_objective
 from planner.planning.padding import Drawn, PaddingPlan, plan_padding
 from planner.planning.pilot import set_model_of

@@ -22,7 +22,7 @@ from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.outsiders import SurveyOutsiderView
-from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
+from planner.planning.sampled import SamplingPlan, plan_sampling_survey
 from planner.planning.whole_survey.left_open import with_budget, with_padding
 from planner.planning.whole_survey.part import Part, Spending, with_budget_left
 from planner.planning.whole_survey.planning_choice import plan_choice

@@ -10,11 +10,10 @@ import numpy as np
 from planner.designs.channel import Channel
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
-from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.plan import model_of
+from planner.planning.answer_rates import AnswerRateModel, model_of
 from planner.planning.candidates import choose
 from planner.planning.channels.questions import question_channel
-from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.sampled import SamplingPlan
 from planner.planning.whole_survey.left_open import answer_rate, budget_of
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import mean_block

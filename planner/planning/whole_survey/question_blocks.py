@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.bisample_variance import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
-from planner.planning.answer_rate.plan import model_of
+from planner.planning.answer_rates import model_of
 from planner.planning.option import ErrorLaw
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of

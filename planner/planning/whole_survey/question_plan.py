@@ -21,7 +21,7 @@ from planner.planning.explain import LevelExplanation
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.padding import PaddingPlan
 from planner.planning.relax import Relaxation
-from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.sampled import SamplingPlan
 from planner.planning.solve import Certified
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Spending

@@ -6,7 +6,7 @@ import math
 
 from planner.designs.channel import Channel
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
+from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from planner.planning.answer_rate.plan import AnswerRatePlan
-from planner.planning.channels.curve import ChannelCurve
+from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
 from planner.show.charts.style import BLUE, GREEN, ORANGE, PURPLE, RED, curves, figure
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
-from planner.planning.answer_rate.plan import AnswerRatePlan
+from planner.planning.answer_rates import AnswerRatePlan
 from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
-from planner.planning.sampling.design import error_grid
-from planner.planning.sampling.plan import SamplingPlan
+from planner.planning.sampled import SamplingPlan, error_grid
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.charts.answer_rate import error_figure

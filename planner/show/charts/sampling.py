@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.sampling.design import ErrorGrid
+from planner.planning.sampled import ErrorGrid
 from planner.show.charts.style import BLUE, CYCLE, DASHES, ORANGE, RED, curves, figure
 
 if TYPE_CHECKING:

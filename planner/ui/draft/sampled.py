@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from planner.errors import InputError
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey import Level, Question, Sampling
 from planner.ui.draft.parts import Aim, QuestionDraft, Row
 from planner.ui.parts import cells

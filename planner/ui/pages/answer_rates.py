@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner.planning.answer_rate.plan import AnswerRatePlan, channel_sentence
+from planner.planning.answer_rates import AnswerRatePlan, channel_sentence
 from planner.planning.whole_survey.cautions import assumed_mean
 from planner.policy.budget_text import rounded_up
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure

@@ -9,9 +9,13 @@ import numpy as np
 import streamlit as st
 
 from planner.mechanisms.coins import TwoCoinResponse
-from planner.planning.sampling.design import error_grid, smallest_budget
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS, SamplingPlan
-from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampled import (
+    ACKNOWLEDGEMENTS,
+    SamplingPlan,
+    SamplingQuestion,
+    error_grid,
+    smallest_budget,
+)
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.show.charts import sampling as charts
 from planner.survey import Question

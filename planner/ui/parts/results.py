@@ -13,16 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.planning.answer_rate.enough import EnoughAnswers, enough_answers
-from planner.planning.answer_rate.plan import AnswerRatePlan, model_of, plan_answer_rates
+from planner.planning.answer_rates import (
+    AnswerRatePlan,
+    ChannelCurve,
+    EnoughAnswers,
+    enough_answers,
+    model_of,
+    plan_answer_rates,
+)
 from planner.planning.budget_search import BudgetAnswer
-from planner.planning.channels.curve import ChannelCurve
 from planner.planning.frontier import Frontier
 from planner.planning.ledger import Ledger
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
-from planner.planning.sampling.plan import SamplingPlan, plan_sampling_survey
+from planner.planning.sampled import SamplingPlan, plan_sampling_survey
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.whole_survey.budget_curve import budget_curve
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey

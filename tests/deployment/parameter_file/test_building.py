@@ -13,7 +13,7 @@ from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.sampling import plan as sampling_plan
+from planner.planning import sampled as sampling_plan
 from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain

@@ -12,7 +12,7 @@ from planner.deployment.parameter_file.building import (
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import mechanism_choices
-from planner.planning.sampling.plan import ACKNOWLEDGEMENTS
+from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey.plan import plan_survey
 from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain

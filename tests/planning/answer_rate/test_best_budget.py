@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.planning.answer_rate.best_budget import find_best
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel, find_best
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from planner.errors import InputError
-from planner.planning.answer_rate.enough import enough_answers
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel, enough_answers
 from planner.survey.preferences import NormalPreferences
 
 MODEL = AnswerRateModel(NormalPreferences(5, 1.5), 100_000)

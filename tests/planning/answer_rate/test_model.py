@@ -6,7 +6,7 @@ from planner.errors import InputError
 from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.forced_answer import Harmony
 from planner.mechanisms.piecewise import Piecewise
-from planner.planning.answer_rate.model import AnswerRateModel
+from planner.planning.answer_rates import AnswerRateModel
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.answer_rate.people import PREFERENCES, model
 

@@ -1,7 +1,7 @@
 import pytest
 
 from planner import EmpiricalPreferences, InputError, NumericDomain, Survey, load_survey
-from planner.planning.answer_rate.plan import model_of, plan_answer_rates
+from planner.planning.answer_rates import model_of, plan_answer_rates
 from planner.survey import Numeric
 from tests.planning.whole_survey.surveys import HOUSEHOLD
 from tests.surveys import EXAMPLES

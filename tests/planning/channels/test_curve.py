@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.channels.curve import channel_curve
+from planner.planning.answer_rates import AnswerRateModel, channel_curve
 from planner.planning.channels.means import best_channel
 from planner.planning.channels.populations import AssumedAnswers, five_populations
 from planner.survey.preferences import EmpiricalPreferences, NormalPreferences, answering

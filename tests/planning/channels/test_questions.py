@@ -7,11 +7,9 @@ from planner import Level, Question, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.bisample_variance import first_order
-from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.plan import plan_answer_rate
+from planner.planning.answer_rates import AnswerRateModel, channel_curve, plan_answer_rate
 from planner.planning.channels import curve as curves
 from planner.planning.channels import means
-from planner.planning.channels.curve import channel_curve
 from planner.planning.channels.questions import question_channel
 from planner.planning.whole_survey.cautions import assumed_mean
 from planner.planning.whole_survey.sentences import certificate_sentence, shares_sentence

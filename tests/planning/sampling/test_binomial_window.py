@@ -1,6 +1,6 @@
 import numpy as np
 
-from planner.planning.sampling.binomial_window import binomial_window, lower_tail, upper_tail
+from planner.planning.sampled_views import binomial_window, lower_tail, upper_tail
 
 
 def test_the_window_holds_the_whole_law():

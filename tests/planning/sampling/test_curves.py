@@ -6,8 +6,13 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.curves import difference_delta, exchange_delta, smallest_epsilon
-from planner.planning.sampling.totals import totals_delta_bound, totals_delta_exact
+from planner.planning.sampled_views import (
+    difference_delta,
+    exchange_delta,
+    smallest_epsilon,
+    totals_delta_bound,
+    totals_delta_exact,
+)
 from tests.planning.sampling.exact_laws import EPSILONS, binomial, hockey_stick, totals
 
 

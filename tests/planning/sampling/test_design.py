@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from planner.errors import InfeasibleError, InputError, VerificationError
-from planner.planning.sampling import design
-from planner.planning.sampling.design import (
+from planner.planning import sampled as design
+from planner.planning.sampled import (
+    SamplingQuestion,
     closed_form,
     error_grid,
     find_parameters,
     place,
     smallest_budget,
 )
-from planner.planning.sampling.question import SamplingQuestion
 
 questions = st.builds(
     lambda epsilons, cap, floor, everyone: SamplingQuestion(

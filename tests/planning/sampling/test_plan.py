@@ -7,13 +7,13 @@ import pytest
 from planner import Level, Question, Survey, load_survey
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.plan import (
+from planner.planning.sampled import (
     ACKNOWLEDGEMENTS,
     SamplingPlan,
+    SamplingQuestion,
     plan_sampling,
     plan_sampling_survey,
 )
-from planner.planning.sampling.question import SamplingQuestion
 from tests.surveys import EXAMPLES
 
 PLAIN = Question("plain", (Level("a", 1.0, item_count=3),))

@@ -1,7 +1,7 @@
 import pytest
 
 from planner.errors import InputError
-from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampled import SamplingQuestion
 
 
 @pytest.mark.parametrize(

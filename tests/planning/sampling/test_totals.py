@@ -2,8 +2,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.curves import difference_delta
-from planner.planning.sampling.totals import totals_delta_bound, totals_delta_exact
+from planner.planning.sampled_views import difference_delta, totals_delta_bound, totals_delta_exact
 from tests.planning.sampling.exact_laws import EPSILONS, hockey_stick, totals
 
 BINARY = SamplingPrivacy(0.375, 0.375, [0.25])

@@ -6,8 +6,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampling.totals import totals_delta_exact
-from planner.planning.sampling.views import guarantee_views
+from planner.planning.sampled_views import guarantee_views, totals_delta_exact
 from tests.planning.sampling.exact_laws import EPSILONS, hockey_stick, totals
 
 

@@ -15,7 +15,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.planning.answer_rate.plan import model_of, plan_answer_rates
+from planner.planning.answer_rates import model_of, plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.left_open import answer_rate
 from planner.planning.whole_survey.planning_mean import errors_for_mean

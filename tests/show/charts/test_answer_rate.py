@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from planner.planning.answer_rate.model import AnswerRateModel
-from planner.planning.answer_rate.plan import channel_sentence, plan_answer_rate
+from planner.planning.answer_rates import AnswerRateModel, channel_sentence, plan_answer_rate
 from planner.show.charts.answer_rate import answer_rate_figure, error_figure
 from planner.survey.preferences import NormalPreferences
 

@@ -1,7 +1,6 @@
 import numpy as np
 
-from planner.planning.sampling.design import error_grid
-from planner.planning.sampling.question import SamplingQuestion
+from planner.planning.sampled import SamplingQuestion, error_grid
 from planner.show.charts.sampling import budget_error_figure, delta_figure, population_figure
 
 

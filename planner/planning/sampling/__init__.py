@@ -1,1 +1,0 @@
-"""Sampling Privacy: its parameters, and all views of what it guarantees."""
