@@ -1,0 +1,349 @@
+"""Answer rates: predictions against draws, the best budget, what is enough."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from examples.reproduction import populations
+from planner import Survey, load_survey
+from planner.errors import InputError
+from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.forced_answer import Harmony
+from planner.mechanisms.piecewise import Piecewise
+from planner.planning.answer_rates import (
+    AnswerRateModel,
+    channel_curve,
+    enough_answers,
+    find_best,
+    model_of,
+    plan_answer_rates,
+)
+from planner.planning.channels.means import best_channel
+from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.survey import Numeric
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import (
+    EmpiricalPreferences,
+    GammaPreferences,
+    HistogramPreferences,
+    NormalPreferences,
+    answering,
+)
+from tests.mechanisms.decisions import mean_square_is
+from tests.planning.whole_survey.surveys import HOUSEHOLD
+from tests.surveys import EXAMPLES
+
+PREFERENCES = NormalPreferences(5, 1.5)
+USERS = 100_000
+
+
+def model(mean, **more):
+    return AnswerRateModel(PREFERENCES, USERS, mean=mean, **more)
+
+
+Z = 4.9  # two-sided false-alarm rate 1e-6
+
+
+class TestPredictionAgainstSimulation:
+    """People drawn anew, perturbed one by one: nothing of the prediction is reused."""
+
+    @pytest.mark.parametrize("epsilon", [1.0, 3.157, 6.0])
+    def test_bisample_md(self, epsilon):
+        rng = np.random.default_rng(41)
+        mechanism, users, repeats = BiSampleMD(epsilon), 4000, 4000
+        errors = np.empty((repeats, 2))
+        for i in range(repeats):
+            values = populations.gaussian(users, rng)
+            reports = mechanism.perturb(values, rng, rng.normal(5, 1.5, users))
+            estimates = mechanism.estimate(mechanism.aggregate(reports))
+            rate = PREFERENCES.answer_rate(epsilon)
+            errors[i] = (
+                (estimates.mean.value or 0) - 0.5,
+                estimates.missing_rate.value - 1 + rate,
+            )
+        at = AnswerRateModel(PREFERENCES, users, mean=0.5).curve([epsilon])
+        for column, predicted in ((0, at.mean_rmse[0]), (1, at.missing_rate_rmse[0])):
+            assert mean_square_is(errors[:, [column]], predicted**2)
+            assert not mean_square_is(errors[:, [column]], (1.1 * predicted) ** 2)
+            assert not mean_square_is(errors[:, [column]], (predicted / 1.1) ** 2)
+
+    @pytest.mark.parametrize("fake_answer", ["top", "random"])
+    @pytest.mark.parametrize(("name", "kind"), [("harmony", Harmony), ("piecewise", Piecewise)])
+    def test_forced_answers(self, name, kind, fake_answer):
+        rng = np.random.default_rng(42)
+        epsilon, users, repeats = 4.0, 500, 6000
+        mechanism = kind(epsilon, fake_answer=fake_answer)
+        values = np.clip(rng.normal(0.5, 0.1, users * repeats), -1, 1)
+        values[rng.normal(5, 1.5, values.size) < epsilon] = np.nan
+        reports = mechanism.perturb(values, rng).reshape(repeats, users)
+        errors = mechanism.output_values[reports].mean(axis=1, keepdims=True) - 0.5
+        question = AnswerRateModel(PREFERENCES, users, mean=0.5, sd=0.1)
+        at = question.forced(name, fake_answer, [epsilon])
+        spread = np.sqrt(at.rmse[0] ** 2 - at.bias[0] ** 2)
+        assert abs(errors.mean() - at.bias[0]) < Z * spread / np.sqrt(repeats)
+        assert abs(errors.mean() - 1.2 * at.bias[0]) > Z * spread / np.sqrt(repeats)
+        assert mean_square_is(errors, at.rmse[0] ** 2)
+        assert not mean_square_is(errors, (1.08 * at.rmse[0]) ** 2)
+
+
+class TestForcedAnswers:
+    def test_bias_is_the_closed_form(self):
+        epsilon = np.array([1.0, 4.0, 6.0])
+        rate = PREFERENCES.answer_rate(epsilon)
+        for mean in (0.5, -0.83):
+            for name in ("harmony", "piecewise"):
+                top = model(mean).forced(name, "top", epsilon)
+                random = model(mean).forced(name, "random", epsilon)
+                np.testing.assert_allclose(top.bias, (1 - rate) * (1 - mean), rtol=1e-12)
+                np.testing.assert_allclose(random.bias, -(1 - rate) * mean, rtol=1e-12)
+
+    def test_bad_names(self):
+        with pytest.raises(InputError, match="mechanism"):
+            model(0.5).forced("laplace", "top")
+        with pytest.raises(InputError, match="fake_answer"):
+            model(0.5).forced("harmony", "bottom")
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: AnswerRateModel(PREFERENCES, 0),
+        lambda: AnswerRateModel(PREFERENCES, 1.5),
+        lambda: model(1.01),
+        lambda: model(np.nan),
+        lambda: model(0.5, sd=-0.1),
+        lambda: model(0.5, sd=0.9),
+        lambda: model(0.5).curve([]),
+        lambda: model(0.5).curve([0.0]),
+        lambda: model(0.5).curve([50.1]),
+        lambda: model(0.5).curve([np.nan]),
+        lambda: model(0.5).curve("many"),
+        lambda: model(0.5).best(tolerance=0),
+        lambda: model(0.5).best(lowest=2, highest=1),
+        lambda: model(0.5).best(highest=51),
+    ],
+)
+def test_bad_input(build):
+    with pytest.raises(InputError, match="must be"):
+        build()
+
+
+class TestBestBudget:
+    @pytest.mark.parametrize(("mean", "epsilon"), [(0.5, 3.157), (0.0, 2.943), (-0.83, 3.666)])
+    def test_known_budgets(self, mean, epsilon):
+        assert round(model(mean).best().epsilon, 3) == epsilon
+
+    def test_sign_does_not_matter(self):
+        assert model(0.83).best().epsilon == pytest.approx(model(-0.83).best().epsilon, rel=1e-6)
+
+    def test_nothing_on_a_fine_grid_is_better(self):
+        best = model(0.5).best()
+        curve = model(0.5).curve(np.linspace(0.01, 12, 100_001))
+        assert best.rmse <= curve.mean_rmse.min() * (1 + 1e-12)
+
+    def test_flat_region(self):
+        best = model(0.5).best(tolerance=0.05)
+        assert 2.4 < best.flat_lower < best.epsilon < best.flat_upper < 4.0
+        ends = model(0.5).curve([best.flat_lower, best.flat_upper])
+        np.testing.assert_allclose(ends.mean_rmse, 1.05 * best.rmse, rtol=1e-6)
+        inside = model(0.5).curve(np.linspace(best.flat_lower, best.flat_upper, 500))
+        assert inside.mean_rmse.max() <= 1.05 * best.rmse * (1 + 1e-9)
+        wider = model(0.5).best(tolerance=0.2)
+        assert wider.flat_lower < best.flat_lower < best.flat_upper < wider.flat_upper
+
+    def test_a_tiny_tolerance_keeps_the_best_inside(self):
+        best = model(0.5).best(tolerance=1e-12)
+        assert best.flat_lower <= best.epsilon <= best.flat_upper
+
+    def test_a_sample_is_best_at_one_of_its_values_or_between(self):
+        """Two thirds tolerate just 2, the others 3: stop at 2 exactly, not above."""
+        sample = EmpiricalPreferences([2.0, 2.0, 3.0])
+        best = AnswerRateModel(sample, USERS).best()
+        assert best.epsilon == 2.0
+        assert best.flat_upper == pytest.approx(2.0)
+        assert best.answer_rate == 1.0
+
+    def test_a_histogram_is_searched_in_every_bin(self):
+        two_camps = HistogramPreferences([0.5, 0.6, 6.0, 6.1], [0.4, 0.0, 0.6])
+        best = AnswerRateModel(two_camps, 1000).best()
+        curve = AnswerRateModel(two_camps, 1000).curve(np.linspace(0.01, 6.1, 61_001))
+        assert best.rmse <= curve.mean_rmse.min() * (1 + 1e-9)
+        assert best.epsilon == pytest.approx(6.0, abs=0.05)
+
+    def test_a_cap_on_the_budget(self):
+        best = model(0.5).best(highest=1.0)
+        assert best.epsilon == pytest.approx(1.0)
+        assert best.flat_upper == 1.0
+
+    def test_large_samples_approach_the_distribution(self):
+        rng = np.random.default_rng(1)
+        sample = EmpiricalPreferences(rng.normal(5, 1.5, 200_000))
+        assert AnswerRateModel(sample, USERS, mean=0.5).best().epsilon == pytest.approx(
+            3.157, abs=0.1
+        )
+
+    def test_few_people_are_not_called_reliable(self):
+        assert model(0.5).best().reliable
+        assert not AnswerRateModel(PREFERENCES, 5).best().reliable
+
+    def test_nobody_answers(self):
+        with pytest.raises(InputError, match="Nobody would answer"):
+            AnswerRateModel(EmpiricalPreferences([0.0, -1.0]), USERS).best()
+
+    def test_nobody_answers_at_one_budget(self):
+        curve = AnswerRateModel(EmpiricalPreferences([1.0]), USERS).curve([0.5, 2.0])
+        assert np.isinf(curve.mean_rmse).tolist() == [False, True]
+        assert np.isfinite(curve.missing_rate_rmse).all()
+        assert not curve.reliable[1]
+
+    def test_jump_inside_the_range(self):
+        best = find_best(
+            lambda e: np.where(e <= 2, 2 - e / 2, 3 - e / 10), np.array([2.0]), (0.1, 5.0), 0.1
+        )
+        assert (best.epsilon, best.rmse) == (2.0, 1.0)
+        assert best.flat_lower == pytest.approx(1.8)
+
+    def test_unit_does_not_matter(self):
+        wide = AnswerRateModel(PREFERENCES, USERS, NumericDomain(0, 100), mean=75)
+        assert wide.best().epsilon == pytest.approx(model(0.5).best().epsilon, rel=1e-9)
+        assert wide.best().rmse == pytest.approx(50 * model(0.5).best().rmse, rel=1e-9)
+
+
+def test_gamma_preferences_have_a_best_budget_too():
+    best = AnswerRateModel(GammaPreferences(3, 1), USERS).best()
+    assert 0.5 < best.epsilon < 3
+
+
+MODEL = AnswerRateModel(NormalPreferences(5, 1.5), 100_000)
+
+
+@pytest.mark.parametrize("wanted", [0.004, 0.02, 0.3])
+def test_the_answers_reach_what_is_wanted_and_a_little_less_does_not(wanted):
+    found = enough_answers(MODEL, wanted)
+    assert MODEL.curve([found.epsilon]).mean_rmse[0] <= wanted
+    less = MODEL.curve([0.999 * found.epsilon])
+    assert less.mean_rmse[0] > wanted or not less.reliable[0]
+    assert replace(MODEL, users=found.users).best().rmse <= wanted
+    fewer = replace(MODEL, users=math.floor(found.users / 1.01) - 1)
+    assert fewer.best().rmse > wanted or not fewer.best().reliable
+
+
+def test_between_two_budgets_of_the_curve_the_best_one_is_still_found():
+    wanted = MODEL.best().rmse * (1 + 1e-12)
+    assert enough_answers(MODEL, wanted).epsilon == pytest.approx(MODEL.best().epsilon, rel=1e-2)
+
+
+@pytest.mark.parametrize("wanted", [0, -1, math.nan, math.inf])
+def test_an_error_that_is_no_error_is_refused(wanted):
+    with pytest.raises(InputError, match="error of the mean is"):
+        enough_answers(MODEL, wanted)
+
+
+def test_a_survey_is_planned_question_by_question():
+    survey = load_survey(EXAMPLES / "answer-rate.toml")
+    plans = plan_answer_rates(survey)
+    assert list(plans) == [question.name for question in survey.questions]
+    for question in survey.questions:
+        model = model_of(question.numeric, survey.users)
+        assert plans[question.name].best == model.best()
+        offered = plans[question.name].offered
+        assert (offered is None) == (question.numeric.epsilon is None)
+
+
+def test_a_survey_without_preferences_is_refused():
+    with pytest.raises(InputError, match=r"kind is 'categorical, numeric'.*preferences"):
+        plan_answer_rates(HOUSEHOLD)
+    with pytest.raises(InputError, match=r"question.preferences"):
+        plan_answer_rates(Survey("s", 10, HOUSEHOLD.questions[2:]))
+
+
+def test_without_preferences_everybody_answers_at_any_budget():
+    model = model_of(Numeric(NumericDomain()), 10)
+    assert model.curve([0.1, 50.0]).answer_rate.tolist() == [1.0, 1.0]
+    some = model_of(Numeric(NumericDomain(), EmpiricalPreferences([1.0, 3.0])), 10)
+    assert some.curve([0.5, 2.0]).answer_rate.tolist() == [1.0, 0.5]
+
+
+CURVED = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
+
+
+@pytest.fixture(scope="module")
+def curve():
+    return channel_curve(CURVED)
+
+
+def test_sixty_budgets_all_proven_and_never_worse_than_bisample(curve):
+    assert curve.epsilon.size == 60
+    known = np.isfinite(curve.channel_rmse)
+    assert known.sum() >= 55
+    assert np.nanmax(curve.relative_gap) < 5e-3
+    assert (curve.channel_rmse[known] <= curve.bisample_rmse[known] * (1 + 1e-4)).all()
+    assert curve.channel_rmse[known].min() < 0.5 * curve.bisample_rmse[known].min()
+
+
+def test_the_best_budget_moves(curve):
+    ours, theirs = curve.best(), curve.best("bisample")
+    assert round(ours.epsilon, 1) == 4.1
+    assert theirs.epsilon == pytest.approx(CURVED.best().epsilon, abs=0.02)
+    assert ours.flat_lower < ours.epsilon < ours.flat_upper
+    assert ours.answer_rate < theirs.answer_rate
+
+
+def test_bisample_is_the_answer_rate_models_own(curve):
+    theirs = CURVED.curve(curve.epsilon).mean_rmse
+    known = np.isfinite(curve.bisample_rmse)
+    # The assumed answers are clipped at 1: their mean is 0.4941, not 0.5.
+    assert curve.bisample_rmse[known] == pytest.approx(theirs[known], rel=0.02)
+
+
+def test_one_point_is_that_channel():
+    one = channel_curve(CURVED, [3.0])
+    missing = float(1 - CURVED.preferences.answer_rate(np.array([3.0]))[0])
+    stated = AssumedAnswers(0.5, 0.3, missing)
+    channel = best_channel(3.0, five_populations(missing=missing), stated=stated)
+    expected = np.sqrt(channel.worst_error / CURVED.users)
+    assert one.channel_rmse[0] == pytest.approx(expected, rel=1e-3)
+
+
+def test_channel_errors_between_budgets_are_those_of_channels_there(curve):
+    """A budget between two of the curve's, solved for itself; nothing is said outside."""
+    budget = float(curve.epsilon[29:31].mean())
+    alone = channel_curve(CURVED, [budget])
+    assert curve.channel_errors([budget]) == pytest.approx(alone.channel_rmse, rel=1e-3)
+    assert np.isinf(curve.channel_errors([0.01, 49.0])).all()
+
+
+def test_a_sample_is_best_just_where_many_would_leave():
+    """Half of the people accept 2, half 4; above each they leave at once."""
+    model = AnswerRateModel(EmpiricalPreferences([2.0, 4.0]), 100_000, mean=0.5, sd=0.3)
+    curve = channel_curve(model)
+    assert curve.best().epsilon in (2.0, 4.0)
+    assert np.isin([2.0, 4.0], curve.epsilon).all()
+    assert curve.channel_errors([4.0]) < curve.channel_errors([3.9])
+    assert curve.channel_errors([2.0]) < curve.channel_errors([2.2])
+
+
+def test_budgets_that_the_solver_cannot_prove_are_spent_in_part():
+    everybody = AnswerRateModel(answering(0.9), 1000, mean=0.5, sd=0.3)
+    curve = channel_curve(everybody, [8.0, 20.0, 50.0])
+    assert np.isfinite(curve.channel_rmse).all()
+    assert np.ptp(curve.channel_rmse) < 0.05 * curve.channel_rmse[0]
+
+
+def test_what_it_says(curve):
+    assert "BiSample-MD: budget 3.15" in curve.summary
+    assert list(curve.to_frame().columns)[:2] == ["epsilon", "answer_rate"]
+
+
+def test_refusals(curve):
+    with pytest.raises(InputError, match="mechanism"):
+        curve.best("harmony")
+    with pytest.raises(InputError, match=r"epsilons\[1\]"):
+        channel_curve(CURVED, [2.0, 1.0])
+    nobody = channel_curve(CURVED, [40.0, 41.0])
+    with pytest.raises(InputError, match="fewer than two of these budgets"):
+        nobody.best()
