@@ -7,8 +7,8 @@ from planner import Level, Question, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.bisample_variance import first_order
+from planner.planning import answer_rates as curves
 from planner.planning.answer_rates import AnswerRateModel, channel_curve, plan_answer_rate
-from planner.planning.channels import curve as curves
 from planner.planning.channels import means
 from planner.planning.channels.questions import question_channel
 from planner.planning.whole_survey.cautions import assumed_mean
