@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import sys
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from planner.cli.app import app as open_app
-from planner.cli.audit import audit
 from planner.cli.deployment import aggregate, perturb, schema, vectors, verify
-from planner.cli.output import visible
 from planner.cli.planning import answer_rate, compare, outsiders, plan, sampling
-from planner.cli.simulate import simulate
-from planner.errors import PlannerError
+from planner.cli.trial import audit, simulate
+from planner.errors import InputError, PlannerError
 from planner.version import VERSION
 
 app = typer.Typer(
@@ -36,6 +34,30 @@ def _options(
     if version:
         typer.echo(f"ldp-planner {VERSION}")
         raise typer.Exit
+
+
+def open_app(
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8501,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    address: Annotated[
+        str,
+        typer.Option(
+            metavar="IP",
+            help="Address to listen on. Any other lets others on the network use the app, which "
+            "asks nobody for a password.",
+        ),
+    ] = "127.0.0.1",
+) -> None:
+    """Open the app: budgets, errors, guarantees and export, in the browser."""
+    try:
+        ipaddress.ip_address(address)
+    except ValueError:
+        remedy = "Leave it out for this machine alone, or write 0.0.0.0 for all its addresses."
+        raise InputError("address", address, "an IP address", remedy) from None
+    mode = "browser" if browser else "headless"
+    words = [sys.executable, "-m", "planner.ui", str(port), mode, address]
+    sys.stdout.flush()
+    os.execv(sys.executable, words)  # noqa: S606 - this very Python, and words of our own
 
 
 app.command()(plan)
@@ -77,6 +99,8 @@ def _usage_sentence(error: Any) -> str:
 
 
 def _fail(sentence: str, code: int) -> NoReturn:
+    from planner.show.terminal import visible
+
     typer.echo(f"ldp-planner: {visible(sentence)}", err=True)
     sys.exit(code)
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, ParameterFile
-from planner.cli.output import print_json, progress, terminal
+from planner.cli.options import Json, ParameterFile, print_json, progress, say, show
 from planner.errors import FileError, InputError
 from planner.files import replace_file
 
@@ -54,13 +53,14 @@ def vectors(
 
 def verify(params: ParameterFile, json_output: Json = False) -> None:
     """Prove again, exactly, that parameters keep their budgets."""
-    from planner.cli.show.collection import show_verification, verification_document
+    from planner.show.others import pair_rows, verification_blocks
 
     parameters = _parameters(params)  # verifies; a file that does not verify is refused
     if json_output:
-        print_json(verification_document(parameters))
+        pairs = [{"name": one.name, "pairs": pair_rows(one)} for one in parameters.questions]
+        print_json({"verified": True, "questions": pairs})
     else:
-        show_verification(terminal(), parameters)
+        show(verification_blocks(parameters))
 
 
 def perturb(
@@ -105,7 +105,7 @@ def perturb(
         print_json({"written": {str(path): n for path, n in written.items()}})
         return
     for path, reports in written.items():
-        terminal().print(f"{reports:,} reports written to {path}", soft_wrap=True)
+        say(f"{reports:,} reports written to {path}")
 
 
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -160,7 +160,6 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Estimates come with standard errors and intervals. Exit code 0: every file was
     counted; 3: some were left out, see the summary.
     """
-    from planner.cli.show.collection import collection_document, show_estimates, show_files
     from planner.deployment.collecting.counting.collector import MISSING, collect
     from planner.deployment.collecting.estimating import (
         TABLE_SUFFIXES,
@@ -168,6 +167,8 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         estimates_table,
         write_table,
     )
+    from planner.show.others import collection_json, estimates_blocks, files_blocks
+    from planner.show.terminal import print_blocks, terminal
     from planner.survey.kinds import ORDINAL
 
     if not 0 < confidence < 1:
@@ -198,21 +199,19 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if not collection.sums:
-        show_files(terminal(stderr=True), collection)
+        print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         remedy = "Correct the files for the reasons above, or name others."
         raise InputError.because("reports", "none of the files can be counted", remedy)
     estimates = estimates_table(parameters, collection.sums, confidence, sizes)
     if out is not None:
         write_table(out, estimates)
     if json_output:
-        print_json(collection_document(collection, estimates))
+        print_json(collection_json(collection, estimates))
     else:
-        console = terminal()
-        show_files(console, collection)
         ordered = [one.name for one in parameters.questions if one.law.kind == ORDINAL]
-        show_estimates(console, estimates, confidence, ordered)
+        show([*files_blocks(collection), *estimates_blocks(estimates, confidence, ordered)])
         if out is not None:
-            console.print(f"All {len(estimates):,} estimates written to {out}", soft_wrap=True)
+            say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
 

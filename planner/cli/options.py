@@ -1,11 +1,18 @@
-"""Arguments and options that several commands have."""
+"""What several commands have: arguments and options, JSON for machines, a bar of progress."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
+
+    from planner.show.blocks import Block
 
 SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY.toml", help="The survey.")]
 ParameterFile = Annotated[Path, typer.Argument(metavar="params.json", help="The parameters.")]
@@ -19,4 +26,34 @@ Mechanism = Annotated[
         "and for choices subset-design, grr, subset, olh [each question's own].",
     ),
 ]
+Details = Annotated[bool, typer.Option("--details", help="Print tables and proofs, too.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document for machines.")]
+
+
+def show(blocks: Iterable[Block], *, details: bool = False) -> None:
+    """Print blocks: those for everybody, or all."""
+    from planner.show.terminal import print_blocks, terminal
+
+    print_blocks(terminal(), blocks, details=details)
+
+
+def say(sentence: str) -> None:
+    """Print a sentence; control characters of names in it are spelt out."""
+    from planner.show.terminal import terminal
+
+    terminal().print(sentence, soft_wrap=True)  # a path or a command is copied whole
+
+
+def print_json(document: object) -> None:
+    """Print a document; NaN and infinities are errors, as they are not JSON."""
+    typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def progress(*columns: str | ProgressColumn) -> Progress:
+    """A bar on standard error while it is a terminal; nothing where it is a file or a pipe."""
+    from rich.progress import Progress
+
+    from planner.show.terminal import terminal
+
+    console = terminal(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from planner.cli.options import Json, Mechanism, SurveyFile
-from planner.cli.output import print_json, terminal
+from planner.cli.options import Details, Json, Mechanism, SurveyFile, print_json, say, show
 from planner.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,19 +35,17 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
-    details: Annotated[
-        bool, typer.Option("--details", help="Print all levels, mechanisms and explanations.")
-    ] = False,
+    details: Details = False,
     json_output: Json = False,
 ) -> None:
     """Find the smallest errors that keep every budget.
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.cli.show.survey import show_survey_answer, show_survey_plan, survey_document
     from planner.deployment.parameter_file.parameters import write_parameters
     from planner.files import replace_file
-    from planner.show.report import report_html
+    from planner.show.json import plan_json
+    from planner.show.plan import plan_blocks
 
     made, before = planned(survey, mechanism)
     parameters = _parameters(made, question, needed=out is not None)
@@ -57,26 +54,31 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
     if report is not None:
+        from planner.show.html import report_html
+
         replace_file(report, report_html(made))
     if json_output:
-        print_json(survey_document(made, parameters))
+        print_json(plan_json(made, parameters))
         return
-    console = terminal()
-    if details:
-        show_survey_plan(console, made)
-    else:
-        show_survey_answer(console, made)
+    show(plan_blocks(made), details=details)
     for path, what in ((out, "Parameters"), (report, "Report")):
         if path is not None:
             proof = " and verified" if path is out else ""
-            console.print(f"{what} written to {path}{proof}.", soft_wrap=True)
+            say(f"{what} written to {path}{proof}.")
     if record:
-        console.print(f"Recorded in {made.survey.ledger}.", soft_wrap=True)
+        say(f"Recorded in {made.survey.ledger}.")
     if not details and out is None:
-        export = f"ldp-planner plan {survey} --out params.json"
-        console.print(
-            f"Next: all figures with --details; the parameter file with {export}.", soft_wrap=True
-        )
+        say(f"\nMore with --details.{_next(made, survey)}")
+
+
+def _next(made: SurveyPlan, survey: Path) -> str:
+    """How to write what is deployed: of different questions for each a file of its own."""
+    from planner.deployment.parameter_file.building import one_file
+
+    if not _vouched(made):
+        return ""
+    out = "--out params.json" if one_file(made) else "--question NAME --out NAME.json"
+    return f" To deploy it:\nldp-planner plan {survey} {out}"
 
 
 def compare(
@@ -86,15 +88,16 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
-    from planner.cli.show.survey import comparison_document, show_comparison
     from planner.planning.whole_survey.compare import compare_plans
+    from planner.show.json import to_json
+    from planner.show.others import comparison_blocks
 
     plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
     found = compare_plans(*plans)
     if json_output:
-        print_json(comparison_document(found))
+        print_json([to_json(row) | {"change": row.change} for row in found.rows])
     else:
-        show_comparison(terminal(), found, (first.name, second.name))
+        show(comparison_blocks(found, (first.name, second.name)))
 
 
 def outsiders(
@@ -108,6 +111,7 @@ def outsiders(
         float | None,
         typer.Option(metavar="NATS", help="Say which local budget reaches this, if shuffled."),
     ] = None,
+    details: Details = False,
     json_output: Json = False,
 ) -> None:
     """Say what outsiders learn, beside what is promised.
@@ -115,54 +119,62 @@ def outsiders(
     One report and the best guess from it; all reports if a shuffler or a secure sum takes their
     senders off; false reports. Never instead of the budgets that the survey promises.
     """
-    from planner.cli.show.outsiders import outsiders_document, show_outsiders
+    from planner.show.guarantees import outsider_blocks
+    from planner.show.json import outsiders_json
 
     made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
     if json_output:
-        print_json(outsiders_document(view, epsilon))
+        wanted = None
+        if epsilon is not None and view is not None:
+            wanted = {one.question: one.local_budget(epsilon) for one in view.questions}
+        document = outsiders_json(view)
+        print_json(document if wanted is None else (document or {}) | {"local_budgets": wanted})
     else:
-        show_outsiders(terminal(), view, epsilon)
+        show(outsider_blocks(view, epsilon), details=details)
 
 
-def sampling(survey: SurveyFile, json_output: Json = False) -> None:
+def sampling(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
     """Best Sampling Privacy parameters, and who may see what.
 
     For the survey's questions of the kind "sampled-choice".
     """
-    from planner.cli.show.sampling import sampling_document, show_sampling
-    from planner.planning.sampled import plan_sampling_survey
+    from planner.planning.whole_survey.plan import plan_survey
+    from planner.show.json import question_json
+    from planner.show.plan import question_blocks
     from planner.survey.file import load_survey
 
     loaded = load_survey(survey)
-    plans = plan_sampling_survey(loaded)
+    asked = tuple(one for one in loaded.questions if one.kind == "sampled-choice")
+    if not asked:
+        remedy = 'Add a question with kind = "sampled-choice".'
+        kinds = ", ".join(sorted({one.kind for one in loaded.questions}))
+        raise InputError("kind", kinds, "'sampled-choice' for one question at least", remedy)
+    plans = plan_survey(replace(loaded, questions=asked)).questions
     if json_output:
-        print_json({name: sampling_document(plan) for name, plan in plans.items()})
+        print_json({one.name: question_json(one) for one in plans})
         return
-    console = terminal()
-    for question in loaded.questions:
-        if question.name in plans:
-            show_sampling(console, question, loaded.users, plans[question.name])
-            console.print()
+    for one in plans:
+        show(question_blocks(one, several=True), details=details)
 
 
-def answer_rate(survey: SurveyFile, json_output: Json = False) -> None:
+def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:
     """Predict who answers at which budget, and find the best one.
 
     For the survey's numeric questions that state what people tolerate.
     """
-    from planner.cli.show.answer_rate import answer_rate_document, show_answer_rate
     from planner.planning.answer_rates import plan_answer_rates
+    from planner.show.json import to_json
+    from planner.show.others import answer_rate_blocks
     from planner.survey.file import load_survey
 
     plans = plan_answer_rates(load_survey(survey))
     if json_output:
-        print_json({name: answer_rate_document(plan) for name, plan in plans.items()})
+        names = ("best", "offered", "curve", "forced")
+        print_json({q: {n: to_json(getattr(one, n)) for n in names} for q, one in plans.items()})
         return
-    console = terminal()
-    for name, plan in plans.items():
-        show_answer_rate(console, name, plan)
-        console.print()
+    for name, one in plans.items():
+        show(answer_rate_blocks(name, one), details=details)
 
 
 def planned(
@@ -195,10 +207,14 @@ def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Para
     """What is to be written or shown; None where there is no one file, or none may be written."""
     from planner.deployment.parameter_file.building import one_file, survey_parameters
 
-    vouched = all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
-    if needed or question is not None or (one_file(made) and vouched):
+    if needed or question is not None or (one_file(made) and _vouched(made)):
         return survey_parameters(made, question)
     return None
+
+
+def _vouched(made: SurveyPlan) -> bool:
+    """Whether somebody vouches for whatever the questions rely on."""
+    return all(one.sampling is None or one.sampling.acknowledged for one in made.questions)
 
 
 def _record(made: SurveyPlan, before: Ledger) -> None:

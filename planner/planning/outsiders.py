@@ -111,7 +111,7 @@ class OutsiderView(Framed):
         """What :meth:`local_budget` says, and its condition."""
         nats = kept_at_most(self.local_budget(epsilon))
         return (
-            f"Whatever mechanism keeps a plain budget of {nats} nats (here it is "
+            f"Whatever mechanism keeps a plain budget of {nats} (here it is "
             f"{rounded_up(self.shuffled.local_epsilon, 4)}) has epsilon {float(epsilon)!r} at "
             f"delta {delta_text(self.shuffled.delta)} among {self.shuffled.people:,} people. "
             f"This second view {CONDITION}."

@@ -13,7 +13,6 @@ from planner.show.blocks import Block, Heading, Sentence, Table, numbers, texts
 
 _MOST_LEVELS = 12
 _NAMED_LEVELS = 4
-_SAID = 4  # sentences of an outsider's view that everybody needs
 _WHOEVER = "whoever looks and whatever they know"
 
 
@@ -76,10 +75,7 @@ def outsider_blocks(view: SurveyOutsiderView | None, epsilon: float | None = Non
     blocks: list[Block] = []
     for one in view.questions:
         blocks.append(Heading(one.question))
-        blocks += [
-            Sentence(said, "everybody" if place < _SAID else "details")
-            for place, said in enumerate(one.sentences)
-        ]
+        blocks += [Sentence(said) for said in one.sentences]
         if epsilon is not None:
             blocks.append(Sentence(one.wanted_sentence(epsilon)))
         if len(one.shuffled.names) > 1:

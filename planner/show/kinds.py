@@ -84,6 +84,9 @@ def certificate_sentence(question: QuestionPlan) -> str:
         return _channel_sentence(question.channel)
     if question.design is not None and bound is not None and gap is not None:
         return f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."
+    if question.least_error is not None:
+        more = percent(max(0.0, question.total_error / question.least_error - 1))
+        return f"{_best_of_all(question, question.least_error)} the plan's is {more} above it."
     if bound is None or gap is None or table is None:
         return ""
     where = ""
@@ -254,8 +257,8 @@ def _padding(question: QuestionPlan, plan: PaddingPlan) -> str:
 
 def _not_known(length: int) -> str:
     return (
-        f"Sets of more than {length} items are cut. How many people have such sets is not known: "
-        "say what is known of the sizes, or the errors hold without them."
+        f"Sets of more than {length} items are cut; how many people have such sets is not known, "
+        "and the errors are for the others."
     )
 
 
@@ -326,21 +329,23 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
     mechanism = plan.design.mechanism
     limit = {"cap": "the cap", "budgets": "the budgets"}[plan.design.limited_by]
-    facts = Facts(
-        (
-            Fact("every count, at 95 %, within", f"{question.total_error:,.1f} people"),
-            Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
-            Fact("staying at none", f"{mechanism.zero:.4f}"),
-        )
+    figures = (
+        Fact("people asked, twice", f"{question.users:,}"),
+        Fact("every count, at 95 %, within", f"{question.total_error:,.1f} people"),
     )
-    alone, linkable, released = plan.views.sentences(plan.delta)
+    parameters = (
+        Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
+        Fact("staying at none", f"{mechanism.zero:.4f}"),
+    )
+    views = zip(("round-two", "", "aggregates-only"), plan.views.sentences(plan.delta), strict=True)
     return [
-        Sentence(f"{question.users:,} people are asked, twice."),
-        facts,
+        Facts(figures),
         Sentence(reliance_sentence(plan), tone="met" if plan.acknowledged else "missed"),
-        Sentence(alone, tone="item"),
-        Sentence(linkable, tone="item"),
-        Sentence(released, tone="item"),
+        *(
+            Sentence(said, "everybody" if name in {"", plan.relies_on} else "details", "item")
+            for name, said in views
+        ),
+        Facts(parameters, "details"),
         _values(question, plan),
         Heading("What another budget, the same for all answers, would give", "details", 3),
         _other_budgets(plan),

@@ -18,6 +18,7 @@ from planner.policy.budget_text import rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
     Block,
+    Column,
     Fact,
     Facts,
     Figure,
@@ -78,7 +79,8 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
     blocks: list[Block] = [Heading(question.name)] if several else []
     if question.sampling is not None:
         return blocks + kinds.sampled_blocks(question, question.sampling)
-    blocks += said([asked_sentence(question), _how(question)])
+    asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
+    blocks += said([asked + _how(question)])
     blocks += [headline(question)]
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
@@ -260,7 +262,7 @@ def _advice(question: QuestionPlan) -> list[str]:
         ]
         if better:
             return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
-    if all(answer.met for answer in question.targets):
+    if all(answer.met for answer in question.targets) and not _drowned(question):
         return _prices(question)[:1]
     return []
 
@@ -293,10 +295,12 @@ def _short(label: str) -> str:
 def _mechanisms(choice: MechanismChoice) -> list[Block]:
     ranked = choice.candidates
     planned = [one.name for one in ranked].index(choice.planned)
+    against = [f"{one.against:+.1%}" for one in ranked]
+    against[planned] = "the plan"
     columns = (
         texts("mechanism", (one.title for one in ranked)),
         bars(choice.unit, [one.error for one in ranked], people),
-        numbers("against the plan", (one.against for one in ranked), "+.1%"),
+        Column("against the plan", tuple(against)),
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
@@ -313,7 +317,6 @@ def _levels(levels: Levels) -> Table:
         numbers("a", levels.a, ".6f"),
         numbers("b", levels.b, ".6f"),
         bars("standard error, people", levels.standard_errors.tolist(), people),
-        numbers("%", levels.percent, ".4g"),
     ]
     if levels.prices is not None:
         columns.append(numbers("price", levels.prices, people))
@@ -409,7 +412,7 @@ def _drowned(plan: QuestionPlan) -> str:
             "Ask more people, or raise the budget."
         )
     else:
-        meaning = "only an item far above its standard error can be believed"
+        meaning = "believe only items far above their standard error"
         remedy = "or ask for fewer items"
     return (
         f"The {plan.objective_name} is larger than the number of people: {meaning}. Ask more "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from textwrap import fill
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -14,6 +15,7 @@ from rich.text import Text
 from planner.show.blocks import Block, Facts, Figure, Heading, Sentence, Table, chosen
 
 _MOST_ROWS = 40
+_HEADING = 14  # letters of a number's heading on a line
 _STYLES = {"note": "yellow", "missed": "bold red", "proof": "green", "met": "green"}
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -54,12 +56,12 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
     for block in chosen(blocks, details=details):
         match block:
             case Heading(text, _, level):
-                console.print(Text(text, "bold") if level == 1 else Text(f"\n{text}", "bold"))
+                console.print(Text("\n" * (level > 1) + visible(text), "bold"))
             case Sentence(text, _, tone):
                 lead = {"note": "Note. ", "item": "- "}.get(tone, "")
-                console.print(Text(lead + text, _STYLES.get(tone, "")))
+                console.print(Text(lead + visible(text), _STYLES.get(tone, "")))
             case Facts(facts):
-                said = "; ".join(f"{fact.name}: {fact.value}" for fact in facts)
+                said = visible("; ".join(f"{fact.name}: {fact.value}" for fact in facts))
                 console.print(Text(f"{said[:1].upper()}{said[1:]}."))
             case Table():
                 _print_table(console, block)
@@ -68,14 +70,20 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
 
 
 def _print_table(console: Console, table: Table) -> None:
-    grid = Grid(title=f"\n{table.title}", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    title = f"\n{visible(table.title)}"
+    grid = Grid(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    grid.show_edge = False
     for column in table.columns:
-        grid.add_column(column.heading, justify="left" if column.text else "right", overflow="fold")
+        heading = visible(column.heading)
+        if column.text:
+            grid.add_column(heading, overflow="fold")
+        else:  # a number is never cut in two, but its heading may be
+            grid.add_column(fill(heading, _HEADING), justify="right", no_wrap=True)
     rows = list(zip(*(column.cells for column in table.columns), strict=True))
     for place, row in enumerate(rows[:_MOST_ROWS]):
         accent = place == table.accent
         first = f"{row[0]} *" if accent else row[0]
-        grid.add_row(first, *row[1:], style="bold" if accent else "")
+        grid.add_row(*map(visible, (first, *row[1:])), style="bold" if accent else "")
     console.print(grid)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS:,} more rows (see --json).")

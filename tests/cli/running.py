@@ -9,7 +9,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from rich.console import Console
 from typer.testing import CliRunner
 
 from planner.cli import main
@@ -57,10 +56,3 @@ def run(*arguments, **environment):
         text=True,
         check=False,
     )
-
-
-def printed(show, *arguments):
-    """What a function of ``planner.cli.show`` prints on a terminal 80 columns wide."""
-    console = Console(width=80, file=StringIO(), highlight=False, markup=False, emoji=False)
-    show(console, *arguments)
-    return console.file.getvalue()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, Question, Survey, plan_survey
-from planner.cli.show.collection import show_estimates
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
@@ -15,7 +14,8 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from tests.cli.running import printed
+from planner.show.blocks import Sentence, Table
+from planner.show.others import estimates_blocks
 
 ITEMS, USERS = 30, 20_000
 LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
@@ -68,7 +68,15 @@ def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     # The usual interval, which ignores the cut, misses the most frequent item by far.
     first = rows[int(np.argmax(truth))]
     assert first["estimate"] + 8 * first["standard_error"] < truth.max()
-    assert f"{first['lower']:,.1f} to" in " ".join(printed(show_estimates, table, 0.95).split())
+    assert f"{first['lower']:,.1f} to" in page_of(table)
+
+
+def page_of(table):
+    shown = estimates_blocks(table, 0.95)
+    cells = [
+        cell for one in shown if isinstance(one, Table) for c in one.columns for cell in c.cells
+    ]
+    return " ".join([*cells, *(one.text for one in shown if isinstance(one, Sentence))])
 
 
 def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
@@ -80,7 +88,7 @@ def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
         assert row["lower"] <= count
         assert row["upper"] is row["joint_upper"] is None
         assert "by an unknown number of people, without upper limits" in row["remark"]
-    page = " ".join(printed(show_estimates, table, 0.95).split())
+    page = page_of(table)
     assert "at least" in page
     assert "their number is not stated" in page
 

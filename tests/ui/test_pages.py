@@ -9,7 +9,7 @@ from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.planning.answer_rates import plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.plan import plan_survey
-from planner.show.report import report_html
+from planner.show.html import report_html
 from planner.survey import Level, Question, Survey
 from planner.survey.file import survey_from_text
 from planner.survey.set_model import AssumedSets

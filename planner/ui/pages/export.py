@@ -19,7 +19,7 @@ from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.whole_survey.plan import SurveyPlan
 from planner.planning.whole_survey.promises import costs, promises
 from planner.policy.budget_text import rounded_up
-from planner.show.report import report_html
+from planner.show.html import report_html
 from planner.survey import Survey
 from planner.survey.writer import survey_to_text
 from planner.ui.parts import show

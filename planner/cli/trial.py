@@ -1,0 +1,211 @@
+"""``ldp-planner simulate`` and ``audit``: mechanisms on known answers, clients by their reports."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from planner.cli.options import Json, ParameterFile, SurveyFile, print_json, progress, show
+from planner.errors import InputError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from planner.outsiders.auditing.audit import ReportAudit
+    from planner.planning.datasets import Answers
+    from planner.show.blocks import Block
+    from planner.survey import Question, Survey
+    from planner.trial.audit.client import ClientAudit
+
+
+_FAULTY = 4  # exit code when a fault was found
+_KINDS = ("categorical", "item-set", "ordinal", "numeric")
+
+
+def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    survey: SurveyFile,
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="True answers: a .csv with the header item,count; a .csv with a column named "
+            "like the question (for sets: tea;rice; for numbers: empty without an answer); or "
+            "transactions (.dat, .data, .txt), one user's item numbers a line. Each may end in "
+            ".gz.",
+        ),
+    ],
+    repeats: Annotated[int, typer.Option(metavar="N", help="Runs per mechanism.")] = 10,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="The same seed gives the same figures.")
+    ] = 1,
+    first_item: Annotated[
+        bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Judge by this many most frequent items [10, or all that occur]; not of numbers "
+            "and ordered answers.",
+        ),
+    ] = None,
+    question: Annotated[
+        str, typer.Option(metavar="NAME", help="The question, if the survey has several.")
+    ] = "",
+    json_output: Json = False,
+) -> None:
+    """Try the plan on answers that you have.
+
+    What is deployed and what else could be: measured errors stand beside predicted ones.
+    """
+    import numpy as np
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
+
+    from planner.planning.whole_survey.plan import plan_survey
+    from planner.show.others import simulation_blocks, simulation_json
+    from planner.survey.file import load_survey
+    from planner.trial.simulate import Trial
+
+    if seed < 0:
+        remedy = "Leave --seed out, or write one such as 1."
+        raise InputError("seed", seed, "a whole number of at least 0", remedy)
+    asked = load_survey(survey)
+    chosen = _pick(asked, question)
+    if top is not None and chosen.kind in ("ordinal", "numeric"):
+        remedy = "All that is wanted of numbers and ordered answers is judged."
+        raise InputError("top", top, f"left out for {chosen.kind!r}", remedy)
+    answers = _read(chosen, data, first_item)
+    planned = plan_survey(asked, what_if=False).question(chosen.name)
+    place_rng, run_rng = np.random.default_rng(seed).spawn(2)
+    trial = Trial.of(planned, answers, place_rng)
+    with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
+        task = bar.add_task("runs", total=repeats * len(trial.names))
+        results = trial.run(repeats, run_rng, top, lambda: bar.advance(task))
+    if json_output:
+        print_json(simulation_json(trial, results))
+    else:
+        show(simulation_blocks(trial, results))
+
+
+def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray[np.float64]:
+    """The true answers; of the first item of each set alone where that is asked for."""
+    from planner.planning.datasets import read_answers, read_numbers
+
+    if question.kind == "numeric":
+        return read_numbers(data, question.name)
+    listed = [item for level in question.levels for item in level.items]
+    answers = read_answers(data, question.name, listed if question.kind == "item-set" else None)
+    return answers.first_items() if first_item else answers
+
+
+def _pick(survey: Survey, name: str) -> Question:
+    fitting = [one for one in survey.questions if one.kind in _KINDS]
+    if name:
+        fitting = [one for one in fitting if one.name == name]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = [one.name for one in survey.questions if one.kind in _KINDS]
+    if name and names:
+        remedy = "Choose one with a single round."
+        raise InputError.unknown("question", name, names, remedy)
+    known = ", ".join(names) or "none"
+    remedy = f"Choose with --question; the survey's questions with a single round: {known}."
+    raise InputError("question", name or "not given", "one question with a single round", remedy)
+
+
+def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
+    params: ParameterFile,
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND ...", help="The client, see below.")
+    ],
+    question: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Needed if the file has several.")
+    ] = None,
+    answer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ANSWER", help="Compare these, as JSON or text; two or more."),
+    ] = None,
+    reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
+    confidence: Annotated[
+        float, typer.Option(metavar="SHARE", help="That an honest client passes.")
+    ] = 0.999999,
+    seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
+    json_output: Json = False,
+) -> None:
+    """Prove what a client gives away, from its reports.
+
+    COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
+    to its standard output; it is started twice. Exit code 0: no violation found; 4: a fault.
+    """
+    from numpy.random import default_rng
+
+    from planner.deployment.parameter_file.parameters import read_parameters
+    from planner.outsiders.auditing.boxes import CommandBox
+    from planner.trial.audit.client import plan_audit
+
+    parameters = read_parameters(params)
+    asked = [_parsed(text) for text in answer or ()]
+    plan = plan_audit(parameters, question, asked, reports, confidence)
+    found = plan.run(CommandBox(command, seconds), default_rng())
+    if json_output:
+        print_json(_document(plan, found))
+    else:
+        show(_blocks(plan, found))
+    if not found.passed:
+        raise typer.Exit(_FAULTY)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _blocks(plan: ClientAudit, found: ReportAudit) -> list[Block]:
+    from planner.show.blocks import Sentence, Table, lowered, number, numbers, texts
+
+    def exact(value: float) -> str:
+        return number(value, 6)
+
+    promises = [pair.promise for pair in found.pairs]
+    findable = [p.epsilon + more for p, more in zip(promises, plan.findable, strict=True)]
+    columns = (
+        texts("answer", (one.first for one in promises)),
+        texts("other", (one.second for one in promises)),
+        numbers("budget", (one.demanded for one in promises), exact),
+        numbers("honest client", (one.epsilon for one in promises), exact),
+        numbers("lost, proven", (p.lower_bound for p in found.pairs), lambda x: lowered(x, 4)),
+        numbers("findable from", findable, exact),
+    )
+    title = f"{plan.question}: {found.reports:,} reports of each answer"
+    summary = f"{found.summary[0].upper()}{found.summary[1:]}."
+    faults = [Sentence(fault, tone="missed") for fault in found.faults]
+    return [Table(title, columns, "everybody"), *faults, Sentence(summary)]
+
+
+def _document(plan: ClientAudit, found: ReportAudit) -> dict[str, Any]:
+    return {
+        "question": plan.question,
+        "reports_per_answer": found.reports,
+        "tests": found.tests,
+        "confidence": found.confidence,
+        "passed": found.passed,
+        "faults": found.faults,
+        "pairs": [
+            {
+                "first": pair.promise.first,
+                "second": pair.promise.second,
+                "budget": pair.promise.demanded,
+                "honest_client": pair.promise.epsilon,
+                "proven_loss": pair.lower_bound,
+                "view": pair.view,
+                "findable_from": pair.promise.epsilon + findable,
+            }
+            for pair, findable in zip(found.pairs, plan.findable, strict=True)
+        ],
+    }

@@ -1,0 +1,92 @@
+"""One list of blocks with every kind of name, in every renderer: all is there, nothing acts."""
+
+import html
+import re
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from planner.show import terminal
+from planner.show.blocks import (
+    Fact,
+    Facts,
+    Figure,
+    Heading,
+    Sentence,
+    Table,
+    bars,
+    numbers,
+    people,
+    texts,
+)
+from planner.show.charts.style import curves, figure
+from planner.show.html import page_of
+
+NAMES = (
+    "**bold** _i_ # h | `code` [l](http://x.example) ![i](http://x.example) :smile: $x$",
+    '<img src=http://x.example onerror=alert(1)> </p><script>alert(1)</script> & "quoted"',
+    "\x1b[2J\x1b]0;t\x07 [red]x[/red] \u202e backwards \u2028 line",
+    "x" * 200,
+    "wide 字 and ünï",
+)
+
+
+def drawn(name):
+    lines = [(name, np.array([1.0, np.nan, 3.0]), "#000000", "dash")]
+    made = figure(*curves([1.0, 10.0, 100.0], lines), xaxis={"type": "log", "title": name})
+    return made.add_vline(10.0, line={"color": "#000000", "dash": "dot"})
+
+
+def blocks(name, rank="everybody"):
+    table = (texts(name, [name, "other"]), bars("people", [1.0, 2.5], people))
+    return [
+        Heading(name, rank),
+        Sentence(name, rank, "note"),
+        Sentence(name, rank, "item"),
+        Facts((Fact(name, name, name),), rank),
+        Table(name, (*table, numbers("share", [0.5, 0.25], ".0%")), rank, accent=0),
+        Figure(name, lambda: drawn(name), name, "key", rank),
+    ]
+
+
+def printed(found, *, details=False):
+    console = terminal._Console(width=80, file=StringIO(), highlight=False, markup=False)
+    terminal.print_blocks(console, found, details=details)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_a_terminal(name):
+    page = printed(blocks(name))
+    assert not set(page) & set("\x1b\x07\u202e\u2028")
+    assert max(map(len, page.splitlines())) <= 80
+    shown = re.sub(r"\s", "", page)
+    assert shown.count(re.sub(r"\s", "", terminal.visible(name))) >= 4
+    assert "50%" in shown
+    assert "2.5" in shown
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_in_a_page(name):
+    page = page_of(name, blocks(name))
+    assert name not in page or not set(name) & set('<>&"')
+    body = page.partition("<body>")[2]
+    tags = set(re.findall(r"<(/?[a-zA-Z0-9]+)", body))
+    known = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text line polyline"
+    assert {tag.strip("/") for tag in tags} <= {*known.split(), "circle", "footer", "body", "html"}
+    assert html.unescape(re.sub(r"<[^>]+>", " ", body)).count(name) >= 7
+
+
+def test_details_are_for_whoever_asks():
+    found = [*blocks("first"), *blocks("second", "details")]
+    assert "second" not in printed(found)
+    assert "second" in printed(found, details=True)
+
+
+def test_long_tables_are_cut():
+    table = Table("t", (texts("name", range(45)),), "everybody")
+    assert "... and 5 more rows (see --json)." in printed([table])
+    assert "... and 5 more." in page_of("t", [table])
+    assert isinstance(terminal.terminal(), Console)
