@@ -12,8 +12,7 @@ import random
 import numpy as np
 from measure import Figure, peak_megabytes, seconds, show
 
-from planner.mechanisms.bisample import BiSampleMD
-from planner.mechanisms.piecewise import Piecewise
+from planner.mechanisms.means import BiSampleMD
 from planner.planning.answer_rates import AnswerRateModel
 from planner.survey.preferences import NormalPreferences
 
@@ -28,9 +27,10 @@ def people(users: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def collect(values: np.ndarray, preferences: np.ndarray) -> float:
-    """Prepare-Value, perturb, aggregate and estimate."""
+    """Who tolerates less does not answer; perturb, aggregate and estimate."""
     mechanism, rng = BiSampleMD(EPSILON), np.random.default_rng(2)
-    reports = mechanism.perturb(values, rng, preferences)
+    given = np.where(preferences < EPSILON, np.nan, values)
+    reports = mechanism.perturb(given, rng)
     return float(mechanism.estimate(mechanism.aggregate(reports)).mean.value or 0.0)
 
 
@@ -67,7 +67,6 @@ def figures() -> list[Figure]:
     curve = AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5)
     plain = seconds(curve.curve)
     best = seconds(curve.best)
-    piecewise = seconds(lambda: Piecewise(EPSILON).perturb(values, np.random.default_rng(5)))
     return [
         Figure(
             f"BiSample-MD, {USERS:,} people, all steps",
@@ -78,7 +77,6 @@ def figures() -> list[Figure]:
             f"32 random bits each: {words:.3f} s ({words / ours:.0%})",
         ),
         Figure("the same, peak memory with its input", f"{memory:.0f} MB", "500 MB", memory < 500),
-        Figure("Piecewise, the same people, perturb only", f"{piecewise:.3f} s"),
         Figure(
             "answer-rate curve, 200 budgets",
             f"{plain * 1e3:.3f} ms",

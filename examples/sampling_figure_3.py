@@ -7,10 +7,11 @@ from math import exp, log
 import numpy as np
 from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
+from reproduction.rivals import TwoCoins
 from reproduction.run import main
 from reproduction.sampling import COINS, SAMPLING
 
-from planner import SamplingPrivacy, TwoCoinResponse, guarantee_views
+from planner import SamplingPrivacy, guarantee_views
 
 SOURCE = "section 5.2, figure 3"
 GRID = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
@@ -76,7 +77,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
 
 def coin_losses(seconds: list[float]) -> list[float]:
     """Loss of randomized response with a first coin of .8, both outputs counted."""
-    return [TwoCoinResponse(0.8, second).privacy_loss() for second in seconds]
+    return [TwoCoins(0.8, second).privacy_loss() for second in seconds]
 
 
 def sampling_losses(decoys: list[float]) -> list[float]:

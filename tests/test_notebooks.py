@@ -33,7 +33,7 @@ from planner import (
 )
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
-from planner.mechanisms.bisample import BiSampleMD
+from planner.mechanisms.means import BiSampleMD
 from planner.outsiders import seen_of, shuffled
 from planner.planning.answer_rates import channel_curve
 from planner.survey.numeric_domain import NumericDomain

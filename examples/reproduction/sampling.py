@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from planner import SamplingPrivacy, TwoCoinResponse
+from planner import SamplingPrivacy
+
+from .rivals import TwoCoins
 
 __all__ = ["COINS", "COLUMNS", "NORMAL_95", "SAMPLING", "Row", "errors", "group_counts"]
 
-COINS = TwoCoinResponse(0.8, 0.2)  # the paper's randomized response
+COINS = TwoCoins(0.8, 0.2)  # the paper's randomized response
 SAMPLING = SamplingPrivacy(0.45, 0.275, [0.275])  # the paper's pi_s; it leaves pi_0 open
 NORMAL_95 = 1.959963984540054
 COLUMNS = {"tumour size": 2, "age": 0}
@@ -40,6 +42,7 @@ def errors(counts: dict[str, int], population: int) -> list[Row]:
     rows = []
     for group, yes in counts.items():
         truth = [population - yes, yes]
-        deviations = [np.sqrt(each.variance(truth)[1]) for each in (SAMPLING, COINS)]
+        variances = SAMPLING.variance(truth)[1], COINS.variance(*truth)
+        deviations = np.sqrt(variances)
         rows.append(Row(group, yes, *(float(NORMAL_95 * each) for each in deviations)))
     return rows

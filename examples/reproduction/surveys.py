@@ -9,23 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import BiSampleMD, Harmony, Piecewise, PrivKVM
-from planner.mechanisms.numeric import NumericMechanism
+from planner import BiSampleMD
+from planner.mechanisms.rivals import privkvm
 
 from . import populations
 from .normal import mean_absolute
+from .rivals import COLLECTIONS
 
 __all__ = ["MECHANISMS", "Errors", "Expected", "expected", "measure", "people"]
 
 Array = NDArray[np.float64]
-MECHANISMS: dict[str, Callable[[float], NumericMechanism]] = {
-    "BiSample": BiSampleMD,
-    "PrivKVM": PrivKVM,  # one real and five virtual iterations
-    "Harmony TOP": lambda epsilon: Harmony(epsilon, fake_answer="top"),
-    "PM TOP": lambda epsilon: Piecewise(epsilon, fake_answer="top"),
-    "Harmony RND": Harmony,
-    "PM RND": Piecewise,
-}
+MECHANISMS = tuple(COLLECTIONS)
 
 
 class Errors(NamedTuple):
@@ -65,7 +59,7 @@ def measure(
     silent: Callable[[np.random.Generator], NDArray[np.bool_]],
     epsilon: float,
     repeats: int,
-    names: Sequence[str] = tuple(MECHANISMS),
+    names: Sequence[str] = MECHANISMS,
 ) -> dict[str, Errors]:
     """Simulate collections; ``silent`` draws who does not answer, anew each time.
 
@@ -75,33 +69,36 @@ def measure(
     rng = np.random.default_rng([20200420, round(1000 * epsilon), values.size])
     truth, found = float(values.mean()), {}
     for name in names:
-        mechanism = MECHANISMS[name](epsilon)
         errors = np.full((2, repeats), np.nan)
         for run in range(repeats):
             absent = silent(rng)
             given = np.where(absent, np.nan, values)
-            estimates = mechanism.estimate(mechanism.aggregate(mechanism.perturb(given, rng)))
-            mean = estimates.mean.value
+            mean, missing = COLLECTIONS[name](given, epsilon, rng)
             errors[0, run] = abs((0.0 if mean is None else mean) - truth)
-            if estimates.missing_rate is not None and estimates.missing_rate.value is not None:
-                errors[1, run] = abs(estimates.missing_rate.value - absent.mean())
+            if missing is not None:
+                errors[1, run] = abs(missing - absent.mean())
         found[name] = Errors(*errors)
     return found
 
 
 def expected(values: Array, missing: float, epsilon: float, name: str) -> Expected:
     """The same as computed, for BiSample and PrivKVM, when a random share is missing."""
-    mechanism = MECHANISMS[name](epsilon)
-    given = values.copy()
     silent = np.random.default_rng(5).choice(values.size, round(missing * values.size), False)
+    given = values.copy()
     given[silent] = np.nan
     answering = values.size - silent.size
-    variance = mechanism.variance(given)
+    rate, bias = answering / values.size, 0.0
+    if name == "BiSample":
+        variance = BiSampleMD(epsilon).variance(given)
+        of_mean, of_rate = variance.mean, variance.missing_rate
+    else:
+        found = privkvm(epsilon, rate, float(np.nanmean(given)))
+        bias = found.mean_bias
+        of_mean, of_rate = (x / values.size for x in (found.mean_variance, found.missing_variance))
     who = values.var() * missing / answering  # the answering people's mean is not everybody's
-    bias = mechanism.bias(given) if isinstance(mechanism, PrivKVM) else 0.0
-    deviation = np.sqrt(variance.missing_rate)
+    deviation = np.sqrt(of_rate)
     return Expected(
-        float(mean_absolute(bias, np.sqrt(variance.mean + who))),
+        float(mean_absolute(bias, np.sqrt(of_mean + who))),
         float(mean_absolute(0.0, deviation)),
-        bool(answering / values.size >= 5 * deviation),
+        bool(rate >= 5 * deviation),
     )

@@ -15,9 +15,8 @@ from planner.designs.channel import Channel
 from planner.errors import InputError, SolverError
 from planner.frames import Framed
 from planner.limits import MAX_COUNT, MAX_EPSILON
-from planner.mechanisms.bisample_variance import first_order
-from planner.mechanisms.forced_answer import FAKE_ANSWERS
-from planner.mechanisms.piecewise import piecewise_variance
+from planner.mechanisms.means import first_order
+from planner.mechanisms.rivals import FAKE_ANSWERS, harmony_variance, piecewise_variance
 from planner.planning.channels.means import bisample_error, provable_channel, solve_on_grid
 from planner.planning.channels.populations import (
     NARROWEST,
@@ -348,7 +347,7 @@ class AnswerRateModel:
         mean = rate * self.unit_mean + (1 - rate) * fake_mean
         square = rate * self._mean_square + (1 - rate) * fake_square
         noise = (
-            1 / np.tanh(epsilon / 2) ** 2 - square
+            harmony_variance(epsilon, square)
             if mechanism == "harmony"
             else piecewise_variance(epsilon, square)
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
@@ -80,6 +81,12 @@ class LevelTerms:
         first = np.cumsum(policy.item_counts) - policy.item_counts
         noise, signal = mechanism.variance_terms()
         return cls(policy, mechanism.a[first], mechanism.b[first], noise[first], signal[first])
+
+    @classmethod
+    def with_probabilities(cls, policy: PrivacyPolicy, a: Array, b: Array) -> Self:
+        """The terms of support probabilities by level, shape ``(t,)`` each."""
+        noise = logodds.noise_from_probabilities(a, b)
+        return cls(policy, a, b, noise, logodds.signal_from_probabilities(a, b))
 
     @property
     def least_b(self) -> Array:

@@ -8,8 +8,8 @@ import numpy as np
 
 from planner.errors import InputError
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.rivals import direct_encoding
 from planner.planning.level_terms import LevelTerms, Terms
 from planner.planning.prediction import plain_rivals
 from planner.planning.solve import DESIGN
@@ -82,21 +82,20 @@ def errors_for_choices(
     """
     others = rivals(policy, _MOST_ITEMS)
     terms = {name: LevelTerms.of(mechanism, policy) for name, mechanism in others.items()}
+    if others and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
+        terms["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
     wanted = objective or Objective()
     return {name: one.value(wanted) for name, one in {**terms, **solved}.items()}
 
 
 def rivals(policy: PrivacyPolicy, most_items: int) -> dict[str, FrequencyMechanism]:
-    """The mechanisms beside tables: plain ones, and direct encoding where it differs.
+    """The mechanisms of plain LDP beside tables.
 
     None with one item or more than ``most_items``, or if the budgets are out of their range.
     """
     if not 2 <= int(policy.item_counts.sum()) <= most_items:
         return {}
     try:
-        found = plain_rivals(policy)
-        if np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is randomised response
-            found["direct"] = DirectEncoding(policy)
+        return plain_rivals(policy)
     except InputError:  # a budget too small for the grid of 2^-32 with so many items
         return {}
-    return found

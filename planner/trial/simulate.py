@@ -30,8 +30,8 @@ from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.channel import MeanChannelMechanism
 from planner.mechanisms.chunks import spawn
+from planner.mechanisms.means import MeanChannelMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.questions_in_order import plan_ordered_channel

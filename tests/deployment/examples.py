@@ -8,9 +8,9 @@ from planner.deployment.client.canonical import content_hash
 from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
-from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset import SubsetSelection

@@ -24,7 +24,7 @@ VERDICTS = {
     "bisample_figure_3": "yes yes",
     "bisample_figure_4": "only only yes yes only only yes",
     "bisample_figure_5": "yes only yes yes yes only yes yes",
-    "bisample_figure_6": "yes yes yes yes",
+    "bisample_figure_6": "yes ? yes yes",
     "sampling_figure_3": "yes yes no only only",
     "sampling_figures_4_to_7": "yes yes yes yes yes yes",
     "new_best_mechanism": "only yes yes",

@@ -11,22 +11,19 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from planner import InputError, ItemSets, PrivacyPolicy, TwoCoinResponse, baseline
+from planner import InputError, ItemSets, PrivacyPolicy, baseline
 from planner.mechanisms.bernoulli import (
     DENOMINATOR,
     BernoulliRows,
     thresholds_above,
     thresholds_below,
 )
-from planner.mechanisms.bisample import BiSample, BiSampleMD
 from planner.mechanisms.chunks import spawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.direct_levels import DirectEncoding
 from planner.mechanisms.hashing import OptimizedLocalHashing, xxh32
-from planner.mechanisms.numeric import SignCoin
+from planner.mechanisms.means import BiSampleMD, SignCoin
 from planner.mechanisms.packed import BitCounter, pack, unpack
 from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.piecewise import CELLS, Piecewise
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism, unary_law
@@ -63,17 +60,6 @@ def test_direct_encoding_tells_the_truth_below_its_threshold_only():
     assert mechanism.p - mechanism.q <= np.expm1(1) / (np.expm1(1) + 4)
 
 
-def test_rows_per_input_draw_by_their_weights():
-    mechanism = DirectEncoding(PrivacyPolicy([0.8, 2.0], [1, 2], rule="avg"))
-    truth, weights = round(mechanism.d * DENOMINATOR), mechanism._weights[mechanism.level_of]
-    ends = np.cumsum(weights)
-    rng = Scripted(
-        [truth - 1, truth, truth, truth, truth], [0, 0, ends[0] - 1, ends[0], ends[2] - 1]
-    )
-    assert mechanism.perturb([2, 2, 2, 2, 2], rng).tolist() == [2, 0, 0, 1, 2]
-    assert weights[0] > weights[1]  # the sensitive item is drawn more often
-
-
 def test_subsets_hold_the_item_below_their_threshold_only():
     mechanism = SubsetSelection(1.0, 3)
     assert mechanism.size == 1
@@ -105,17 +91,6 @@ def test_coins_come_up_below_their_threshold_only():
         DENOMINATOR / 2,
         DENOMINATOR - coin.low,
     ]
-
-
-def test_two_coins():
-    coins = TwoCoinResponse(0.5, 0.25, 0.75)
-    below = np.nextafter(0.5, 0), np.nextafter(0.25, 0), np.nextafter(0.75, 0)
-    script = [
-        [below[0], 0.5, 0.5, below[0]],
-        [0.9, below[1], 0.25, 0.9],
-        [0.0, 0.0, below[2], 0.75],
-    ]
-    assert coins.perturb([1, 0, 1, 1], Scripted(script)).tolist() == [1, 1, 0, 2]
 
 
 def test_the_die_of_two_rounds():
@@ -237,27 +212,6 @@ def test_subsets_never_round_over_their_budget(items):
         assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
 
 
-@pytest.mark.parametrize("factors", [[1], [1, 2]])  # the first are at the edge, the second near it
-def test_rows_per_input_never_round_over_their_budget(factors):
-    items, tried = ([2, 3] if len(factors) == 2 else [5]), 0
-    for epsilon in _budgets_at_the_edge(lambda share: 1 + share * 5 / (1 - share)):
-        policy = PrivacyPolicy([min(epsilon * f, 40) for f in factors], items, rule="avg")
-        try:
-            mechanism = DirectEncoding(policy)
-        except InputError:
-            continue  # too small for the grid
-        d, weights = Fraction(mechanism._truth, DENOMINATOR), [int(w) for w in mechanism._weights]
-        total = sum(m * weight for m, weight in zip(items, weights, strict=True))
-        rooms = policy.room(np.zeros(policy.size)).tolist()
-        spent = [1 + d * total / ((1 - d) * weight) for weight in weights]
-        assert all(s <= _exp(room) for s, room in zip(spent, rooms, strict=True))
-        more = d + Fraction(2, DENOMINATOR)
-        spent = [1 + more * total / ((1 - more) * weight) for weight in weights]
-        assert any(s > _exp(room) for s, room in zip(spent, rooms, strict=True))
-        tried += 1
-    assert tried >= 12
-
-
 def test_signs_never_round_over_their_budget():
     for epsilon in _budgets_at_the_edge(lambda low: (1 - low) / low):
         low = SignCoin(epsilon).low if epsilon >= 1e-4 else None
@@ -279,16 +233,8 @@ def test_in_a_wide_domain_every_item_has_its_own_bit(mechanism):
     assert bits.sum() - own.sum() <= true.size * 200 * 2e-8 + 3
 
 
-@pytest.mark.parametrize(
-    "mechanism",
-    [
-        GeneralizedRandomizedResponse(20.0, 3),
-        DirectEncoding(PrivacyPolicy([20.0, 21.0], [1, 2], rule="avg")),
-    ],
-    ids=["direct", "per-input"],
-)
-def test_with_a_large_budget_the_truth_is_told(mechanism):
-    true = np.tile([0, 1, 2], 50)
+def test_with_a_large_budget_the_truth_is_told():
+    mechanism, true = GeneralizedRandomizedResponse(20.0, 3), np.tile([0, 1, 2], 50)
     np.testing.assert_array_equal(mechanism.perturb(true, np.random.default_rng(0)), true)
 
 
@@ -324,25 +270,6 @@ def test_reports_of_the_wrong_shape_are_named(shape):
         UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 5.0, 12.0, 20.0])
-def test_piecewise_never_rounds_over_its_budget(epsilon):
-    usual = Piecewise(epsilon)
-    share = Fraction(DENOMINATOR - usual._inside, DENOMINATOR)
-    # The budget near it that allows just this.
-    edge = float(np.log(float((1 / share - 1) * Fraction(CELLS, usual._window) - (1 / share - 1))))
-    near = [*np.nextafter([epsilon, edge], 0), *np.nextafter([epsilon, edge], 50)]
-    for budget in (epsilon, edge, *near):
-        mechanism = Piecewise(float(budget), NumericDomain(-1, 1))
-        window, inside = mechanism._window, mechanism._inside
-
-        def ratio(inside, window=window):
-            """Of a cell inside the window to one outside."""
-            return Fraction(inside * (CELLS - window), window * (DENOMINATOR - inside))
-
-        assert ratio(inside) <= _exp(budget)
-        assert ratio(inside + 2) > _exp(budget)
-
-
 def test_the_last_digits_of_every_threshold_are_kept():
     thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, DENOMINATOR - 1])
     np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
@@ -366,38 +293,23 @@ def test_children_are_seeded_by_all_of_256_bits():
     assert first.integers(2**62) != second.integers(2**62)
 
 
-def test_windows_start_and_skip_at_their_edge():
-    """One coin a person rounds the window's start; what lies outside skips the window."""
-    mechanism = Piecewise(1.0)
-    window, inside, width = mechanism._window, mechanism._inside, CELLS - mechanism._window
-    unit = 2 * np.array([10.5, 10.5, 10.5, 10.0, 10.0]) / width - 1
-    part = float(mechanism._place(unit)[0]) - 10
-    rounding = [np.nextafter(part, 0), part, 0.9, 0.9, 0.9]  # up, and the rest down
-    far = [0, 0, 0, 9, 10]
-    toss = [inside - 1, inside - 1, inside, inside, inside]
-    rng = Scripted(rounding, [0, 0, 0, 0, 0], far, toss)
-    assert mechanism._draw_answer(unit, rng).tolist() == [11, 10, 0, 9, 10 + window]
-
-
 def test_the_smallest_share_that_can_be_sampled():
     mechanism = SamplingPrivacy(2**-32, 0.5, [0.5 - 2**-32])
     assert mechanism.sampling == 2**-32
 
 
-@pytest.mark.parametrize("mechanism", [BiSample, BiSampleMD], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("answer", [11.0, 29.0])
-def test_estimated_errors_are_those_predicted(mechanism, answer):
+def test_estimated_errors_are_those_predicted(answer):
     """At skewed answers, where sums and missing rates are correlated."""
-    made = mechanism(1.0, NumericDomain(10, 30))
+    made = BiSampleMD(1.0, NumericDomain(10, 30))
     values = np.full(200_000, answer)
-    if mechanism is BiSampleMD:
-        values[::3] = np.nan
+    values[::3] = np.nan
     estimates = made.estimate(made.aggregate(made.perturb(values, np.random.default_rng(1))))
     variance = made.variance(values)
     # Estimates take people as drawn at random, predictions as given: add the drawing.
     drawn = np.nansum(np.square(np.where(np.isnan(values), 0, values))) / values.size
     drawn -= (np.nansum(values) / values.size) ** 2
-    predicted = variance.total + (values.size * drawn if mechanism is BiSampleMD else 0.0)
+    predicted = variance.total + values.size * drawn
     assert estimates.total.standard_error**2 == pytest.approx(predicted, rel=0.02)
 
 

@@ -6,14 +6,12 @@ import pytest
 from planner import InputError, ItemSets, PrivacyPolicy, UnaryMechanism, UnaryTable
 from planner.errors import VerificationError
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bisample import BiSample
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.inputs import MAX_ITEMS
+from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.sampled_attributes import SampledAttributes
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset import SubsetSelection
-from planner.survey.numeric_domain import NumericDomain
 
 
 def test_counts_that_no_reports_have():
@@ -51,7 +49,7 @@ def test_the_first_wrong_item_is_named():
         ):
             mechanism.perturb([1.0, value, 0.5], np.random.default_rng(0))
     with pytest.raises(InputError, match=r"^reports\[1\] is 8 but must be from 0 to 3"):
-        BiSample(1.0).aggregate([0, 8, 9])
+        BiSampleMD(1.0).aggregate([0, 8, 9])
     assert GeneralizedRandomizedResponse(30.0, MAX_ITEMS).items == MAX_ITEMS
 
 
@@ -87,12 +85,6 @@ def test_a_level_of_one_item_keeps_its_own_budget_too():
     policy = PrivacyPolicy([1.0, 1.0], [1, 1], [[np.inf, 1.0], [1.0, 0.3]])
     with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.105 nats"):
         UnaryMechanism(UnaryTable(policy, [0.5, 0.5], [0.35, 0.4], "opt0", "by hand"))
-
-
-def test_attributes_that_were_counted_otherwise():
-    one = BiSample(1.0, NumericDomain(-1, 1))
-    with pytest.raises(InputError, match=r"counts is \(3,\) but must be a histogram of 8 cells"):
-        SampledAttributes([one, one]).estimate(Aggregate(3, [1, 1, 1]))
 
 
 def test_budgets_below_the_grid():

@@ -5,9 +5,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms import Aggregate
-from planner.mechanisms.binomial_size import binomial_size_limits
-from planner.mechanisms.coins import TwoCoinResponse
-from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.mechanisms.sampling_privacy import SamplingPrivacy, binomial_size_limits
 from tests.mechanisms.decisions import mean_is, mean_square_is
 from tests.mechanisms.suite import FiniteLawSuite
 from tests.mechanisms.test_direct import BAD_ITEMS
@@ -84,82 +82,6 @@ class TestSamplingPrivacyOfSeveralValues(TwoRoundSuite):
 
     def epsilon(self):
         return log(4)  # eq. 29 at pi_v = .1
-
-
-class CoinSuite(FiniteLawSuite):
-    repeats = 12_000
-    variance_near_miss = 1.1
-    draws = 1_000_000
-
-    def values(self, rng):
-        return rng.integers(2, size=self.users)
-
-    def expectation(self, values):
-        return np.bincount(values, minlength=2)
-
-    def variance(self, values):
-        return self.mechanism().variance(self.expectation(values))
-
-    def law_inputs(self):
-        return [0, 1]
-
-    def bad_values(self):
-        return [*BAD_ITEMS, [2]]
-
-    def bad_reports(self):
-        return [[3], [-1], [], [0.5]]
-
-    def test_reports_that_no_coin_makes_have_no_place_in_the_law(self):
-        for bad in self.bad_reports():
-            with pytest.raises(InputError, match=r"^reports.* must be"):
-                self.mechanism().report_index(bad)
-
-
-class TestRandomizedResponse(CoinSuite):
-    def mechanism(self):
-        return TwoCoinResponse(0.8, 0.2)
-
-    def epsilon(self):
-        return log(21)
-
-
-class TestToyConstruction(CoinSuite):
-    bias_near_miss = 3.0
-
-    def mechanism(self):
-        return TwoCoinResponse(0.8, 0.7, sampling=0.6)
-
-    def epsilon(self):
-        return log(0.86 / 0.06)  # the output No reveals more here; eq. 30 misses it
-
-
-def test_eq_5_is_the_estimator_of_the_toy_construction():
-    coins = TwoCoinResponse(0.8, 0.2, sampling=0.5)
-    estimate = coins.estimate(Aggregate(1000, np.array([300, 180]))).values[1]
-    assert estimate == pytest.approx((180 - 0.5 * 0.2 * 0.2 * 1000) / (0.5 * 0.8), rel=1e-12)
-
-
-def test_eq_30_covers_the_yes_side_only():
-    coins = TwoCoinResponse(0.8, 0.7)
-    eq_30 = log((0.8 + 0.2 * 0.7) / (0.2 * 0.7))
-    assert coins.output_losses[1] == pytest.approx(eq_30, rel=1e-12)
-    assert coins.privacy_loss() > eq_30 + 0.5
-
-
-@pytest.mark.parametrize("bad", [0, 1.5, -0.1, float("nan"), 1e-20, "0.5", True, None])
-def test_bad_coins_are_refused(bad):
-    for arguments in [(bad, 0.5), (0.5, bad), (0.5, 0.5, bad)]:
-        if arguments[2:] != (True,):
-            with pytest.raises(InputError, match="must be"):
-                TwoCoinResponse(*arguments)
-    for certain in ((1.0, 0.5), (0.5, 1.0)):  # a coin that always shows the same side
-        with pytest.raises(InputError, match=r"is 1\.0 but must be .* and below 1"):
-            TwoCoinResponse(*certain)
-    with pytest.raises(InputError, match=r"sampling is 0 but .* above 0 and at most 1"):
-        TwoCoinResponse(0.5, 0.5, 0)
-    with pytest.raises(InputError, match=r"first is 0 but .* above 0 and below 1"):
-        TwoCoinResponse(0, 0.5)
-    assert TwoCoinResponse(0.5, 0.5, 1.0).sampling == 1.0
 
 
 def test_probabilities_round_to_the_private_side():

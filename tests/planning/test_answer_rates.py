@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from examples.reproduction import populations
+from examples.reproduction.rivals import harmony, piecewise
 from planner import Survey, load_survey
 from planner.errors import InputError
-from planner.mechanisms.bisample import BiSampleMD
-from planner.mechanisms.forced_answer import Harmony
-from planner.mechanisms.piecewise import Piecewise
+from planner.mechanisms.means import BiSampleMD
 from planner.planning.answer_rates import (
     AnswerRateModel,
     channel_curve,
@@ -58,7 +57,8 @@ class TestPredictionAgainstSimulation:
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
-            reports = mechanism.perturb(values, rng, rng.normal(5, 1.5, users))
+            values[rng.normal(5, 1.5, users) < epsilon] = np.nan
+            reports = mechanism.perturb(values, rng)
             estimates = mechanism.estimate(mechanism.aggregate(reports))
             rate = PREFERENCES.answer_rate(epsilon)
             errors[i] = (
@@ -72,17 +72,17 @@ class TestPredictionAgainstSimulation:
             assert not mean_square_is(errors[:, [column]], (predicted / 1.1) ** 2)
 
     @pytest.mark.parametrize("fake_answer", ["top", "random"])
-    @pytest.mark.parametrize(("name", "kind"), [("harmony", Harmony), ("piecewise", Piecewise)])
-    def test_forced_answers(self, name, kind, fake_answer):
+    @pytest.mark.parametrize("report", [harmony, piecewise])
+    def test_forced_answers(self, report, fake_answer):
         rng = np.random.default_rng(42)
         epsilon, users, repeats = 4.0, 500, 6000
-        mechanism = kind(epsilon, fake_answer=fake_answer)
         values = np.clip(rng.normal(0.5, 0.1, users * repeats), -1, 1)
-        values[rng.normal(5, 1.5, values.size) < epsilon] = np.nan
-        reports = mechanism.perturb(values, rng).reshape(repeats, users)
-        errors = mechanism.output_values[reports].mean(axis=1, keepdims=True) - 0.5
+        fakes = 1.0 if fake_answer == "top" else rng.uniform(-1, 1, values.size)
+        values = np.where(rng.normal(5, 1.5, values.size) < epsilon, fakes, values)
+        reports = report(values, epsilon, rng).reshape(repeats, users)
+        errors = reports.mean(axis=1, keepdims=True) - 0.5
         question = AnswerRateModel(PREFERENCES, users, mean=0.5, sd=0.1)
-        at = question.forced(name, fake_answer, [epsilon])
+        at = question.forced(report.__name__, fake_answer, [epsilon])
         spread = np.sqrt(at.rmse[0] ** 2 - at.bias[0] ** 2)
         assert abs(errors.mean() - at.bias[0]) < Z * spread / np.sqrt(repeats)
         assert abs(errors.mean() - 1.2 * at.bias[0]) > Z * spread / np.sqrt(repeats)

@@ -17,9 +17,9 @@ from planner.deployment import Client
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError
-from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.subset import SubsetSelection
 from planner.outsiders import FunctionBox
 from planner.planning.channels.populations import five_populations

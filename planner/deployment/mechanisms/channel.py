@@ -22,8 +22,8 @@ from planner.estimates.means import large_sample
 from planner.estimates.ordered import OrderedEstimates
 from planner.estimates.truncation import SIZES_MISS, SetSizes
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.channel import MeanChannelMechanism
 from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.mechanisms.means import MeanChannelMechanism
 from planner.survey import Question
 from planner.survey.numeric_domain import NumericDomain
 

@@ -16,8 +16,7 @@ from planner.deployment.mechanisms.deployed import Cells, Deployed
 from planner.errors import InputError
 from planner.estimates.means import NumericEstimates
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.bisample import BiSampleMD
-from planner.mechanisms.numeric import NumericMechanism, SignCoin
+from planner.mechanisms.means import BiSampleMD, NumericMechanism, SignCoin
 from planner.survey import Question
 from planner.survey.numeric_domain import NumericDomain
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import whole_number
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError, SolverError
-from planner.mechanisms.bisample_variance import first_order
+from planner.mechanisms.means import first_order
 from planner.planning.channels.populations import NO_ANSWER, AssumedAnswers, five_populations
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel.solving import solve_channel

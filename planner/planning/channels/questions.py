@@ -11,15 +11,13 @@ import numpy as np
 from planner.designs.channel import Channel
 from planner.errors import SolverError
 from planner.mechanisms.channel_grid import as_drawn
-from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
-from planner.mechanisms.privkvm import PrivKVM
+from planner.mechanisms.rivals import harmony_variance, hybrid_variance, piecewise_variance, privkvm
 from planner.planning.answer_rates import AnswerRateModel, stated_answers
 from planner.planning.channels.means import bisample_error, provable_channel
 from planner.planning.channels.populations import AssumedAnswers, five_populations
 
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
-_PEOPLE = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +161,7 @@ def mechanism_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError
     square = rate * float(assumed.shares(fine) @ unit**2) + (1 - rate) / 3
     mixed = rate * mean
     noises = {
-        "Harmony": 1 / np.tanh(epsilon / 2) ** 2 - square,
+        "Harmony": float(harmony_variance(epsilon, square)),
         "Piecewise": float(piecewise_variance(epsilon, square)),
         "Hybrid": hybrid_variance(epsilon, square),
     }
@@ -176,22 +174,10 @@ def mechanism_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError
 
 
 def peer_errors(epsilon: float, assumed: AssumedAnswers) -> tuple[PeerError, ...]:
-    """The same with PrivKVM, whose error is that of 20,000 people with such answers.
-
-    Parameters as in :func:`mechanism_errors`.
-    """
-    bisample, *forced = mechanism_errors(epsilon, assumed)
-    people, private = _people(assumed), PrivKVM(epsilon, assumed.domain)
-    variance = private.variance(people).mean * people.size
-    return bisample, PeerError("PrivKVM", variance, private.bias(people)), *forced
-
-
-def _people(assumed: AssumedAnswers) -> np.ndarray:
-    """People with evenly spread quantiles of the assumed answers; NaN for no answer."""
-    from scipy.special import ndtri
-
+    """The same with PrivKVM; parameters as in :func:`mechanism_errors`."""
     place = assumed.domain
-    answering = round(_PEOPLE * (1 - assumed.missing))
-    quantiles = ndtri((np.arange(answering) + 0.5) / answering)
-    values = np.clip(assumed.center + assumed.spread * quantiles, place.lower, place.upper)
-    return np.append(values, np.full(_PEOPLE - answering, np.nan))
+    bisample, *forced = mechanism_errors(epsilon, assumed)
+    found = privkvm(epsilon, 1 - assumed.missing, (assumed.mean - place.center) / place.radius)
+    size = place.radius
+    private = PeerError("PrivKVM", size**2 * found.mean_variance, size * found.mean_bias)
+    return bisample, private, *forced

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from math import sqrt
 
-import numpy as np
-
 from planner.designs.channel import Channel
-from planner.mechanisms.bisample import BiSampleMD
-from planner.mechanisms.piecewise import hybrid_variance, piecewise_variance
+from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.rivals import harmony_variance, hybrid_variance, piecewise_variance
 from planner.planning.answer_rates import AnswerRateModel, model_of
 from planner.planning.candidates import choose
 from planner.planning.channels.questions import question_channel
@@ -105,8 +103,8 @@ def _with_missing(model: AnswerRateModel, epsilon: float) -> list[tuple[str, flo
 
 def _answered(epsilon: float, unit: float) -> list[tuple[str, float, str]]:
     """Worst case over the answers: 0 for Harmony and BiSample, the ends for the others."""
-    harmony = unit * float(1 / np.tanh(epsilon / 2) ** 2)
-    piecewise = unit * max(float(piecewise_variance(np.array(epsilon), x)) for x in (0.0, 1.0))
+    harmony = unit * float(harmony_variance(epsilon))
+    piecewise = unit * max(float(piecewise_variance(epsilon, x)) for x in (0.0, 1.0))
     hybrid = unit * max(float(hybrid_variance(epsilon, x)) for x in (0.0, 1.0))
     return [
         ("bisample-md", harmony, ""),

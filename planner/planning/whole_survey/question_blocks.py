@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from planner.errors import InputError
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.bisample_variance import first_order
+from planner.mechanisms.means import first_order
 from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.answer_rates import model_of
 from planner.planning.option import ErrorLaw

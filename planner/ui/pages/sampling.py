@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import streamlit as st
 
-from planner.mechanisms.coins import TwoCoinResponse
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.planning.sampled import (
     ACKNOWLEDGEMENTS,
     SamplingPlan,
@@ -241,7 +241,7 @@ def _errors_by_population(asked: SamplingQuestion, users: int, largest: float) -
     st.subheader("Error against population")
     count, epsilon = max(asked.yes_counts), float(min(asked.budgets))
     populations = np.geomspace(max(2 * count, 20), max(100 * count, 10 * users), 9).round()
-    coins = TwoCoinResponse(float(np.tanh(epsilon / 2)), 0.5)
+    coins = GeneralizedRandomizedResponse(epsilon, 2)
     variances = [coins.variance([int(n) - count, count])[1] for n in populations]
     deviations = _NORMAL_95 * np.sqrt(variances)
     ours = np.full(populations.size, largest)

@@ -9,8 +9,8 @@ from planner import InputError, Level, PrivacyPolicy, Question, Survey, Verifica
 from planner.deployment.client.laws.exact import DENOMINATOR
 from planner.deployment.client.laws.pairs import MAX_LISTED_LEVELS, demanded_budget
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
-from planner.mechanisms.bisample import BiSampleMD
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import sampled as sampling_plan

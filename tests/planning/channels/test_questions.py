@@ -6,7 +6,7 @@ import pytest
 from planner import Level, Question, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
-from planner.mechanisms.bisample_variance import first_order
+from planner.mechanisms.means import first_order
 from planner.planning import answer_rates as curves
 from planner.planning.answer_rates import AnswerRateModel, channel_curve, plan_answer_rate
 from planner.planning.channels import means

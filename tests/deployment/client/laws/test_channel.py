@@ -14,7 +14,7 @@ from planner.deployment.client.questions import read_law
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, question_document
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.errors import InputError, PlannerError, VerificationError
-from planner.mechanisms.channel import MeanChannelMechanism
+from planner.mechanisms.means import MeanChannelMechanism
 from planner.planning.channels.populations import five_populations
 from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain

@@ -1,0 +1,138 @@
+"""Rivals of the papers that nobody deploys: their errors, which plans are compared with.
+
+All are per person and exact or published; their collections are simulated, and held against these
+formulas, in ``examples/reproduction/rivals.py``. Numbers are on ``[-1, 1]``, ``square`` is ``v^2``
+of an answer or its mean over the answers, and what varies is the report of given people.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.policy.policy import PrivacyPolicy
+
+Array = NDArray[np.float64]
+Numbers = Array | float
+FAKE_ANSWERS = ("random", "top")
+"""What people send who have no answer where one is forced: uniform, or the upper end."""
+# Above it Piecewise has the smaller variance at v = 0: with x = e^(eps/2),
+# (x + 3)(x + 1)^2 = 3 (x^2 + 1)^2, that is 3 x^3 - x^2 + x - 7 = 0.
+HYBRID_THRESHOLD = 0.6093524930273098
+
+
+def harmony_variance(epsilon: Numbers, square: Numbers = 0.0) -> Array:
+    """Variance of one report of Harmony, ``1 / tanh^2(eps/2) - v^2``.
+
+    Randomised response on a randomly rounded answer, one bit a person (Nguyen and others, 2016;
+    BiSample paper, algorithm 1). That of BiSample without missing answers is the same (its eq. 14
+    divided by the people).
+
+    Examples
+    --------
+    >>> round(float(harmony_variance(np.log(3))), 9)
+    4.0
+    """
+    return np.asarray(1 / np.tanh(np.asarray(epsilon) / 2) ** 2 - square)
+
+
+def piecewise_variance(epsilon: Numbers, square: Numbers = 0.0) -> Array:
+    """Variance of one report of Piecewise (Wang and others, ICDE 2019, lemma 1).
+
+    Examples
+    --------
+    >>> round(float(piecewise_variance(1.0, 0.25)), 4)
+    4.0675
+    """
+    gap = np.expm1(np.asarray(epsilon) / 2)
+    return np.asarray(square / gap + (gap + 4) / (3 * gap**2))
+
+
+def hybrid_variance(epsilon: float, square: float = 0.0) -> float:
+    """Variance of one report of Hybrid (the same paper, eq. 9): Piecewise or Harmony by chance.
+
+    Examples
+    --------
+    >>> round(hybrid_variance(0.5), 2), round(hybrid_variance(2.0), 3)
+    (16.67, 1.042)
+    """
+    sign = float(harmony_variance(epsilon, square))
+    if epsilon <= HYBRID_THRESHOLD:
+        return sign
+    share = 1 - exp(-epsilon / 2)
+    return share * float(piecewise_variance(epsilon, square)) + (1 - share) * sign
+
+
+class PrivKVM(NamedTuple):
+    """First-order errors of PrivKVM's estimates, of people drawn at random."""
+
+    mean_variance: float
+    mean_bias: float
+    missing_variance: float
+
+
+def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> PrivKVM:
+    """Errors of PrivKVM with one key, one real iteration and some virtual ones.
+
+    Half the budget says whether there is an answer, half what it is. With
+    ``p = e^(eps/2) / (e^(eps/2) + 1)`` and ``theta = 2p - 1``, ``F`` the share of reports with a
+    key and ``S`` that of +1 less that of -1, the answer rate is ``f = (F - 1 + p) / theta``, the
+    first mean ``S / (theta F)``, and an iteration moves it by ``k = (1 - f)(1 - p) / F`` times its
+    last move. After ``c`` of them the bias is ``-mean k^(c+1)`` (Ye and others, 2019).
+
+    Parameters
+    ----------
+    epsilon:
+        In nats.
+    rate, mean:
+        Share of the people who answer, above 0, and the mean of their answers.
+    iterations:
+        Virtual ones, 5 in the BiSample paper.
+
+    Examples
+    --------
+    >>> one = privkvm(2.0, rate=0.5, mean=0.5)
+    >>> round(one.mean_variance, 2), round(one.mean_bias, 5), round(one.missing_variance, 2)
+    (7.09, -0.0, 1.01)
+    """
+    theta = float(np.tanh(epsilon / 4))
+    p = (1 + theta) / 2
+    key = rate * p + (1 - rate) * (1 - p)
+    signed = rate * p * theta * mean
+    first, carry = signed / (theta * key), (1 - rate) * (1 - p) / key
+    terms = range(iterations + 1)
+    grown = sum(carry**j for j in terms)
+    growth = sum(j * carry ** (j - 1) for j in terms if j)
+    carry_slope = -((1 - p) / theta + carry) / key
+    by_key = first * (growth * carry_slope - grown / key)
+    by_signed = grown / (theta * key)
+    silent = 1 - key
+    variance = (
+        by_key**2 * key * silent
+        + 2 * by_key * by_signed * signed * silent
+        + by_signed**2 * (key - signed**2)
+    )
+    return PrivKVM(variance, first * grown - mean, key * silent / theta**2)
+
+
+def direct_encoding(policy: PrivacyPolicy) -> tuple[Array, Array]:
+    """``(a, b)`` of direct encoding with one row per input, by level, shape ``(t,)`` each.
+
+    The item itself with probability ``d``, else one by weights that favour the sensitive items:
+    ``b_j = d / (e^R_j - 1)`` with ``R_j`` the smallest pair budget of a level, ``a_j = b_j + d``.
+    Of all such rows these have the least worst-case error and the largest ``d``, the linear
+    program of Sampling Privacy's second round (Joy and Gerla, eq. 12 to 16). Under the rule min it
+    is generalised randomised response.
+
+    Examples
+    --------
+    >>> a, b = direct_encoding(PrivacyPolicy([1.0, 3.0], [1, 4], rule="avg"))
+    >>> a.round(3).tolist(), b.round(3).tolist()
+    ([0.716, 0.524], [0.264, 0.071])
+    """
+    odds = 1 / np.expm1(policy.room(np.zeros(policy.size)))
+    truth = 1 / (1 + policy.item_counts @ odds)
+    return truth * (1 + odds), truth * odds

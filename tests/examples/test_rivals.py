@@ -1,0 +1,123 @@
+"""Mechanisms that are compared with, simulated: as their errors say.
+
+Means and mean squares of thousands of collections; false alarms 1e-6, near misses are seen.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from examples.reproduction.rivals import COLLECTIONS, TwoCoins, harmony, hybrid, piecewise
+from planner import GeneralizedRandomizedResponse, PrivacyPolicy, SamplingPrivacy
+from planner.mechanisms import rivals
+from planner.policy import logodds
+from tests.mechanisms.decisions import mean_is, mean_square_is
+
+ERRORS = {
+    harmony: rivals.harmony_variance,
+    piecewise: rivals.piecewise_variance,
+    hybrid: rivals.hybrid_variance,
+}
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+@pytest.mark.parametrize(("report", "predicted"), ERRORS.items(), ids=lambda one: one.__name__)
+def test_reports_are_unbiased_and_as_variable_as_published(report, predicted, epsilon):
+    rng, people = np.random.default_rng(int(10 * epsilon)), 400_000
+    for value in (-1.0, 0.3, 1.0):
+        seen = report(np.full(people, value), epsilon, rng)[:, None]
+        variance = float(predicted(epsilon, value**2))
+        assert mean_is(seen, np.array([value]))
+        assert not mean_is(seen, np.array([value + 0.1 * np.sqrt(variance)]))
+        assert mean_square_is(seen - value, np.array([variance]))
+        assert not mean_square_is(seen - value, np.array([1.15 * variance]))
+
+
+def test_hybrid_begins_where_piecewise_becomes_better():
+    at = rivals.HYBRID_THRESHOLD
+    assert rivals.piecewise_variance(at) == pytest.approx(rivals.harmony_variance(at), rel=1e-9)
+    assert rivals.hybrid_variance(at - 1e-6) == rivals.harmony_variance(at - 1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "rate"), [(1.0, 0.4), (3.0, 0.8)])
+def test_privkvm_errs_as_its_slopes_say(epsilon, rate):
+    rng, people, runs = np.random.default_rng(7), 20_000, 4000
+    said, collect = rivals.privkvm(epsilon, rate, 0.5), COLLECTIONS["PrivKVM"]
+    found = np.empty((runs, 2))
+    for run in range(runs):
+        values = np.where(rng.random(people) < rate, rng.choice([0.2, 0.8], people), np.nan)
+        found[run] = collect(values, epsilon, rng)
+    for column, truth, variance in (
+        (0, 0.5 + said.mean_bias, said.mean_variance),
+        (1, 1 - rate, said.missing_variance),
+    ):
+        errors = found[:, [column]] - truth
+        assert abs(errors.mean()) < 0.1 * np.sqrt(variance / people)
+        assert mean_square_is(errors, np.array([variance / people]))
+        assert not mean_square_is(errors, np.array([1.15 * variance / people]))
+
+
+def test_privkvm_has_less_bias_with_more_iterations():
+    biases = [abs(rivals.privkvm(1.0, 0.3, 0.5, steps).mean_bias) for steps in (0, 1, 5, 200)]
+    assert biases == sorted(biases, reverse=True)
+    assert biases[-1] < 1e-6
+
+
+@pytest.mark.parametrize("name", ["Harmony TOP", "PM TOP", "Harmony RND", "PM RND"])
+def test_forced_answers_are_fake_ones_where_there_are_none(name):
+    values = np.where(np.arange(200_000) % 4, 0.5, np.nan)
+    fake = 1.0 if name.endswith("TOP") else 0.0
+    mean, missing = COLLECTIONS[name](values, 2.0, np.random.default_rng(1))
+    assert missing is None
+    assert abs(mean - (0.75 * 0.5 + 0.25 * fake)) < 4.9 * np.sqrt(2 / values.size)
+
+
+# -- direct encoding, two coins --------------------------------------------------
+
+POLICY = PrivacyPolicy([0.8, 2.0], [2, 3], rule="avg")
+LEVELS = np.array([0, 0, 1, 1, 1])
+
+
+def test_direct_encoding_is_the_largest_truth_of_the_linear_program():
+    a, b = rivals.direct_encoding(POLICY)
+    gain = np.expm1(POLICY.room(np.zeros(2)))[LEVELS]
+    # Variables q_1 .. q_m, d: maximise d with d <= gain_j q_j and total 1.
+    rows = np.hstack([-np.diag(gain), np.ones((5, 1))])
+    answer = linprog([0] * 5 + [-1], rows, np.zeros(5), np.ones((1, 6)), [1], bounds=[(0, 1)] * 6)
+    assert (a - b)[LEVELS] == pytest.approx(-answer.fun, abs=1e-9)
+    assert b[LEVELS] == pytest.approx(answer.x[:5], abs=1e-8)
+
+
+def test_no_other_direct_encoding_has_a_smaller_worst_case():
+    a, b = (column[LEVELS] for column in rivals.direct_encoding(POLICY))
+    rng = np.random.default_rng(5)
+    noise = logodds.noise_from_probabilities(a, b)
+    best = noise.sum() + logodds.signal_from_probabilities(a, b).max()
+    gain = np.expm1(POLICY.room(np.zeros(2)))[LEVELS]
+    for _ in range(2000):
+        z = 1 / gain * (1 + rng.exponential(rng.choice([1e-3, 0.1, 1]), 5))
+        d = 1 / (1 + z.sum())
+        q = z * d
+        value = np.sum(q * (1 - q)) / d**2 + np.max((1 - 2 * q - d) / d)
+        assert value >= best * (1 - 1e-6)
+
+
+def test_direct_encoding_under_the_rule_min_is_randomised_response():
+    a, b = rivals.direct_encoding(PrivacyPolicy([1.0, 3.0], [2, 4]))
+    plain = GeneralizedRandomizedResponse(1.0, 6)
+    assert a == pytest.approx(plain.a[:2], abs=1e-8)
+    assert b == pytest.approx(plain.b[:2], abs=1e-8)
+
+
+def test_two_coins():
+    """The loss is that of the answer that tells more; figures of the paper's section 5."""
+    assert np.exp(TwoCoins(0.8, 0.2).privacy_loss()) == pytest.approx(21)
+    assert np.exp(TwoCoins(0.8, 0.7).privacy_loss()) == pytest.approx(0.86 / 0.06)
+    coins, rng, runs = TwoCoins(0.6, 0.3), np.random.default_rng(3), 200_000
+    (_, a), (_, b) = coins.chances
+    ones = rng.binomial(300, a, runs) + rng.binomial(700, b, runs)
+    errors = ((ones - 1000 * b) / (a - b) - 300)[:, None]
+    assert mean_is(errors, np.zeros(1))
+    assert mean_square_is(errors, np.array([coins.variance(700, 300)]))
+    assert not mean_square_is(errors, np.array([1.05 * coins.variance(700, 300)]))
+    assert SamplingPrivacy(0.45, 0.275, [0.275]).privacy_loss("round-two") < coins.privacy_loss()
