@@ -23,7 +23,7 @@ from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.designs.channel import Scenario
 from planner.mechanisms.itemsets import ItemSets
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import solve_channel
 
 SCALED = np.array([1.0, 1.2, 2.0])
 RETAIL = Path(__file__).parents[2] / "shared" / "data" / "retail.dat"

@@ -17,24 +17,30 @@ from planner.policy.policy import PrivacyPolicy
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """A proof that a table is optimal for its model, checkable without trusting the solver.
+    """A proof of how good an answer is, checkable without trusting the solver.
 
     Attributes
     ----------
     lower_bound:
-        No table of the same model that keeps the policy has a smaller objective
-        (linearised convex branches, minimised over the policy by linear programming).
+        Nothing that the bound is about, and keeps the pair budgets, has a smaller objective.
     relative_gap:
-        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance
-        from the optimum.
-    max_violation:
-        Largest excess of a pair's realised log-ratio over its budget, in nats,
-        re-checked in the original (a, b) form; 0.0 when every pair keeps its budget.
+        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
+        where the bound is 0, that is for errors of a millionth and less, lost in rounding.
+    over:
+        What the bound is about. ``"tables"``: tables of bits of the same model. ``"mechanisms"``:
+        all that ask once, with any unbiased estimator. ``"linear mechanisms"``: the same with
+        estimators that add up one number a report; others may learn from many reports which
+        of several populations it is.
     """
 
     lower_bound: float
     relative_gap: float
-    max_violation: float
+    over: str
+
+    @property
+    def estimates(self) -> str:
+        """The estimates that a bound over mechanisms is about, in words."""
+        return "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

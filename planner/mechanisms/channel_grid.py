@@ -62,7 +62,7 @@ def as_drawn(channel: Channel) -> Channel:
     if proof is None:
         return drawn
     gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
-    return replace(drawn, certificate=Certificate(proof.lower_bound, gap, drawn.max_violation))
+    return replace(drawn, certificate=Certificate(proof.lower_bound, gap, proof.over))
 
 
 def integers_of(channel: Channel) -> NDArray[np.int64]:

@@ -17,14 +17,13 @@ from planner.frames import Framed
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.mechanisms.means import first_order
 from planner.mechanisms.rivals import FAKE_ANSWERS, harmony_variance, piecewise_variance
-from planner.planning.channels.means import bisample_error, provable_channel, solve_on_grid
+from planner.planning.channels.means import best_channel, bisample_error, provable_channel
 from planner.planning.channels.populations import (
     NARROWEST,
     USUAL_SPREAD,
     AssumedAnswers,
     five_populations,
 )
-from planner.solvers.channel.solving import high_symbols
 from planner.survey import Numeric, Survey
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -591,7 +590,7 @@ def channel_curve(
 
     Each channel is made for the model's mean and spread (0.3 radii of the range if it
     states none) at that budget's answer rate, and does no worse than BiSample for five
-    means over the range. The columns of one budget's channel start the next one's search.
+    means over the range.
 
     Parameters
     ----------
@@ -620,15 +619,14 @@ def channel_curve(
     rate = model.preferences.answer_rate(budgets)
     channel, bisample = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.inf)
     gaps = np.full(budgets.shape, np.nan)
-    start, grid = None, 2 if model.domain.yes_no else points
+    grid = 2 if model.domain.yes_no else points
     for i in np.flatnonzero(rate >= _FEWEST).tolist():
         epsilon, missing = float(budgets[i]), float(max(0.0, 1 - rate[i]))
         stated = stated_answers(model, missing)
         others = five_populations(model.domain, missing)
-        solved = _proven(epsilon, others, grid, stated, start)
+        solved = _proven(epsilon, others, grid, stated)
         if solved is None:
             continue
-        start = high_symbols(solved)
         if solved.certificate is not None:
             gaps[i] = solved.certificate.relative_gap
         noise = solved.worst_error, bisample_error(epsilon, stated)
@@ -641,11 +639,10 @@ def _proven(
     others: Sequence[AssumedAnswers],
     points: int,
     stated: AssumedAnswers,
-    start: NDArray[np.bool_] | None,
 ) -> Channel | None:
     """The best channel of a budget, or of the part of it that the solver can prove, or none."""
     try:
-        return solve_on_grid(epsilon, others, points, stated, _TOLERANCE, start)
+        return best_channel(epsilon, others, points=points, stated=stated, tolerance=_TOLERANCE)
     except SolverError:
         pass
     try:

@@ -122,8 +122,8 @@ def _channel_sentence(channel: Channel) -> str:
         return size
     return (
         f"{size} Proven: no mechanism of any kind for these points and no answer that keeps the "
-        "budget and answers once, with any unbiased estimate, is better by more than a factor of "
-        f"1 + {max(proof.relative_gap, 1e-9) / 2:.0e}."
+        f"budget and answers once, with any {proof.estimates}, is better by more than a factor "
+        f"of 1 + {max(proof.relative_gap, 1e-9) / 2:.0e}."
     )
 
 

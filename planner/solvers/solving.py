@@ -85,8 +85,8 @@ def solve(
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> round(table.worst_case_mse, 5), table.method
     (239.72296, 'reduced')
-    >>> table.certificate.max_violation
-    0.0
+    >>> table.max_violation, table.certificate.over
+    (0.0, 'tables')
     """
     require_policy(policy)
     if method not in METHODS:
@@ -257,7 +257,7 @@ def proven_table(program: Program, v: Array, proof: Proof, method: str) -> Unary
     table = UnaryTable(program.policy, a, b, program.model.name, method, program.objective)
     value = table.objective_value
     bound = min(float(proof.lower_bound), value)  # equal but for rounding at the optimum
-    certificate = Certificate(bound, (value - bound) / abs(bound), table.max_violation)
+    certificate = Certificate(bound, (value - bound) / abs(bound), "tables")
     prices = np.maximum(proof.shadow_prices, 0.0)
     return replace(table, certificate=certificate, shadow_prices=prices)
 

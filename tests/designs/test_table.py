@@ -92,4 +92,4 @@ def test_it_cannot_be_changed():
     with pytest.raises(AttributeError):
         table.model = "opt1"
     with pytest.raises(AttributeError):
-        Certificate(1.0, 0.0, 0.0).lower_bound = 2.0
+        Certificate(1.0, 0.0, "tables").lower_bound = 2.0

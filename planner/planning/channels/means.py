@@ -15,12 +15,12 @@ from planner.errors import InputError, SolverError
 from planner.mechanisms.means import first_order
 from planner.planning.channels.populations import NO_ANSWER, AssumedAnswers, five_populations
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 
 Array = NDArray[np.float64]
 WANTED = ("sum of answers", "number of answers")
-_MOST_POINTS = 15
+_MOST_POINTS = MOST_ANSWERS - 1  # and no answer
 _PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
 _CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
 
@@ -80,7 +80,18 @@ five_populations` has them for other ranges.
         remedy = "Set cap to 1 or more."
         raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels", remedy)
     assumed = tuple(populations or five_populations())
-    return _solve_stated(epsilon, assumed, points, stated, (cap, rule, tolerance, None))
+    size = whole_number("points", points, 2, _MOST_POINTS)
+    place = _domain([*assumed, *([] if stated is None else [stated])])
+    grid = np.linspace(place.lower, place.upper, size)
+    policy = _policy(epsilon, grid, rule)
+    scenarios = [one.scenario(grid) for one in assumed]
+    if stated is not None:
+        smallest = float(policy.bounds().min())
+        ceilings = [cap * bisample_error(smallest, one) * (1 + 1e-9) for one in assumed]
+        others = zip(scenarios, ceilings, strict=True)
+        capped = [replace(scenario, cap=ceiling) for scenario, ceiling in others]
+        scenarios = [stated.scenario(grid), *capped]
+    return _solve(policy, grid, scenarios, tolerance)
 
 
 def provable_channel(
@@ -105,43 +116,6 @@ def provable_channel(
         return solve(second, assumed)
 
 
-def solve_on_grid(
-    epsilon: float | ArrayLike,
-    assumed: Sequence[AssumedAnswers],
-    points: int,
-    stated: AssumedAnswers | None = None,
-    tolerance: float = 1e-6,
-    start: NDArray[np.bool_] | None = None,
-) -> Channel:
-    """:func:`best_channel` for one budget rule, with columns to start from.
-
-    ``start`` comes from :func:`~planner.solvers.channel.solving.high_symbols`.
-    """
-    return _solve_stated(epsilon, assumed, points, stated, (1.0, "min", tolerance, start))
-
-
-def _solve_stated(
-    epsilon: float | ArrayLike,
-    assumed: Sequence[AssumedAnswers],
-    points: int,
-    stated: AssumedAnswers | None,
-    how: tuple[float, str | ArrayLike, float, NDArray[np.bool_] | None],
-) -> Channel:
-    cap, rule, tolerance, start = how
-    size = whole_number("points", points, 2, _MOST_POINTS)
-    place = _domain([*assumed, *([] if stated is None else [stated])])
-    grid = np.linspace(place.lower, place.upper, size)
-    policy = _policy(epsilon, grid, rule)
-    scenarios = [one.scenario(grid) for one in assumed]
-    if stated is not None:
-        smallest = float(policy.bounds().min())
-        ceilings = [cap * bisample_error(smallest, one) * (1 + 1e-9) for one in assumed]
-        others = zip(scenarios, ceilings, strict=True)
-        capped = [replace(scenario, cap=ceiling) for scenario, ceiling in others]
-        scenarios = [stated.scenario(grid), *capped]
-    return _solve(policy, grid, scenarios, tolerance, start)
-
-
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     """Error per person of BiSample-MD's mean, in squared units of the question, first order.
 
@@ -161,7 +135,6 @@ def _solve(
     grid: Array,
     scenarios: Sequence[Scenario],
     tolerance: float,
-    start: NDArray[np.bool_] | None = None,
 ) -> Channel:
     """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
     center, radius = (grid[-1] + grid[0]) / 2, (grid[-1] - grid[0]) / 2
@@ -175,7 +148,7 @@ def _solve(
         for scenario in scenarios
     ]
     wanted = _wanted((grid - center) / radius)
-    solved = solve_channel(policy, wanted, unit, WANTED, tolerance=tolerance, start=start)
+    solved = solve_channel(policy, wanted, unit, WANTED, tolerance=tolerance)
     certificate = solved.certificate
     assert certificate is not None  # noqa: S101 - solve_channel proves every answer
     return replace(

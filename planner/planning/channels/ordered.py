@@ -11,12 +11,11 @@ from planner.arguments import number_column
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
 
 Array = NDArray[np.float64]
 _LEAST_WEIGHT = 1e-4
-_MOST_ANSWERS = 16  # all subsets of so many are priced
 
 
 def best_ordered_channel(
@@ -62,9 +61,9 @@ def best_ordered_channel(
     >>> round(mean.worst_error, 2), mean.wanted_names
     (143.09, ('mean score',))
     """
-    if not 2 <= policy.size <= _MOST_ANSWERS:
+    if not 2 <= policy.size <= MOST_ANSWERS:
         remedy = "Group neighbouring answers."
-        raise InputError("answers", policy.size, f"from 2 to {_MOST_ANSWERS}", remedy)
+        raise InputError("answers", policy.size, f"from 2 to {MOST_ANSWERS}", remedy)
     table, names = _wanted(policy, wanted)
     importance = _weights(weights, len(table))
     directions = np.diag(np.sqrt(importance))

@@ -10,8 +10,7 @@ from planner.planning.channels.means import best_channel, bisample_error
 from planner.planning.channels.populations import AssumedAnswers, five_populations
 from planner.planning.channels.questions import peer_errors
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.repair import best_estimator
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 
 FIVE = five_populations()

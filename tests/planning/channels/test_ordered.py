@@ -9,7 +9,7 @@ from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.planning.channels.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.repair import best_estimator
+from planner.solvers.channel_search import best_estimator
 
 
 def plain(epsilon, d):

@@ -170,7 +170,7 @@ def test_a_curve_has_gaps_where_nothing_could_be_proven(monkeypatch):
         raise ConvergenceError("It stopped early", "Use fewer symbols.")
 
     model = AnswerRateModel(PEOPLE, 1000, mean=0.5, sd=0.3)
-    monkeypatch.setattr(curves, "solve_on_grid", refuse)
+    monkeypatch.setattr(curves, "best_channel", refuse)
     fallen_back = channel_curve(model, [2.0, 3.0])
     assert np.isfinite(fallen_back.channel_rmse).all()
     monkeypatch.setattr(curves, "provable_channel", refuse)

@@ -5,7 +5,7 @@ import pytest
 
 from planner import Objective, PrivacyPolicy, best_design
 from planner.designs.channel import Scenario
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import solve_channel
 from tests.policies import log_uniform
 
 

@@ -1,4 +1,4 @@
-"""The best channel: known optima, an independent program, and what nothing may beat."""
+"""Best channels: known optima, an independent program, mechanisms that try to beat the bound."""
 
 import cvxpy as cp
 import numpy as np
@@ -7,16 +7,15 @@ import pytest
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel.repair import best_estimator
-from planner.solvers.channel.solving import solve_channel
+from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.solvers.rays import rays_of
-from tests.solvers.channel.questions import cumulative, plain, random_question, worst_case
+from tests.solvers.questions import cumulative, plain, random_question, worst_case
 
 
 def dense(policy, wanted, scenarios):
     """The primal over all rays, in cvxpy: rows sum to 1, unbiased, quadratic over linear."""
-    bounds = policy.bounds().copy()
-    rays = np.exp(rays_of(PrivacyPolicy(np.ones(len(bounds)), np.ones(len(bounds)), bounds)))
+    ones = np.ones(policy.size)
+    rays = np.exp(rays_of(PrivacyPolicy(ones, ones, policy.bounds())))
     rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
     p, n = len(wanted), len(rays)
     theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
@@ -59,15 +58,23 @@ def test_counts_with_one_budget_are_subset_selection(epsilon, m):
 
 
 @pytest.mark.parametrize(
-    ("d", "epsilon", "value"),
-    [(5, 1.0, 9.6463), (5, 2.0, 1.7943), (8, 1.0, 23.0523), (8, 2.0, 4.3891)],
+    ("epsilons", "value"),
+    [
+        ([1.0] * 5, 9.646301),
+        ([2.0] * 5, 1.794271),
+        ([1.0] * 8, 23.052303),
+        ([2.0] * 8, 4.389066),
+        ([1.0] * 12, 46.642292),
+    ],
 )
-def test_cumulative_counts(d, epsilon, value):
-    wanted = cumulative(d)
-    channel = solve_channel(plain(epsilon, d), wanted, worst_case(wanted))
-    assert round(channel.worst_error, 4) == value
-    assert channel.certificate.relative_gap < 1e-5
-    assert channel.certificate.max_violation == 0
+def test_cumulative_counts(epsilons, value):
+    wanted = cumulative(len(epsilons))
+    policy = PrivacyPolicy(epsilons, [1] * len(epsilons))
+    channel = solve_channel(policy, wanted, worst_case(wanted))
+    assert channel.worst_error == pytest.approx(value, abs=1e-6)
+    assert channel.certificate.relative_gap < 1e-6
+    assert channel.certificate.over == "mechanisms"
+    assert channel.max_violation == 0
     assert channel.bias < 1e-12
 
 
@@ -83,8 +90,11 @@ def test_dense_program(rule, seed):
     chosen = rule if rule != "matrix" else (bounds + bounds.T) / 2
     policy = PrivacyPolicy(rng.uniform(0.6, 2.5, 4), [1] * 4, chosen)
     channel = solve_channel(policy, wanted, scenarios)
-    assert channel.certificate.relative_gap < 1e-5
+    assert channel.certificate.relative_gap < 1e-6
+    assert channel.certificate.over == "linear mechanisms"  # which of three populations is it?
     assert channel.worst_error == pytest.approx(dense(policy, wanted, scenarios), rel=1e-5)
+    one = solve_channel(policy, wanted, scenarios[:1]).certificate
+    assert (one.over, one.lower_bound < channel.worst_error) == ("mechanisms", True)
 
 
 def test_a_cap_is_kept_and_costs():
@@ -148,8 +158,9 @@ def test_refusals():
     people = worst_case(wanted)
     with pytest.raises(InputError, match="item_counts"):
         solve_channel(PrivacyPolicy([1.0, 2.0], [1, 2]), wanted, people)
-    with pytest.raises(InputError, match="symbols is 1"):
-        solve_channel(plain(1.0, 1), [[1.0]], people)
+    for size in (1, 17):
+        with pytest.raises(InputError, match=f"symbols is {size} but must be from 2 to 16. Group"):
+            solve_channel(plain(1.0, size), np.ones((1, size)), people)
     with pytest.raises(InputError, match="wanted"):
         solve_channel(policy, [[1.0, 2.0]], people)
     with pytest.raises(InputError, match="wanted has the same numbers"):

@@ -1,0 +1,153 @@
+"""One program for all mechanisms: the weights of columns against the weights of scenarios.
+
+A column ``o`` is one kind of report. It has parts ``F_bo``, one vector a block ``b``, expectations
+``P_os`` under each scenario ``s``, and sums ``R_o``. Wanted are weights ``theta >= 0`` of columns
+where scenarios have weights ``sigma >= 0``. With ``w = P sigma`` and ``J_b = sum_o (theta_o / w_o)
+F_bo F_bo'``,
+
+    min over theta, max over sigma    sum_b tr(W_b J_b^-1 W_b') - offsets . sigma
+    such that                         sum_o theta_o R_o = totals,    free . sigma = 1,
+
+convex in ``theta`` and concave in ``sigma``. Multipliers ``alpha_b``, ``rows`` and ``scenarios``
+charge a column ``q_o = sum_b |alpha_b' F_bo|^2 / w_o``; where scenarios look at different
+combinations of what is wanted, forms ``H_o = sum_s sigma_s P_os G_s`` take the place of ``w_o``. If
+no column that is allowed has a ratio ``q_o / (R_o rows)`` above ``rho``, every mechanism has at
+least
+
+    [(sum_b tr W_b alpha_b)^2 / (rho totals . rows) - offsets . sigma] / (free . sigma)
+
+(docs/theory/channels.md, docs/theory/designs.md). Multipliers that cover a column form a convex
+cone: so does what lies between two of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+ROUNDING = 2.0**-44
+"""Charged for rounding, of the sum of all terms' sizes; it covers exp of logarithms up to 50."""
+
+MOST_NEW = 40
+"""Columns that are added at once."""
+
+
+class Columns(NamedTuple):
+    """Kinds of reports, ``N`` of them.
+
+    ``parts``: one ``(N, r_b)`` a block; ``people`` ``(N, k)``; ``sums`` ``(N, r)``; ``about``: what
+    their oracle knows them by, whole numbers ``(N, ...)``.
+    """
+
+    parts: tuple[Array, ...]
+    people: Array
+    sums: Array
+    about: NDArray[np.int64]
+
+    def take(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Columns:
+        """Some of them."""
+        parts = tuple(part[which] for part in self.parts)
+        return Columns(parts, self.people[which], self.sums[which], self.about[which])
+
+    def joined(self, *others: Columns) -> Columns:
+        """All together, each once."""
+        every = (self, *others)
+        parts = tuple(np.vstack(blocks) for blocks in zip(*(c.parts for c in every), strict=True))
+        people, sums, about = (np.vstack([c[i] for c in every]) for i in (1, 2, 3))
+        rows = np.hstack([about, sums.round(12)])
+        order = np.lexsort(rows.T[::-1])
+        first = np.ones(order.size, dtype=np.bool_)
+        first[1:] = (rows[order][1:] != rows[order][:-1]).any(axis=1)
+        return Columns(parts, people, sums, about).take(order[first])
+
+
+class Game(NamedTuple):
+    """What all columns share.
+
+    ``wanted``: ``W_b``, ``(p_b, r_b)``; ``totals`` ``(r,)``; ``offsets`` ``(k,)``; ``free``: 0 for
+    scenarios with a cap, else 1; ``forms``: ``G_s``, ``(k, p, p)``, None if all are the identity.
+    """
+
+    wanted: tuple[Array, ...]
+    totals: Array
+    offsets: Array
+    free: Array
+    forms: Array | None = None
+
+
+class Multipliers(NamedTuple):
+    """``alpha``: ``(r_b, p_b)`` a block; ``rows`` ``(r,)``; ``scenarios`` ``(k,)``, at least 0."""
+
+    alpha: tuple[Array, ...]
+    rows: Array
+    scenarios: Array
+
+    def between(self, other: Multipliers, way: float) -> Multipliers:
+        """On the way to the other: what both cover it covers."""
+        pairs = zip(self.alpha, other.alpha, strict=True)
+        alpha = tuple((1 - way) * mine + way * theirs for mine, theirs in pairs)
+        rows = (1 - way) * self.rows + way * other.rows
+        return Multipliers(alpha, rows, (1 - way) * self.scenarios + way * other.scenarios)
+
+
+def ratios(game: Game, multipliers: Multipliers, columns: Columns) -> Array:
+    """Each column's charge over ``R rows``, rounded up; infinite where that is not above 0."""
+    charge, covered = _sides(game, multipliers, columns)
+    return np.divide(charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0)
+
+
+def worst(
+    game: Game, multipliers: Multipliers, columns: Columns, most: int = MOST_NEW
+) -> tuple[Columns, float]:
+    """The columns that exceed most, at most so many, and the largest ratio.
+
+    Where multipliers do not cover some column at all, its infinite ratio says nothing of which
+    ones are needed: then by the excess of the charge.
+    """
+    charge, covered = _sides(game, multipliers, columns)
+    ratio = np.divide(charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0)
+    largest = float(ratio.max(initial=0.0))
+    by = charge - covered if np.isinf(largest) else ratio
+    order = np.argpartition(-by, most)[:most] if by.size > most else np.arange(by.size)
+    order = order[np.argsort(-by[order])]
+    return columns.take(order[ratio[order] > 1 + 1e-12]), largest
+
+
+def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
+    """What is proven if no column's ratio is larger, rounded down; ``-inf`` if nothing."""
+    alpha, rows, sigma = multipliers
+    products = [W * A.T for W, A in zip(game.wanted, alpha, strict=True)]
+    reach = sum(float(one.sum() - ROUNDING * np.abs(one).sum()) for one in products)
+    total = float(game.totals @ rows + ROUNDING * (game.totals @ np.abs(rows)))
+    weight = float(game.free @ sigma)
+    if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
+        return -np.inf
+    square, taken = reach * reach / (largest * total), float(game.offsets @ sigma)
+    size = square + float(np.abs(game.offsets) @ sigma)
+    return float((square - taken - ROUNDING * size) / weight)
+
+
+def _sides(game: Game, multipliers: Multipliers, columns: Columns) -> tuple[Array, Array]:
+    """Charges, rounded up, and what covers them, rounded down."""
+    alpha, rows, sigma = multipliers
+    if game.forms is None:
+        people = columns.people @ sigma * (1 - ROUNDING)
+        charge = np.zeros(people.size)
+        for part, one in zip(columns.parts, alpha, strict=True):
+            moved = np.abs(part @ one) + ROUNDING * (np.abs(part) @ np.abs(one))
+            charge += np.square(moved).sum(axis=1)
+        charge = np.divide(charge, people, out=np.full(charge.shape, np.inf), where=people > 0)
+    else:
+        (part,), (one,) = columns.parts, alpha
+        doubt = ROUNDING * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
+        values, axes = np.linalg.eigh(np.einsum("os,s,spq->opq", columns.people, sigma, game.forms))
+        values -= ROUNDING * values[:, -1:]
+        turned = np.abs(np.einsum("opq,op->oq", axes, part @ one)) + doubt[:, None]
+        out = np.full(values.shape, np.inf)
+        charge = np.divide(np.square(turned), values, out=out, where=values > 0).sum(axis=1)
+    covered = columns.sums @ rows - ROUNDING * (columns.sums @ np.abs(rows))
+    return charge * (1 + ROUNDING), covered

@@ -1,0 +1,81 @@
+"""Column generation: the game over few columns, the price of all others, the bound that holds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from planner.solvers.game import Columns, Game, Multipliers, lower_bound, ratios
+from planner.solvers.saddle import Answer, saddle
+
+_ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
+_WAY = 0.8  # from the newest multipliers to the best ones: between them prices lead further
+_TIGHT, _SENT = 0.95, 1e-3  # ratio, and share of the largest weight, below which a column goes
+_FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
+_DIGITS = 1e-12
+
+
+class Oracle(Protocol):
+    """Finds the columns that refute multipliers, or shows that there are none."""
+
+    def start(self) -> Columns:
+        """Some hundred that tell all symbols apart."""
+
+    def price(self, multipliers: Multipliers) -> tuple[Columns, float]:
+        """Those that exceed most, and the largest ratio seen."""
+
+    def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
+        """What was missed, and a ratio that none exceeds, whatever was rounded or not searched."""
+
+
+class Generated(NamedTuple):
+    """Columns, their weights and multipliers, and a bound on all mechanisms."""
+
+    columns: Columns
+    answer: Answer
+    bound: float
+
+
+def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS) -> Generated:
+    """Add columns until the bound on all of them is within ``tolerance`` of the value.
+
+    If rounds or digits run out first, the gap that is left is proven all the same.
+    """
+    columns, centre = oracle.start(), None
+    likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
+    for left in reversed(range(rounds)):
+        answer = saddle(game, columns, tolerance / 100)
+        newest, news = answer.multipliers, []
+        for way in (_WAY, 0.0) if centre is not None else (0.0,):
+            here = newest.between(centre, way) if centre is not None else newest
+            new, largest = oracle.price(here)
+            news.append(new)
+            value = lower_bound(game, here, max(1.0, largest))
+            if value > likely:
+                likely, centre = value, here
+        if centre is not None:  # a new column may exceed the best multipliers after all
+            likely = _charged(game, centre, news, likely)
+            gap = answer.value - likely
+            stuck, best = (0, gap) if gap < 0.9 * best else (stuck + 1, best)
+            over = left == 0 or stuck >= _PATIENCE
+            if over or gap <= tolerance / 2 * abs(likely):
+                missed, largest = oracle.prove(centre)
+                bound = max(bound, lower_bound(game, centre, max(1.0, largest)))
+                likely = _charged(game, centre, [missed], likely)
+                if over or answer.value - bound <= tolerance * abs(bound) or not len(missed.sums):
+                    break
+                news.append(missed)
+                best = np.inf
+        if likely > -np.inf and answer.value < lowest - _FALL * tolerance * abs(answer.value):
+            # Where the value stands still, what is dropped would come back round after round.
+            share = answer.weights * columns.sums.max(axis=1)
+            kept = (ratios(game, newest, columns) > _TIGHT) | (share > _SENT * share.max())
+            columns, lowest = columns.take(kept), answer.value
+        columns = columns.joined(*news)
+    return Generated(columns, saddle(game, columns, _DIGITS), bound)
+
+
+def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:
+    largest = [float(ratios(game, at, new).max(initial=0.0)) for new in news]
+    return lower_bound(game, at, max(largest)) if max(largest) > 1 else likely

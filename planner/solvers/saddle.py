@@ -1,0 +1,237 @@
+"""The saddle point over a list of columns, by Newton's method from the interior.
+
+The conditions ``theta z = mu``, ``sigma y = mu`` are perturbed, with ``z`` the slack of what
+columns are charged and ``y`` that of the scenarios' errors; the columns' weights are eliminated by
+Cholesky factors, so that as many unknowns are left as there are scenarios and sums. Each step is
+halved until the norm of the conditions, weighted by the point at hand, falls: Newton's direction
+lowers it, so that nothing goes round in circles.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import ConvergenceError
+from planner.solvers.game import Columns, Game, Multipliers
+
+Array = NDArray[np.float64]
+
+_STEPS, _HALVINGS = 100, 25
+_NEARER = 0.1  # share of the complementarity that a step leaves
+_INWARD = 0.99  # of the way to the boundary
+_FALL = 0.05  # of what a step's length promises
+
+
+class Answer(NamedTuple):
+    """Multipliers, the columns' weights, the value, and how far it is from the conditions."""
+
+    multipliers: Multipliers
+    weights: Array
+    value: float
+    distance: float
+
+
+class _Second(NamedTuple):
+    """All that one point needs: values and derivatives by ``theta`` and ``sigma``."""
+
+    value: float
+    alpha: tuple[Array, ...]
+    charges: Array
+    errors: Array
+    K: Array  # by theta twice, positive
+    X: Array  # across
+    Y: Array  # by sigma twice, negative
+
+
+class _Point(NamedTuple):
+    theta: Array
+    sigma: Array
+    z: Array
+    y: Array
+    rows: Array
+    nu: float
+
+    def moved(self, by: _Point, step: float) -> _Point:
+        pairs = zip(self[:5], by[:5], strict=True)
+        theta, sigma, z, y, rows = (one + step * move for one, move in pairs)
+        return _Point(theta, sigma, z, y, rows, self.nu + step * by.nu)
+
+
+def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
+    """The best weights of these columns and their multipliers: the best point seen.
+
+    ``close``: relative distance from the conditions at which to stop; digits may end before.
+
+    Raises
+    ------
+    ConvergenceError
+        These columns cannot tell apart what is wanted.
+    """
+    n, k = columns.people.shape
+    R, tau = columns.sums, game.totals
+    theta = np.full(n, float(tau @ tau) / float(tau @ R.sum(axis=0)))
+    sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
+    now = _second_order(game, columns, theta, sigma)
+    if now is None:
+        reason = "The first reports cannot tell all that is wanted apart"
+        raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
+    at = _first(game, columns, now, theta, sigma)
+    best: Answer | None = None
+    for _ in range(_STEPS):
+        distance = _distance(game, columns, now, at)
+        if best is None or distance < best.distance:
+            value = now.value - float(game.offsets @ at.sigma)
+            multipliers = Multipliers(now.alpha, at.rows, at.sigma)
+            best = Answer(multipliers, at.theta, value, distance)
+        if distance < close:
+            break
+        mu = _NEARER * float(at.theta @ at.z + at.sigma @ at.y) / (n + k)
+        moved = _step(game, columns, now, at, mu)
+        if moved is None:
+            break  # digits are used up: the best point stands
+        at, now = moved
+    assert best is not None  # noqa: S101 - set in the first round
+    return best
+
+
+def _first(game: Game, columns: Columns, now: _Second, theta: Array, sigma: Array) -> _Point:
+    """Multipliers that leave slack everywhere."""
+    R, tau = columns.sums, game.totals
+    size = float(now.charges @ theta)
+    rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
+    short = max(0.0, float(((now.charges - R @ rows) / (R @ tau)).max()))
+    rows = rows + (1.1 * short + 0.1 * size / float(tau @ tau)) * tau
+    nu = float((now.errors * game.free).max()) + 0.1 * size
+    slack = np.maximum(nu * game.free - now.errors, 0.1 * size)
+    return _Point(theta, sigma, R @ rows - now.charges, slack, rows, nu)
+
+
+def _distance(game: Game, columns: Columns, now: _Second, at: _Point) -> float:
+    """How far the conditions are from being met, over the value."""
+    size, R = abs(now.value), columns.sums
+    missing = (
+        at.theta @ np.abs(R @ at.rows - now.charges - at.z),
+        np.abs(R.T @ at.theta - game.totals) @ np.abs(at.rows),
+        at.sigma @ np.abs(at.nu * game.free - now.errors - at.y),
+        abs(game.free @ at.sigma - 1) * size,
+        at.theta @ at.z + at.sigma @ at.y,
+    )
+    return float(max(missing)) / size
+
+
+def _step(
+    game: Game, columns: Columns, now: _Second, at: _Point, mu: float
+) -> tuple[_Point, _Second] | None:
+    """The next point, or none if no step lowers the conditions' norm."""
+    try:
+        by = _direction(game, columns, now, at, mu)
+    except np.linalg.LinAlgError:
+        return None
+    weigh = np.abs(at.rows) + 1e-3 * np.abs(at.rows).max()
+    size = abs(now.value)
+
+    def merit(point: _Point, second: _Second) -> float:
+        conditions = (
+            at.theta * (columns.sums @ point.rows - second.charges - point.z),
+            at.sigma * (point.nu * game.free - second.errors - point.y),
+            weigh * (columns.sums.T @ point.theta - game.totals),
+            size * np.atleast_1d(game.free @ point.sigma - 1),
+            point.theta * point.z - mu,
+            point.sigma * point.y - mu,
+        )
+        return float(np.linalg.norm(np.concatenate(conditions)))
+
+    here, step = merit(at, now), 1.0
+    for one, move in zip(at[:4], by[:4], strict=True):
+        room = np.min(-one[move < 0] / move[move < 0], initial=np.inf)
+        step = min(step, _INWARD * float(room))
+    for _ in range(_HALVINGS):
+        new = at.moved(by, step)
+        then = _second_order(game, columns, new.theta, new.sigma)
+        if then is not None and merit(new, then) <= (1 - _FALL * step) * here:
+            return new, then
+        step /= 2
+    return None
+
+
+def _direction(game: Game, columns: Columns, now: _Second, at: _Point, mu: float) -> _Point:
+    """Newton's, the weights' part eliminated: their matrix is positive definite."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    theta, sigma, z, y, rows, nu = at
+    R, free = columns.sums, game.free
+    (n, r), k = R.shape, free.size
+    root = np.sqrt(theta)
+    curved = cho_factor(root[:, None] * now.K * root + np.diag(z), check_finite=False)
+    beside = np.hstack([now.X, R, np.zeros((n, 1))])
+    corner = np.zeros((k + r + 1, k + r + 1))
+    corner[:k, :k] = now.Y - np.diag(y / sigma)
+    corner[:k, -1] = corner[-1, :k] = -free
+    lacking = np.concatenate(
+        [nu * free - now.errors - mu / sigma, game.totals - R.T @ theta, [free @ sigma - 1]]
+    )
+    pull = np.column_stack([beside, now.charges - R @ rows + mu / theta])
+    solved = root[:, None] * cho_solve(curved, root[:, None] * pull, check_finite=False)
+    move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
+    dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]
+    dz, dy = (mu - z * dt) / theta - z, (mu - y * ds) / sigma - y
+    return _Point(dt, ds, dz, dy, move[k:-1], float(move[-1]))
+
+
+def _second_order(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second | None:
+    """None where the columns do not tell apart what is wanted."""
+    try:
+        with np.errstate(all="ignore"):
+            of = _of_one_form if game.forms is None else _of_forms
+            second = of(game, columns, theta, sigma)
+    except np.linalg.LinAlgError:
+        return None
+    return second if np.isfinite(second.value) and np.isfinite(second.K).all() else None
+
+
+def _of_one_form(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second:
+    people = columns.people
+    w = people @ sigma
+    share = theta / w
+    charges, K, value, alpha = np.zeros(w.size), np.zeros((w.size, w.size)), 0.0, []
+    for part, wanted in zip(columns.parts, game.wanted, strict=True):
+        inverse = np.linalg.inv((part * share[:, None]).T @ part)
+        one = inverse @ wanted.T
+        moved = part @ one
+        charges += np.square(moved).sum(axis=1) / w
+        K += 2 * (moved @ moved.T) * (part @ inverse @ part.T)
+        value += float((wanted * one.T).sum())
+        alpha.append(one)
+    K /= np.outer(w, w)
+    used = share[:, None] * people
+    X = (charges / w)[:, None] * people - K @ used
+    Y = used.T @ K @ used - 2 * people.T @ ((theta * charges / w**2)[:, None] * people)
+    return _Second(value, tuple(alpha), charges, used.T @ charges - game.offsets, K, X, Y)
+
+
+def _of_forms(game: Game, columns: Columns, theta: Array, sigma: Array) -> _Second:
+    """The same where scenarios look at different combinations of what is wanted."""
+    (part,), (wanted,), forms = columns.parts, game.wanted, game.forms
+    assert forms is not None  # noqa: S101 - the caller asks for it
+    people, p, m = columns.people, len(wanted), wanted.shape[1]
+    inverses = np.linalg.inv(np.einsum("os,s,spq->opq", people, sigma, forms))
+    J = np.einsum("o,ox,oz,opq->xpzq", theta, part, part, inverses, optimize=True)
+    inverse = np.linalg.inv(J.reshape(m * p, m * p))
+    one = (inverse @ wanted.T.ravel()).reshape(m, p)
+    moved = part @ one
+    T = np.einsum("opq,oq->op", inverses, moved)
+    g = np.einsum("ox,op->oxp", part, T).reshape(len(part), m * p)
+    K = 2 * (g @ inverse @ g.T)
+    GT = np.einsum("spq,oq->osp", forms, T)
+    seen = people * np.einsum("op,osp->os", T, GT)  # each scenario's share of the charge
+    HGT = np.einsum("opq,osq->osp", inverses, GT)
+    E = np.einsum("o,os,ox,osp->sxp", theta, people, part, HGT, optimize=True).reshape(-1, m * p)
+    X = seen - 2 * g @ inverse @ E.T
+    twice = np.einsum("o,os,or,osp,orp->sr", theta, people, people, GT, HGT, optimize=True)
+    Y = 2 * E @ inverse @ E.T - 2 * twice
+    charges = np.einsum("op,op->o", T, moved)
+    value = float((wanted * one.T).sum())
+    return _Second(value, (one,), charges, theta @ seen - game.offsets, K, X, Y)

@@ -1,0 +1,159 @@
+"""Multipliers prove no more than is true, whatever they are, and saddle points meet every
+condition of optimality."""
+
+import numpy as np
+import pytest
+
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.channel_search import Ends, Listed, _Question
+from planner.solvers.game import Columns, Multipliers, lower_bound, ratios, worst
+from planner.solvers.generation import generate
+from planner.solvers.rays import rays_of, windows_of
+from planner.solvers.saddle import _second_order, saddle
+from tests.solvers.questions import cumulative, random_question, worst_case
+
+EPSILONS = [0.8, 1.1, 1.9, 2.0]
+
+
+def question(rng, *, common):
+    policy = PrivacyPolicy(EPSILONS, [1] * 4)
+    wanted = cumulative(4)
+    about = (wanted, worst_case(wanted)) if common else random_question(rng)
+    return _Question.of(policy, *about), policy
+
+
+def listed(asked, policy):
+    written = PrivacyPolicy(EPSILONS, [1] * 4, policy.bounds())
+    return asked.columns(rays_of(written))
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_a_saddle_point_meets_every_condition(common):
+    asked, policy = question(np.random.default_rng(4), common=common)
+    game, columns = asked.game, listed(asked, policy)
+    answer = saddle(game, columns, 1e-11)
+    theta, sigma = answer.weights, answer.multipliers.scenarios
+    assert (theta >= 0).all()
+    assert columns.sums.T @ theta == pytest.approx(game.totals, abs=1e-9)
+    assert game.free @ sigma == pytest.approx(1, abs=1e-9)
+    at = answer.multipliers
+    ratio = ratios(game, at, columns)
+    assert ratio.max() == pytest.approx(1, abs=1e-7)
+    assert theta @ (1 - ratio) == pytest.approx(0, abs=1e-8)
+    assert lower_bound(game, at, ratio.max()) == pytest.approx(answer.value, rel=1e-7)
+    assert lower_bound(game, at, 1.0) <= answer.value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_derivatives_are_those_of_the_value(common):
+    rng = np.random.default_rng(5)
+    asked, policy = question(rng, common=common)
+    game, columns = asked.game, listed(asked, policy)
+    theta, sigma = rng.uniform(0.5, 1, len(columns.sums)), rng.uniform(0.5, 1, len(game.free))
+
+    def value(t, s):
+        return _second_order(game, columns, t, s)
+
+    now, step = value(theta, sigma), 1e-6
+    for o in (0, 3):
+        e = step * np.eye(len(theta))[o]
+        up, down = value(theta + e, sigma), value(theta - e, sigma)
+        assert (down.value - up.value) / 2 / step == pytest.approx(now.charges[o], rel=1e-6)
+        slope = (down.charges - up.charges) / 2 / step
+        assert slope == pytest.approx(now.K[o], rel=1e-5, abs=1e-6 * np.abs(now.K).max())
+    for s in range(len(sigma)):
+        e = step * np.eye(len(sigma))[s]
+        up, down = value(theta, sigma + e), value(theta, sigma - e)
+        slope = (up.value - down.value) / 2 / step - game.offsets[s]
+        assert slope == pytest.approx(now.errors[s], rel=1e-6)
+        slope = (down.charges - up.charges) / 2 / step
+        assert slope == pytest.approx(now.X[:, s], rel=1e-5, abs=1e-6 * np.abs(now.X).max())
+        slope = (up.errors - down.errors) / 2 / step
+        assert slope == pytest.approx(now.Y[s], rel=1e-5, abs=1e-6 * np.abs(now.Y).max())
+
+
+@pytest.mark.parametrize("common", [True, False])
+def test_wrong_multipliers_prove_less(common):
+    """Anything of these shapes proves a bound: none is above the optimum, most far below."""
+    rng = np.random.default_rng(6)
+    asked, policy = question(rng, common=common)
+    game, columns = asked.game, listed(asked, policy)
+    answer = saddle(game, columns, 1e-11)
+    right, closest = answer.multipliers, -np.inf
+    for size in np.geomspace(1e-6, 1, 60):
+        wrong = Multipliers(
+            tuple(one * rng.normal(1, size, one.shape) for one in right.alpha),
+            right.rows * rng.normal(1, size, right.rows.shape),
+            right.scenarios * np.abs(rng.normal(1, size, right.scenarios.shape)),
+        )
+        bound = lower_bound(game, wrong, float(ratios(game, wrong, columns).max()))
+        assert bound <= answer.value
+        closest = max(closest, bound)
+        scaled = Multipliers(tuple(3 * one for one in wrong.alpha), wrong.rows, wrong.scenarios)
+        if bound > -np.inf:  # multipliers times a number prove the same
+            again = lower_bound(game, scaled, float(ratios(game, scaled, columns).max()))
+            assert again == pytest.approx(bound, rel=1e-9)
+    assert closest > answer.value * (1 - 1e-4)
+
+
+def test_nothing_is_proven_by_multipliers_that_cover_nothing():
+    asked, policy = question(np.random.default_rng(0), common=True)
+    game, columns = asked.game, listed(asked, policy)
+    answer = saddle(game, columns, 1e-9)
+    at = answer.multipliers
+    for changed in (
+        at._replace(rows=-at.rows),
+        at._replace(scenarios=0 * at.scenarios),
+        at._replace(alpha=tuple(-one for one in at.alpha)),
+    ):
+        assert lower_bound(game, changed, 1.0) == -np.inf
+    assert lower_bound(game, at, np.inf) == lower_bound(game, at, 0.0) == -np.inf
+    uncovered = at._replace(rows=at.rows - 10 * np.eye(4)[0] * at.rows.sum())
+    chosen, largest = worst(game, uncovered, columns, 3)
+    assert (largest, len(chosen.sums)) == (np.inf, 3)
+    lacking = chosen.sums @ uncovered.rows  # those that lack most, not any with no ratio
+    assert (lacking < 0).all()
+
+
+def test_ratios_are_rounded_up():
+    """Against exact fractions: never below the true ratio, and hardly above."""
+    from fractions import Fraction
+
+    rng = np.random.default_rng(8)
+    asked, policy = question(rng, common=True)
+    game, columns = asked.game, listed(asked, policy)
+    answer = saddle(game, columns, 1e-9)
+    at = answer.multipliers
+    exact = np.vectorize(Fraction)
+    for o, found in enumerate(ratios(game, at, columns)):
+        moved = exact(columns.parts[0][o]) @ exact(at.alpha[0])
+        people = exact(columns.people[o]) @ exact(at.scenarios)
+        true = (moved @ moved) / people / (exact(columns.sums[o]) @ exact(at.rows))
+        assert true <= Fraction(float(found)) <= true * Fraction(1 + 1e-10)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_all_ends_of_windows_hold_every_ray(rule):
+    policy = PrivacyPolicy(EPSILONS, [1] * 4, rule)
+    wanted = cumulative(4)
+    asked = _Question.of(policy, wanted, worst_case(wanted))
+    written = PrivacyPolicy(EPSILONS, [1] * 4, policy.bounds())
+    ends = Ends(asked, windows_of(policy, np.arange(4)))
+    by_rays = Listed(asked.game, asked.columns(rays_of(written)))
+    for tolerance in (1e-3, 1e-9):
+        found = [generate(asked.game, oracle, tolerance) for oracle in (ends, by_rays)]
+        assert found[0].bound == pytest.approx(found[1].answer.value, rel=tolerance)
+        assert found[1].bound == pytest.approx(found[0].answer.value, rel=tolerance)
+        assert found[0].bound <= found[1].answer.value * (1 + 1e-12)
+
+
+def test_columns_join_once_and_stay_together():
+    rng = np.random.default_rng(9)
+    sums = rng.normal(size=(5, 2))
+    columns = Columns((sums + 1,), sums + 2, sums, np.zeros((5, 0), dtype=np.int64))
+    both = columns.take(np.arange(3)).joined(columns.take(np.array([1, 2, 3, 4])))
+    assert len(both.sums) == 5
+    assert np.array_equal(both.parts[0], both.sums + 1)
+    assert np.array_equal(both.people, both.sums + 2)
+    apart = columns._replace(about=np.arange(5)[:, None]), columns._replace(about=np.ones((5, 1)))
+    assert len(apart[0].joined(apart[1]).sums) == 9
