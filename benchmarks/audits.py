@@ -19,9 +19,8 @@ from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.outsiders import CommandBox, FunctionBox
-from planner.outsiders.auditing.boxes import BlackBox
-from planner.trial.audit import plan_audit
+from planner.trial.audit import audit_client
+from planner.trial.black_box import BlackBox, CommandBox, FunctionBox
 
 REPORTS, CONFIDENCE = 1_000_000, 0.999999
 ANSWERS = ("HIV", "flu")
@@ -56,17 +55,15 @@ def figures() -> list[Figure]:
 
 
 def audited(name: str, parameters: Parameters, box: BlackBox) -> Figure:
-    plan = plan_audit(parameters, "q", ANSWERS, REPORTS, CONFIDENCE)
     start = time.perf_counter()
-    audit = plan.run(box, np.random.default_rng(1))
-    (pair,) = audit.pairs
-    verdict = "no violation found" if audit.passed else "; ".join(audit.faults)
+    rng = np.random.default_rng(1)
+    audit = audit_client(parameters, box, rng, "q", ANSWERS, REPORTS, CONFIDENCE)
     return Figure(
-        f"{name}: loss proven of {REPORTS:,} reports an answer",
-        f"{pair.lower_bound:.4f}",
-        f"{pair.promise.epsilon:.4f}",
+        f"{name}: off by, found of {REPORTS:,} reports an answer",
+        f"{audit.visible:.4f}",
+        "no fault",
         audit.passed,
-        limit=f"{verdict}, {time.perf_counter() - start:.0f} s",
+        limit=f"{'; '.join(audit.faults) or 'no fault found'}, {time.perf_counter() - start:.0f} s",
     )
 
 

@@ -85,8 +85,5 @@ from planner.survey.preferences import NormalPreferences as NormalPreferences
 from planner.survey.preferences import read_preferences as read_preferences
 from planner.survey.set_model import AssumedSets as AssumedSets
 from planner.survey.target import Target as Target
-from planner.trial.audit import audit_levels as audit_levels
-from planner.trial.audit import audit_samples as audit_samples
-from planner.trial.audit import audit_sets as audit_sets
 
 __version__: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from planner.outsiders.auditing.audit import ReportAudit
     from planner.planning.datasets import Answers
-    from planner.show.blocks import Block
     from planner.survey import Question, Survey
-    from planner.trial.audit.client import ClientAudit
 
 
 _FAULTY = 4  # exit code when a fault was found
@@ -127,7 +125,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     ] = None,
     answer: Annotated[
         list[str] | None,
-        typer.Option(metavar="ANSWER", help="Compare these, as JSON or text; two or more."),
+        typer.Option(metavar="ANSWER", help="Ask these, as JSON or text; two or more."),
     ] = None,
     reports: Annotated[int, typer.Option(help="Reports of each answer.")] = 100_000,
     confidence: Annotated[
@@ -136,25 +134,26 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
     json_output: Json = False,
 ) -> None:
-    """Prove what a client gives away, from its reports.
+    """Judge a client by its reports of known answers, against the file's own integers.
 
     COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
-    to its standard output; it is started twice. Exit code 0: no violation found; 4: a fault.
+    to its standard output; it is started twice or more. Exit code 0: no fault found; 4: a fault.
     """
     from numpy.random import default_rng
 
     from planner.deployment.parameter_file.parameters import read_parameters
-    from planner.outsiders.auditing.boxes import CommandBox
-    from planner.trial.audit.client import plan_audit
+    from planner.show.blocks import Sentence
+    from planner.trial.audit import audit_client
+    from planner.trial.black_box import CommandBox
 
     parameters = read_parameters(params)
     asked = [_parsed(text) for text in answer or ()]
-    plan = plan_audit(parameters, question, asked, reports, confidence)
-    found = plan.run(CommandBox(command, seconds), default_rng())
+    box = CommandBox(command, seconds)
+    found = audit_client(parameters, box, default_rng(), question, asked, reports, confidence)
     if json_output:
-        print_json(_document(plan, found))
+        print_json(asdict(found) | {"passed": found.passed, "summary": found.summary})
     else:
-        show(_blocks(plan, found))
+        show([Sentence(found.summary), *(Sentence(one, tone="missed") for one in found.faults)])
     if not found.passed:
         raise typer.Exit(_FAULTY)
 
@@ -164,48 +163,3 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _blocks(plan: ClientAudit, found: ReportAudit) -> list[Block]:
-    from planner.show.blocks import Sentence, Table, lowered, number, numbers, texts
-
-    def exact(value: float) -> str:
-        return number(value, 6)
-
-    promises = [pair.promise for pair in found.pairs]
-    findable = [p.epsilon + more for p, more in zip(promises, plan.findable, strict=True)]
-    columns = (
-        texts("answer", (one.first for one in promises)),
-        texts("other", (one.second for one in promises)),
-        numbers("budget", (one.demanded for one in promises), exact),
-        numbers("honest client", (one.epsilon for one in promises), exact),
-        numbers("lost, proven", (p.lower_bound for p in found.pairs), lambda x: lowered(x, 4)),
-        numbers("findable from", findable, exact),
-    )
-    title = f"{plan.question}: {found.reports:,} reports of each answer"
-    summary = f"{found.summary[0].upper()}{found.summary[1:]}."
-    faults = [Sentence(fault, tone="missed") for fault in found.faults]
-    return [Table(title, columns, "everybody"), *faults, Sentence(summary)]
-
-
-def _document(plan: ClientAudit, found: ReportAudit) -> dict[str, Any]:
-    return {
-        "question": plan.question,
-        "reports_per_answer": found.reports,
-        "tests": found.tests,
-        "confidence": found.confidence,
-        "passed": found.passed,
-        "faults": found.faults,
-        "pairs": [
-            {
-                "first": pair.promise.first,
-                "second": pair.promise.second,
-                "budget": pair.promise.demanded,
-                "honest_client": pair.promise.epsilon,
-                "proven_loss": pair.lower_bound,
-                "view": pair.view,
-                "findable_from": pair.promise.epsilon + findable,
-            }
-            for pair, findable in zip(found.pairs, plan.findable, strict=True)
-        ],
-    }

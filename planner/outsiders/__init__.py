@@ -1,7 +1,5 @@
 """What an outsider learns: from shuffled reports, from one report, and by false ones."""
 
-from planner.outsiders.auditing.audit import Promise, audit_reports
-from planner.outsiders.auditing.boxes import CommandBox, FunctionBox
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.guarantee import (
     ShuffledGuarantee,
@@ -16,12 +14,8 @@ from planner.outsiders.shapes import Guess, seen_of
 __all__ = [
     "Blanket",
     "Bracket",
-    "CommandBox",
-    "FunctionBox",
     "Guess",
-    "Promise",
     "ShuffledGuarantee",
-    "audit_reports",
     "central_delta",
     "central_epsilon",
     "local_budget",

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from planner import solve
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
@@ -217,3 +218,30 @@ def test_sets_from_flat_arrays():
     ):
         with pytest.raises(InputError, match="must be"):
             ItemSets(3, np.array(members), np.array(starts))
+
+
+def largest_excess(mechanism):
+    """Over all pairs of sets and all reports, against the smaller of two sets' budgets (eq. 18)."""
+    law = mechanism.output_law()
+    law = np.log(law[:, law.max(axis=0) > 0])
+    realised = np.array([np.max(row - law, axis=1) for row in law])
+    sets = [[k for k in range(mechanism.items) if code >> k & 1] for code in range(len(law))]
+    budgets = set_budgets(mechanism, sets)
+    return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("counts", [[1, 3], [2, 2]])
+def test_set_budgets_are_kept(counts, length):
+    policy = PrivacyPolicy([np.log(4), np.log(6)], counts)
+    excess = largest_excess(PaddedUnaryMechanism(UnaryMechanism(solve(policy)), length))
+    assert excess <= 1e-12
+    if length == 1:
+        assert excess >= -1e-6  # attained
+
+
+def test_one_wrong_probability_is_found_out():
+    mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
+    a, _ = mechanism.unary.thresholds
+    object.__setattr__(mechanism.unary, "_a", a + np.uint32(2**26))
+    assert largest_excess(mechanism) > 0.01

@@ -1,135 +1,264 @@
+"""Audits of clients of a parameter file: ours pass, those that cheat are caught.
+
+By the system's randomness: an audit accuses an honest client with probability 1e-8 at most, and
+what is caught is five standard deviations beyond what is needed, or plain.
+"""
+
+import json
+from base64 import b64decode
+from dataclasses import replace
+from random import Random
+
 import numpy as np
 import pytest
+from planner.mechanisms.bisample import BiSampleMD
+from scipy.stats import hypergeom
 
-from planner.designs.table import UnaryTable
+from planner import Level, Question, Survey, best_channel, best_design, solve
+from planner.deployment import Client
+from planner.deployment.client.client import Report
+from planner.deployment.client.drawing.entropy import system
+from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.packed import pack, unpack
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
-from planner.policy.policy import PrivacyPolicy
-from planner.solvers import solve
-from planner.trial.audit import audit_levels, audit_samples, audit_sets, law_loss
-from tests.mechanisms.test_unary import TABLE_II
+from planner.planning.channels.populations import five_populations
+from planner.survey import Numeric
+from planner.survey.numeric_domain import NumericDomain
+from planner.trial.audit import UNSEEN, _alike, _z, audit_client
+from planner.trial.black_box import FunctionBox
+
+LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
+QUESTION = Question("q", LEVELS)
+RANGE = NumericDomain(17, 90)
+NUMBER = Question("q", (), kind="numeric", numeric=Numeric(RANGE))
 
 
-@pytest.mark.parametrize(
-    "rule", ["min", "avg", [[1.0, 1.2, np.inf], [1.2, 1.5, 2.0], [np.inf, 2.0, 3.0]]]
-)
-def test_solved_tables_keep_every_pair_and_use_some(rule):
-    policy = PrivacyPolicy([1.0, 1.5, 3.0], [1, 2, 3], rule=rule)
-    mechanism = UnaryMechanism(solve(policy))
-    pairs = audit_levels(mechanism)
-    assert [(pair.first, pair.second) for pair in pairs] == [
-        ("level 1", "level 2"),  # level 1 has one item, hence no pair of its own
-        ("level 1", "level 3"),
-        ("level 2", "level 2"),
-        ("level 2", "level 3"),
-        ("level 3", "level 3"),
-    ]
-    assert all(pair.realised <= pair.demanded for pair in pairs)
-    assert any(pair.realised >= pair.demanded - 1e-6 for pair in pairs)
-    worst = max(pair.realised for pair in pairs)
-    assert worst == pytest.approx(law_loss(mechanism.output_law()), rel=1e-12)
-    assert worst == pytest.approx(mechanism.privacy_loss(), rel=1e-12)
+def parameters_for(mechanism, question=QUESTION):
+    return parameters_from_mechanisms(Survey("s", 1000, (question,)), {"q": mechanism})
 
 
-def test_a_level_that_spends_too_much_shows():
-    """The audit reads the law, so a table that lies about its policy is found out."""
-    mechanism = UnaryMechanism(TABLE_II)
-    strict = UnaryTable(PrivacyPolicy([1.0, 1.2], [1, 4]), [0.5, 0.5], [0.4, 0.4], "x", "x")
-    honest = UnaryMechanism(strict)
-    object.__setattr__(honest, "_a", mechanism.thresholds[0])
-    object.__setattr__(honest, "_b", mechanism.thresholds[1])
-    assert max(pair.realised - pair.demanded for pair in audit_levels(honest)) > 0.3
+FILES = {
+    "table": parameters_for(solve(QUESTION.policy)),
+    "grr": parameters_for(GeneralizedRandomizedResponse(1.0, 5)),
+    "olh": parameters_for(OptimizedLocalHashing(1.0, 5)),
+    "subset": parameters_for(SubsetSelection(1.0, 5)),
+    "design": parameters_for(best_design(QUESTION.policy)),
+    "bisample": parameters_for(BiSampleMD(2.0, RANGE), NUMBER),
+    "channel": parameters_for(best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER),
+}
 
 
-@pytest.mark.parametrize("length", [1, 2, 3])
-@pytest.mark.parametrize("counts", [[1, 3], [2, 2]])
-def test_set_budgets_are_kept(counts, length):
-    policy = PrivacyPolicy([np.log(4), np.log(6)], counts)
-    audit = audit_sets(PaddedUnaryMechanism(UnaryMechanism(solve(policy)), length))
-    assert audit.largest_excess <= 1e-12
-    if length == 1:
-        assert audit.largest_excess >= -1e-6  # attained
+class Drawn:
+    """A client of a law, drawn in bulk; ``cheat`` changes a report's bytes, ``line`` its line."""
+
+    def __init__(self, name, cheat=None, line=None, source=system, law=None):
+        self.hash, self.cheat, self.line = FILES[name].hash, cheat, line
+        self.law, self.source = law or FILES[name].questions[0].law, source
+
+    def ask(self, answers, longest):  # noqa: ARG002
+        encoder = self.law.encoder()
+        drawn = deployed(self.law).draw([encoder.code(one) for one in answers], self.source)[0]
+        ids = [system(8).hex() for _ in answers]
+        lines = []
+        for number, (row, answer) in enumerate(zip(drawn, answers, strict=True)):
+            payload = row.tobytes()
+            if self.cheat:
+                payload = self.cheat(payload, answer, number, len(answers))
+            line = Report(self.hash, "q", payload, ids[number]).to_json()
+            lines.append((self.line(line, answer) if self.line else line).encode())
+        return lines
 
 
-def test_a_padded_mechanism_with_one_wrong_probability_is_found_out():
-    mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
-    a, _ = mechanism.unary.thresholds
-    object.__setattr__(mechanism.unary, "_a", a + np.uint32(2**26))
-    assert audit_sets(mechanism).largest_excess > 0.01
+def audited(name, box, reports=2000, **options):
+    options = {"confidence": 1 - 1e-8} | options
+    return audit_client(FILES[name], box, np.random.default_rng(11), reports=reports, **options)
 
 
-@pytest.mark.parametrize("law", [[[0.5, 0.4]], [[1.5, -0.5]], [0.5, 0.5], [[]], [[np.nan, 1.0]]])
-def test_what_is_no_law_is_refused(law):
-    with pytest.raises(InputError, match="law"):
-        law_loss(np.array(law))
+@pytest.mark.parametrize("name", FILES)
+def test_ours_pass(name):
+    audit = audited(name, Drawn(name))
+    assert audit.passed, audit.faults
+    assert audit.summary.startswith(UNSEEN)
+    assert 0 < audit.visible < 0.2
+    client = Client(FILES[name].document)
+    box = FunctionBox(lambda answer: client.report("q", answer).to_json())
+    assert audited(name, box, 300).passed
 
 
-def sampled(perturb, index):
-    return lambda which, count, rng: index(perturb(np.full(count, which), rng))
+def test_reports_of_many_bytes_pass():
+    """RAPPOR of 33,000 items: 4,128 bytes a report."""
+    question = Question("q", (Level("all", 4.0, item_count=33_000),))
+    FILES["wide"] = parameters_for(UnaryMechanism.rappor(4.0, 33_000), question)
+    assert audited("wide", Drawn("wide"), 100, answers=[0, 32_999]).passed
+    ignored = Drawn("wide", source=system)
+    ask = ignored.ask
+    ignored.ask = lambda answers, longest: ask([0] * len(answers), longest)
+    assert not audited("wide", ignored, 100, answers=[0, 32_999]).passed
 
 
-def test_the_empirical_audit_does_not_accuse_the_innocent():
-    grr = GeneralizedRandomizedResponse(1.0, 4)
-    oue = UnaryMechanism.oue(1.0, 4)
-    for mechanism in (grr, oue):
-        for seed in range(5):
-            draw = sampled(mechanism.perturb, mechanism.report_index)
-            audit = audit_samples(draw, np.random.default_rng(seed))
-            assert 0.9 < audit.lower_bound <= 1.0
+def reordered(line, _):
+    return json.dumps(dict(reversed(json.loads(line).items())), separators=(",", ":"))
 
 
-def test_the_empirical_audit_catches_a_forgotten_line():
-    """The true bit is kept instead of randomised: every other bit looks right."""
-    mechanism = UnaryMechanism.oue(1.0, 4)
+def with_key(key, value):
+    def line(line, answer):
+        document = json.loads(line) | {key: value if value is not None else answer}
+        return json.dumps(document, ensure_ascii=False, separators=(",", ":"))
 
-    def broken(values, rng):
-        bits = unpack(mechanism.perturb(values, rng), 4)
-        bits[np.arange(len(values)), values] = 1
-        return pack(bits)
-
-    draw = sampled(broken, mechanism.report_index)
-    assert audit_samples(draw, np.random.default_rng(0)).lower_bound > 3
+    return line
 
 
-def test_the_empirical_audit_catches_a_budget_ten_percent_too_large():
-    mechanism = UnaryMechanism.rappor(1.1, 4)
-    draw = sampled(mechanism.perturb, mechanism.report_index)
-    audit = audit_samples(draw, np.random.default_rng(0), samples=1_000_000)
-    assert 1.0 < audit.lower_bound <= 1.1
+def resaid(change):
+    """A line whose check is right, of a changed payload, id, question or hash."""
+
+    def line(line, answer):
+        one = json.loads(line)
+        parts = [one["parameters"], one["question"], b64decode(one["report"]), one["id"]]
+        return Report(*change(*parts, answer)).to_json()
+
+    return line
 
 
-def test_bad_input_is_refused():
-    draw = sampled(GeneralizedRandomizedResponse(1.0, 4).perturb, lambda reports: reports)
-    rng = np.random.default_rng(0)
-    for bad in ({"samples": 10}, {"samples": 1000.0}, {"confidence": 1.0}, {"confidence": 0.2}):
-        with pytest.raises(InputError, match="must be"):
-            audit_samples(draw, rng, **bad)
-    with pytest.raises(InputError, match="rng"):
-        audit_samples(draw, None)
-    for wrong in (
-        lambda *_: np.array([-1]),
-        lambda *_: np.array([0.5]),
-        lambda *_: np.array([2**30]),
+def loose(line, _):
+    """The last letter of eight bytes in base64 carries two bits that say nothing."""
+    end = line.index('="')
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    return line[: end - 1] + letters[letters.index(line[end - 1]) | 1] + line[end:]
+
+
+CHEATING_LINES = {
+    "answer in clear": lambda line, answer: f'{line[:-1]},"answer":"{answer}"}}',
+    "extra key": with_key("n", 1),
+    "answer as the round": with_key("round", 1),
+    "answer for the check": with_key("check", None),
+    "no check": lambda line, _: line[: line.index(',"check"')] + "}",
+    "space for one answer": lambda line, answer: line + " " * (answer == "HIV"),
+    "space after a comma": lambda line, answer: line.replace(",", ", ", answer == "HIV"),
+    "carriage return": lambda line, answer: line + "\r" * (answer == "HIV"),
+    "order of keys": reordered,
+    "key twice": lambda line, _: line[:-1] + ',"id":"0011223344556677"}',
+    "capital id": resaid(lambda h, q, p, i, _: (h, q, p, "A" + i[1:])),
+    "long id": resaid(lambda h, q, p, i, a: (h, q, p, i + "00" * (a == "HIV"))),
+    "answer as id": resaid(lambda h, q, p, _, a: (h, q, p, a)),
+    "longer payload": resaid(lambda h, q, p, i, a: (h, q, p + b"0" * (a == "HIV"), i)),
+    "shorter payload": resaid(lambda h, q, p, i, _: (h, q, p[:-1], i)),
+    "other parameters": resaid(lambda h, q, p, i, _: (h[::-1], q, p, i)),
+    "other question": resaid(lambda h, q, p, i, _: (h, q + "?", p, i)),
+    "escapes": lambda line, _: line.replace('"q"', '"\\u0071"'),
+    "base64 with loose bits": loose,
+    "no JSON": lambda *_: "nothing",
+    "a list": lambda line, _: f"[{line}]",
+    "deep": lambda *_: "[" * 5000,
+    "surrogate": resaid(lambda h, q, p, *_: (h, q, p, "\\ud800")),
+    "empty": lambda *_: "",
+}
+
+
+@pytest.mark.parametrize("name", CHEATING_LINES)
+def test_lines_that_are_not_canonical(name):
+    audit = audited("table", Drawn("table", line=CHEATING_LINES[name]), 100)
+    assert len(audit.faults) == 1
+    assert "is not, byte for byte," in audit.faults[0]
+
+
+def told(payload, answer, *_):
+    """The answer in the lowest bit of the last byte but one's worth of randomness."""
+    return bytes([payload[0] & 0xFE | (answer in ("HIV", 17))]) + payload[1:]
+
+
+def parity(payload, answer, *_):
+    """In the parity of all bits, by the first one that may be flipped."""
+    odd = int.from_bytes(payload, "little").bit_count() % 2
+    return payload if odd == (answer == "HIV") else bytes([payload[0] ^ 2]) + payload[1:]
+
+
+PAYLOADS = {
+    "seed of a hash": ("olh", told),
+    "number of a report": ("channel", told),
+    "parity of bits": ("table", parity),
+    "honest first half": ("table", lambda p, a, k, n: p if k < n / 2 else told(p, a)),
+    "one of three": ("table", lambda p, a, k, _: told(p, a) if k % 3 == 0 else p),
+    "always the same": ("grr", lambda *_: bytes(4)),
+    "out of range": ("grr", lambda p, *_: p[:-1] + b"9"),
+    "bits beyond the items": ("table", lambda p, *_: p[:-1] + b"1"),
+}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_payloads_that_no_law_makes(name):
+    which, cheat = PAYLOADS[name]
+    assert not audited(which, Drawn(which, cheat)).passed
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_answer_that_is_ignored(name):
+    box = Drawn(name)
+    ask, first = box.ask, next(iter(box.law.examples()))
+    box.ask = lambda answers, longest: ask([first] * len(answers), longest)
+    assert not audited(name, box).passed
+
+
+def test_a_fixed_seed_and_repeated_ids():
+    class Seeded(Drawn):
+        def ask(self, answers, longest):
+            self.source = Random(5).randbytes
+            return super().ask(answers, longest)
+
+    (fault,) = audited("table", Seeded("table")).faults
+    assert "seed is fixed" in fault
+    first = resaid(lambda h, q, p, i, _: (h, q, p, "0" * 12 + i[:4]))
+    assert any("Ids repeat" in one for one in audited("table", Drawn("table", line=first)).faults)
+
+
+def test_an_id_that_depends_on_the_answer():
+    bit = resaid(lambda h, q, p, i, a: (h, q, p, f"{int(i, 16) & ~1 | (a == 'HIV'):016x}"))
+    faults = audited("table", Drawn("table", line=bit)).faults
+    assert all("a bit of the id is set" in one for one in faults)
+    assert "'HIV'" in faults[0]
+
+
+def test_a_near_miss():
+    """Off by what is stated to be found 9 times of 10 twice over, it is; off by nothing, not."""
+    law = FILES["table"].questions[0].law
+    visible = audited("table", Drawn("table"), 5000).visible
+    off = replace(law, a=(round(law.a[0] - 2 * visible * 2**32), *law.a[1:]))
+    audit = audited("table", Drawn("table", law=off), 5000)
+    assert not audit.passed
+    assert audit.faults[0].startswith("Answer 'HIV': a bit or cell is set in")
+
+
+def test_what_is_said_to_be_found_is():
+    """Of 1,000 pairs of shares that differ by the stated deviation, 86 to 94 % are found."""
+    error, n, rng = 1e-9, 20_000, np.random.default_rng(3)
+    off = np.sqrt(0.25 / n * 1.25) * (1.2816 + _z(error))
+    ones, others = rng.binomial(n, 0.5 + off, 1000), rng.binomial(4 * n, 0.5, 1000)
+    pairs = zip(ones.tolist(), others.tolist(), strict=True)
+    found = [_alike(a, n, b, 4 * n) < error for a, b in pairs]
+    assert 0.86 < np.mean(found) < 0.94
+
+
+def test_the_test_is_exact():
+    """Over all tables of so many hits, it errs with its probability at most."""
+    law = hypergeom(70, 25, 20)
+    chances = {k: _alike(k, 20, 25 - k, 50) for k in range(21)}
+    for error in (0.3, 0.05, 1e-3):
+        assert sum(law.pmf(k) for k, chance in chances.items() if chance < error) <= error
+    assert sum(law.pmf(k) for k, chance in chances.items() if chance < 0.05) > 0.01
+
+
+def test_refusals():
+    for options in (
+        {"question": "nobody"},
+        {"answers": ["HIV"]},
+        {"answers": ["HIV", "unknown"]},
+        {"answers": ["HIV", "HIV"]},
+        {"reports": 99},
+        {"confidence": 1.0},
+        {"confidence": 0.5},
     ):
-        with pytest.raises(InputError, match="report"):
-            audit_samples(wrong, rng)
-    with pytest.raises(InputError, match="items"):
-        audit_sets(PaddedUnaryMechanism(UnaryMechanism.oue(1.0, 9), 1))
-    with pytest.raises(InputError, match="levels"):
-        audit_levels(UnaryMechanism(solve(PrivacyPolicy(np.linspace(1, 2, 201), [2] * 201))))
-    with pytest.raises(InputError, match="items"):
-        UnaryMechanism.oue(1.0, 17).output_law()
-
-
-def test_an_event_seen_only_while_choosing_proves_nothing():
-    calls = []
-
-    def draw(which, count, _):
-        calls.append(which)
-        odd = which == 0 and len(calls) <= 2  # the first half of the samples
-        return np.full(count, int(odd))
-
-    assert audit_samples(draw, np.random.default_rng(0), samples=1000).lower_bound == 0
+        with pytest.raises(InputError):
+            audited("table", Drawn("table"), **options)

@@ -21,7 +21,6 @@ from planner.planning.budgets import relaxed
 from planner.planning.solve import solve_for
 from planner.planning.whole_survey import sentences as said
 from planner.survey import Numeric
-from planner.trial.audit.client import plan_audit
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=11))
 SETS = Question(
@@ -165,17 +164,6 @@ def test_without_sizes_the_error_is_for_the_worst_sets():
     )
     assert question.total_error**2 / 20_000 >= largest * (1 - 1e-6)  # rounded to integers
     assert question.total_error**2 / 20_000 == pytest.approx(largest, rel=0.05)
-
-
-def test_an_audit_reckons_with_answers_that_are_not_drawn():
-    """Of sets of one item, padded to four, a fourth of the reports are about it."""
-    chances = []
-    for length in (1, 4):
-        survey = Survey("s", 20_000, (replace(SETS, sets=None, padding_length=length),))
-        audit = plan_audit(survey_parameters(plan_survey(survey)), reports=2_000)
-        chances.append(max(audit.findable))
-    once, padded = chances
-    assert 0 < once < padded
 
 
 def test_another_questions_design_is_not_exported(plan):

@@ -19,7 +19,6 @@ from planner.errors import InputError, PlannerError, VerificationError
 from planner.mechanisms.aggregate import Aggregate
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.survey import ordered_answers
-from planner.trial.audit.client import plan_audit
 from tests.deployment.mutations import mutated, paths_of
 from tests.deployment.readers import both_clients_agree
 from tests.mechanisms.decisions import draws_follow
@@ -240,12 +239,3 @@ def test_without_scores_there_is_no_mean():
     rows = DeployedOrderedChannel(law).estimate([aggregate], 0.95)
     assert "mean score" not in rows.answers
     assert np.allclose(rows.estimates[:3], 1e6 * np.cumsum(SHARES)[:-1], atol=300)
-
-
-def test_audits_know_the_largest_ratio_of_each_pair():
-    planned = plan_audit(ONE)
-    for one in planned.promises:
-        expected = 2.0 if {one.first, one.second} == {"1-4", "5-9"} else 1.0
-        assert one.epsilon == pytest.approx(expected, abs=1e-6)
-        assert one.demanded == expected
-    assert 0 < min(planned.findable) <= max(planned.findable) < 0.3

@@ -1,12 +1,14 @@
 """A command is asked line by line, in bounded time, and ended by its own id."""
 
+import resource
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from planner.errors import InputError
-from planner.outsiders import CommandBox, FunctionBox
+from planner.trial.black_box import CommandBox, FunctionBox
 
 
 def python(text, **options):
@@ -14,14 +16,14 @@ def python(text, **options):
 
 
 def test_a_function():
-    box = FunctionBox(lambda answer: f"got {answer}" if answer else b"\xff")
-    assert box.ask(["é", ""]) == ["got é".encode(), b"\xff"]
+    box = FunctionBox(lambda answer: f"got {answer}")
+    assert box.ask(["é", ""], 10) == ["got é".encode(), b"got "]
 
 
 def test_a_command_gets_json_and_may_answer_late():
     answers = ["flu", "é\n", 3, None, ["a", "b"]]
     box = CommandBox(["cat"])
-    assert box.ask(answers) == [
+    assert box.ask(answers, 1000) == [
         b'"flu"',
         '"é\\n"'.encode(),
         b"3",
@@ -31,13 +33,13 @@ def test_a_command_gets_json_and_may_answer_late():
     late = python(
         "import sys; lines = sys.stdin.readlines(); print(*[len(x) for x in lines], sep='\\n')"
     )
-    assert late.ask(["a", "bc"]) == [b"4", b"5"]
+    assert late.ask(["a", "bc"], 1000) == [b"4", b"5"]
 
 
 def test_many_lines_do_not_block():
     """More than pipes hold, both ways."""
     answers = ["x" * 100] * 20_000
-    assert CommandBox(["cat"]).ask(answers) == [b'"' + b"x" * 100 + b'"'] * 20_000
+    assert CommandBox(["cat"]).ask(answers, 1000) == [b'"' + b"x" * 100 + b'"'] * 20_000
 
 
 @pytest.mark.parametrize(
@@ -46,11 +48,12 @@ def test_many_lines_do_not_block():
         ("pass", "reports is 0"),
         ("input(); print(1)", "reports is 1"),
         ("import sys; [print(i) for i in range(9)]; sys.stdin.read()", "reports is 9"),
+        ("import sys; sys.stdout.write('x' * 10_000)", "reports is 0 .* at most 1000 bytes"),
     ],
 )
 def test_too_few_or_too_many(text, says):
     with pytest.raises(InputError, match=says):
-        python(text).ask(["a", "b", "c"])
+        python(text).ask(["a", "b", "c"], 1000)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +67,13 @@ def test_too_few_or_too_many(text, says):
 def test_time_is_bounded(text):
     start = time.monotonic()
     with pytest.raises(InputError, match="within 1 seconds"):
-        python(text, seconds=1).ask(["a", "b"])
+        python(text, seconds=1).ask(["a", "b"], 1000)
     assert time.monotonic() - start < 20
 
 
 def test_what_cannot_be_started():
     with pytest.raises(InputError, match="'/nothing/here' cannot be started"):
-        CommandBox(["/nothing/here"]).ask(["a"])
+        CommandBox(["/nothing/here"]).ask(["a"], 1000)
     with pytest.raises(InputError, match="program"):
         CommandBox([])
     with pytest.raises(InputError, match="seconds"):
@@ -80,11 +83,35 @@ def test_what_cannot_be_started():
 def test_what_a_command_says_reaches_no_screen_but_its_last_line_an_error(capfd):
     text = "import sys; print('\\x1b[2Jloading', file=sys.stderr); sys.exit('no such file: a.json')"
     with pytest.raises(InputError, match=r"reports is 0 .* It said: no such file: a\.json"):
-        python(text).ask(["a"])
+        python(text).ask(["a"], 1000)
     assert capfd.readouterr() == ("", "")
 
 
 def test_half_a_line_at_the_end_of_the_time_is_no_report():
     text = "import sys, time; print(1); sys.stdout.write('2'); sys.stdout.flush(); time.sleep(60)"
     with pytest.raises(InputError, match=r"reports is [01] .*within 2 seconds"):  # 0: a slow start
-        python(text, seconds=2).ask(["a", "b"])
+        python(text, seconds=2).ask(["a", "b"], 1000)
+
+
+@pytest.mark.parametrize("stream", ["", ">&2"])
+def test_a_flood_takes_neither_memory_nor_more_than_its_time(stream):
+    """``yes`` writes gigabytes a second to whoever reads."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.monotonic()
+    with pytest.raises(InputError, match="reports is"):
+        CommandBox(["sh", "-c", f"yes {stream}"], seconds=1).ask(["a"] * 1000, 200)
+    assert time.monotonic() - start < 10
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**16  # KiB
+
+
+def test_the_whole_group_is_ended(tmp_path):
+    note = tmp_path / "pid"
+    text = f"sleep 60 & echo $! > {note}; cat"
+    assert CommandBox(["sh", "-c", text], seconds=5).ask([1], 1000) == [b"1"]
+    pid = int(note.read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{pid}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.05)
+    pytest.fail("a child of the command lives on")

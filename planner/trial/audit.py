@@ -1,0 +1,291 @@
+"""Audit anybody's client of a parameter file: its lines, and their fit to the file's integers.
+
+No audit sees a client that knows when it is audited, when and how fast a report is made, or what
+its id hides beyond single bits. Seen is, at a stated chance of a false alarm and from a stated
+deviation on:
+
+- every line, byte for byte: the canonical form of a report that the collector counts;
+- for each answer asked, how often each bit of a report, each cell that a collector counts, and
+  each of these together with the parity of the report occurs, against as many reports and more
+  drawn from the file's own integers (Fisher's exact test);
+- each bit of the ids, answer against answer; ids and reports that repeat.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from re import fullmatch
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.arguments import finite, whole_number
+from planner.deployment.client.client import Report
+from planner.deployment.client.drawing.entropy import system
+from planner.deployment.client.mechanisms.law import Law
+from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.parameter_file.parameters import Parameters
+from planner.errors import InputError
+from planner.mechanisms import inputs
+from planner.trial.black_box import BlackBox
+
+UNSEEN = (
+    "No audit sees a client that knows when it is audited, when and how fast it reports, or what "
+    "its ids hide beyond single bits."
+)
+LEAST_REPORTS = 100
+_BLOCK_BYTES = 2**24  # of lines from one start
+_HONEST = 4  # times as many reports are drawn from the integers
+_REPEATED = 2000  # reports of each answer that are asked for again
+_PLAIN = 3.0  # standard errors that no test takes for a fault
+_TRIED = 100  # cells of an answer, the farthest first
+Counts = NDArray[np.int64]
+Rows = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What lines of a client show.
+
+    Attributes
+    ----------
+    question, answers, reports:
+        What was asked, and how many reports of each answer.
+    faults:
+        A sentence each; none of an honest client, but for ``1 - confidence``.
+    visible:
+        A chance that is off by so much, in any cell, is found with probability 0.9 at least.
+    tests, confidence:
+        Number of tests; each errs with probability at most ``(1 - confidence) / tests``.
+    """
+
+    question: str
+    answers: tuple[Any, ...]
+    reports: int
+    faults: tuple[str, ...]
+    visible: float
+    tests: int
+    confidence: float
+
+    @property
+    def passed(self) -> bool:
+        """No fault was found."""
+        return not self.faults
+
+    @property
+    def summary(self) -> str:
+        """What no audit sees, and the verdict."""
+        number = len(self.faults)
+        found = f"{number} fault{'s' * (number > 1)} found" if number else "No fault found"
+        return (
+            f"{UNSEEN} {found} in {self.reports:,} reports of each of {len(self.answers)} answers; "
+            f"a chance that is off by {self.visible:.2g} is found 9 times of 10, an honest client "
+            f"is accused with probability {1 - self.confidence:.1g} at most ({self.tests:,} tests)."
+        )
+
+
+def audit_client(
+    parameters: Parameters,
+    box: BlackBox,
+    rng: np.random.Generator,
+    question: str | None = None,
+    answers: Sequence[Any] = (),
+    reports: int = 100_000,
+    confidence: float = 0.999999,
+) -> Audit:
+    """Ask a black box for reports of known answers in random order, and judge them.
+
+    Parameters
+    ----------
+    parameters:
+        The file, proven.
+    box:
+        The client; it is started twice or more.
+    rng:
+        Mixes the order of the answers.
+    question:
+        Name of the question; may be left out if there is one.
+    answers:
+        Two or more; by default the first, the middle and the last, and none where there is such.
+    reports:
+        Per answer, at least 100.
+    confidence:
+        Probability that an honest client has no fault, at least 0.99, below 1.
+
+    Raises
+    ------
+    InputError
+        An argument is out of range, a question in rounds, or the box gives no verdict.
+    """
+    inputs.generator(rng)
+    whole_number("reports", reports, LEAST_REPORTS, 10**8)
+    if not 0.99 <= finite("confidence", confidence) < 1:
+        remedy = "Write 99.9 % as 0.999."
+        raise InputError("confidence", confidence, "at least 0.99, below 1", remedy)
+    run = _Run(parameters, _law_of(parameters, question), list(answers))
+    order = rng.permuted(np.repeat(np.arange(len(run.asked)), reports))
+    block = max(1, _BLOCK_BYTES // run.longest)
+    again = order[: min(block, _REPEATED * len(run.asked))]
+    try:
+        first = run.count(box, again)
+        run.repeats(first, run.read(box, again)[0], again)
+        for start in range(again.size, order.size, block):
+            run.count(box, order[start : start + block])
+    except _Malformed as fault:
+        return Audit(run.name, tuple(run.asked), reports, (str(fault),), 1.0, 0, confidence)
+    faults, tests, visible = run.judged(1 - confidence)
+    return Audit(run.name, tuple(run.asked), reports, faults, visible, tests, confidence)
+
+
+def _law_of(parameters: Parameters, name: str | None) -> tuple[str, Law]:
+    laws = {one.name: one.law for one in parameters.questions}
+    chosen = next(iter(laws)) if name is None and len(laws) == 1 else name
+    if chosen not in laws:
+        raise InputError.unknown("question", chosen, tuple(laws), "Name the question to audit.")
+    law = laws[chosen]
+    if law.rounds != (None,):
+        allowed = "a question whose reports are made in one round"
+        raise InputError("question", chosen, allowed, "Audit its law by `verify`.")
+    return str(chosen), law
+
+
+class _Malformed(Exception):
+    """A line that no honest client writes."""
+
+
+class _Run:
+    """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
+
+    def __init__(self, parameters: Parameters, chosen: tuple[str, Law], asked: list[Any]) -> None:
+        (self.name, self._law), self._hash = chosen, parameters.hash
+        self.asked = asked or list(dict.fromkeys(self._law.examples()))
+        encoder = self._law.encoder()
+        self._codes = [encoder.code(answer) for answer in self.asked]  # refuses what is none
+        if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
+            raise InputError("answers", self.asked, "two or more that differ", "Name others.")
+        line = Report(self._hash, self.name, bytes(self._law.size), "0" * 16).to_json()
+        self.longest = len(line.encode())
+        self._half, self._ids, self._asked_of = deployed(self._law), set[str](), 0
+        kinds = len(self._features(self._drawn(self._codes)))
+        self._seen, self._honest = (np.zeros((len(self.asked), kinds), np.int64) for _ in range(2))
+        self._id_bits = np.zeros((len(self.asked), 64), np.int64)
+        self._users = np.zeros((len(self.asked), 1), np.int64)
+        self._agree = np.zeros(2, np.int64), np.zeros(2, np.int64)
+
+    def read(self, box: BlackBox, order: Counts) -> tuple[Rows, Rows]:
+        """Reports and ids of one start as bytes, shapes ``(n, size)`` and ``(n, 8)``."""
+        lines = box.ask([self.asked[x] for x in order], self.longest)
+        parts = [self._parsed(line, number) for number, line in enumerate(lines, 1)]
+        self._ids.update(one for one, _ in parts)
+        self._asked_of += len(parts)
+        payloads, ids = (
+            np.frombuffer(b"".join(column), np.uint8).reshape(len(lines), -1)
+            for column in ((one for _, one in parts), (bytes.fromhex(one) for one, _ in parts))
+        )
+        return payloads, ids
+
+    def count(self, box: BlackBox, order: Counts) -> Rows:
+        """The reports of one start, counted beside honest ones."""
+        rows, ids = self.read(box, order)
+        for x, code in enumerate(self._codes):
+            mine = order == x
+            try:
+                self._seen[x] += self._features(rows[mine])
+            except InputError as error:
+                raise _Malformed(f"No client as promised reports so: {error.reason}.") from error
+            self._id_bits[x] += _ones(ids[mine])
+            self._users[x] += mine.sum()
+            for _ in range(_HONEST):
+                self._honest[x] += self._features(self._drawn([code] * int(mine.sum())))
+        return rows
+
+    def repeats(self, first: Rows, second: Rows, order: Counts) -> None:
+        """Count reports of two starts that agree, and honest ones that do."""
+        codes = [self._codes[x] for x in order]
+        pairs = [(first, second)]
+        pairs += [(self._drawn(codes), self._drawn(codes)) for _ in range(_HONEST)]
+        for place, (one, other) in enumerate(pairs):
+            self._agree[min(place, 1)][:] += (one == other).all(axis=1).sum(), order.size
+
+    def judged(self, error: float) -> tuple[tuple[str, ...], int, float]:
+        """Faults, number of tests, and the deviation of a chance that is found."""
+        tests, n = self._seen.size + self._id_bits.size + 2, self._users
+        error /= tests
+        faults = self._strange("a bit or cell", self._seen, n, self._honest, _HONEST * n, error)
+        others = self._id_bits.sum(axis=0) - self._id_bits
+        faults += self._strange("a bit of the id", self._id_bits, n, others, n.sum() - n, error)
+        (same, pairs), (by_chance, honest) = (one.tolist() for one in self._agree)
+        if same / pairs > by_chance / honest and _alike(same, pairs, by_chance, honest) < error:
+            faults.append("Reports repeat after a restart: the seed is fixed, they hide nothing.")
+        if len(self._ids) < self._asked_of:
+            faults.append("Ids repeat: a collector counts but one of such reports.")
+        share = self._honest / (_HONEST * n)
+        spread = sqrt(float((share * (1 - share) / n).max()) * (1 + 1 / _HONEST))
+        return tuple(faults), tests, spread * (NormalDist().inv_cdf(0.9) + _z(error))
+
+    def _parsed(self, line: bytes, number: int) -> tuple[str, bytes]:
+        """Id and payload of a line that is what a collector counts, byte for byte."""
+        try:
+            document = json.loads(line)
+            one, payload = document["id"], b64decode(document["report"], validate=True)
+            if not fullmatch("[0-9a-f]{16}", one) or len(payload) != self._law.size:
+                raise ValueError
+            if Report(self._hash, self.name, payload, one).to_json().encode() != line:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            reason = f"Line {number} is not, byte for byte, the line of a report of this question"
+            raise _Malformed(f"{reason}: the answer may stand in it.") from None
+        return one, payload
+
+    def _drawn(self, codes: Sequence[Any]) -> Rows:
+        return self._half.draw(codes, system)[0]
+
+    def _features(self, rows: Rows) -> Counts:
+        """How many reports have each bit and cell; the same of those with an odd number of ones."""
+        odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
+        parts = [np.array([odd.sum()])]
+        for some in (rows, rows[odd]):
+            counter = self._half.counter()
+            if len(some):
+                counter.add(np.ascontiguousarray(some))
+            parts += [_ones(some), counter.sums().counts]
+        return np.concatenate(parts)
+
+    def _strange(
+        self, what: str, one: Counts, n: Counts, other: Counts, m: Counts, error: float
+    ) -> list[str]:
+        """Answers of which some cells are too far from the honest ones, the farthest named."""
+        share = (one + other) / (n + m)
+        spread = np.sqrt(np.maximum(share * (1 - share), 1e-300) * (1 / n + 1 / m))
+        far = np.abs(one / n - other / m) / spread
+        found = []
+        for x, answer in enumerate(self.asked):
+            for cell in np.argsort(-far[x], kind="stable")[:_TRIED]:
+                hits = int(one[x, cell]), int(n[x, 0]), int(other[x, cell]), int(m[x, 0])
+                if far[x, cell] > _PLAIN and _alike(*hits) < error:
+                    shares = f"{hits[0] / hits[1]:.6g} of its reports, not {hits[2] / hits[3]:.6g}"
+                    found.append(f"Answer {answer!r}: {what} is set in {shares}.")
+                    break
+        return found
+
+
+def _ones(rows: Rows) -> Counts:
+    return np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+
+
+def _alike(hits: int, draws: int, others: int, of: int) -> float:
+    """Fisher's exact test, both sides: that two shares are of one probability."""
+    from scipy.stats import hypergeom
+
+    law = hypergeom(draws + of, hits + others, draws)
+    return min(1.0, 2 * float(min(law.cdf(hits), law.sf(hits - 1))))
+
+
+def _z(error: float) -> float:
+    return -NormalDist().inv_cdf(error / 2)
