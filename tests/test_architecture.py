@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "planner"
 # What may be imported: only names of a lower layer, or of the same layer without circles.
 LAYERS = (
-    ("errors", "limits", "version"),
+    ("errors", "limits", "patience", "version"),
     ("laws",),
     ("arguments", "files", "frames"),
     ("policy",),

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui.parts.keeping import keep_work
-from planner.ui.parts.tables import STYLE
-from planner.ui.state import enter
+from planner.ui.document import kind_of
+from planner.ui.fields import MOST_PASTED, refuse_paste
+from planner.ui.link import MOST_IN_ADDRESS, word_of
+from planner.ui.opening import opening, survey_file
+from planner.ui.render import STYLE
+from planner.ui.state import session
 
-PAGES = (
-    ("budgets", "Budgets"),
-    ("meaning", "What a report says"),
-    ("answer_rates", "Answer rates"),
-    ("sampling", "Sampling Privacy"),
-    ("trial", "Try it on data"),
-    ("whole_survey", "Survey"),
-    ("export", "Export"),
-    ("glossary", "Words"),
-)
+PAGES = {
+    "questions": "Questions",
+    "result": "Result",
+    "export": "Export",
+    "trial": "Try it on data",
+    "meaning": "What a report says",
+    "answer_rates": "Answer rates",
+    "sampling": "Sampling Privacy",
+    "glossary": "Words",
+}
+_ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
 
 # In a narrow window columns wrap instead of squeezing figures and charts.
 _NARROW = """
+[data-testid="stMainBlockContainer"] { padding-top: 2.75rem; }
+h1 { padding-top: 0; }
+.st-key-bar { border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
   [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
@@ -32,15 +38,46 @@ _NARROW = """
   [data-testid="stColumn"]:has(.stPlotlyChart), [data-testid="stColumn"]:has(.stDataFrame),
   [data-testid="stColumn"]:has(.numbers)
     { min-width: 100%; }
-  .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: nowrap; }
-  .st-key-questions [data-testid="stColumn"] { min-width: 0; }
 }
-/* On a phone a question is a block of its own, and its fields say what they are. */
 @media (max-width: 640px) {
-  .st-key-questions [data-testid="stHorizontalBlock"] { flex-wrap: wrap; }
-  .st-key-questions [data-testid="stColumn"] { min-width: calc(50% - 1rem); }
-  .st-key-question-heads { display: none; }
-  .st-key-questions [data-testid="stWidgetLabel"] { display: flex !important; height: auto; }
+  [data-testid="stMainBlockContainer"] { padding-left: 1rem; padding-right: 1rem; }
+  [data-testid="stColumn"]:has(> * .stMetric), [data-testid="stColumn"]:has(.stMetric)
+    { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
+  [data-testid="stMainBlockContainer"] { padding-top: 3.5rem; }
+  [data-testid="stMetricValue"] { font-size: 1.4rem; }
+  [data-testid="stMetricLabel"] * { white-space: normal; }
+  .numbers th, .numbers td { padding: 0.3rem 0.4rem; }
+}
+"""
+
+# The address goes on with what is typed; the menu closes after a tap on a narrow screen; and a
+# paste of more rows than the table takes is stopped before the table works on it.
+_SCRIPT = """
+let most = 0, refuse = () => {};
+const narrow = () => window.innerWidth < 768;
+document.addEventListener("click", (event) => {
+  if (narrow() && event.target.closest("[data-testid=stSidebarNavLink]"))
+    document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+});
+document.addEventListener("paste", (event) => {
+  const rows = event.clipboardData.getData("text").trimEnd().split("\\n").length;
+  const field = /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName);
+  if (field || rows <= most) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  refuse(rows);
+}, true);
+export default function ({ data, setTriggerValue }) {
+  most = data.most;
+  refuse = (rows) => setTriggerValue("pasted", rows);
+  const address = new URL(window.location.href);
+  address.searchParams.delete("survey");
+  if (data.word) {
+    address.searchParams.set("survey", data.word);
+    address.searchParams.delete("example");
+  }
+  if (address.href !== window.location.href)
+    window.history.replaceState(window.history.state, "", address);
 }
 """
 
@@ -49,25 +86,57 @@ def main() -> None:
     """Show the page that the address asks for."""
     st.set_page_config(page_title="LDP budget planner", layout="wide", initial_sidebar_state=220)
     st.html(f"<style>{STYLE}{_NARROW}</style>")
-    pages = {entry[0]: _page(*entry) for entry in PAGES}
+    here = session()
+    kinds = {kind_of(question) for question in here.document["question"]}
+    pages = {
+        title: _page(module, title)
+        for module, title in PAGES.items()
+        if _ONLY_FOR.get(module, "") in kinds or module not in _ONLY_FOR or title == here.page
+    }
     page = st.navigation(list(pages.values()))
-    st.session_state["pages"] = pages
-    enter(page.title)
+    here.enter(page.title)
+    bar()
     slot = st.container()
     page.run()
-    _neighbours(list(pages.values()), page)
-    keep_work(slot, page.title)
+    here.note()
+    _next(list(pages.values()), page)
+    _keep_address(slot)
 
 
-def _neighbours(pages: Sequence[StreamlitPage], shown: StreamlitPage) -> None:
-    """A way through the pages in the order in which a survey is made."""
+def bar() -> None:
+    """The product's name, and what is always possible."""
+    here = session()
+    here.note()
+    with st.container(key="bar", horizontal=True, vertical_alignment="center"):
+        st.markdown("**LDP budget planner**", width="stretch")
+        st.button("New survey", on_click=here.start_anew, type="tertiary")
+        with st.popover("Open", type="tertiary"):
+            opening()
+        st.button("Undo", on_click=here.undo, disabled=not here.past, type="tertiary")
+        st.button("Redo", on_click=here.redo, disabled=not here.future, type="tertiary")
+
+
+def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
+    """The way on, in the order in which a survey is made."""
     place = next(k for k, page in enumerate(pages) if page.title == shown.title)
-    st.divider()
-    back, forward = st.columns(2)
-    if place > 0:
-        back.page_link(pages[place - 1], label=f"Back: {pages[place - 1].title}")
-    if place + 1 < len(pages):
-        forward.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
+    if place + 1 < len(pages) and shown.title != PAGES["meaning"]:
+        st.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
+
+
+def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
+    """Give the address what is typed now, once that is no example."""
+    here = session()
+    word = word_of(here.document)
+    own, fits = word != here.word_at_start, len(word) <= MOST_IN_ADDRESS
+    component = st.components.v2.component("ldp_planner_page", js=_SCRIPT)
+    data = {"page": here.page, "word": word if own and fits else None, "most": MOST_PASTED}
+    found = component(data=data, key="page", on_pasted_change=lambda: None)
+    if found.pasted:
+        refuse_paste(int(found.pasted))
+    if own and not fits:
+        with slot.container(horizontal=True, vertical_alignment="center"):
+            st.caption("Too large for an address: download the survey to keep or share it.")
+            survey_file()
 
 
 def _page(module: str, title: str) -> StreamlitPage:
@@ -76,7 +145,7 @@ def _page(module: str, title: str) -> StreamlitPage:
     def show() -> None:
         import_module(f"planner.ui.pages.{module}").page()
 
-    first = module == PAGES[0][0]
+    first = module == next(iter(PAGES))
     return st.Page(show, title=title, url_path=module.replace("_", "-"), default=first)
 
 

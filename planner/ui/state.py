@@ -1,33 +1,33 @@
-"""What a session holds: its own draft, what it was before.
+"""What a session holds: its own document, what it was before, and what was planned of it.
 
-Everything lives in Streamlit's session state, which no other session can see.
+Everything lives in Streamlit's session state, which no other session can see, and which is
+forgotten with the visit.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from importlib import resources
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.survey import Survey
-from planner.survey.file import survey_from_text
-from planner.ui.draft.link import draft_of_word, word_of_draft
-from planner.ui.draft.survey import Built, SurveyDraft
+from planner.planning.whole_survey.plan import SurveyPlan
+from planner.ui.document import (
+    EXAMPLES,
+    FIRST_EXAMPLE,
+    Document,
+    copied,
+    example_document,
+    new_document,
+)
+from planner.ui.link import document_of_word, word_of
 
-EXAMPLES = {
-    "clinic": "Clinic, sixteen treatments",
-    "health": "Health survey, five diagnoses",
-    "browsing": "Browsing, a hundred pages",
-    "hours": "Unpaid help, hours in order",
-    "answer-rate": "Hospital bills, many do not answer",
-    "sampled-ages": "Registry, age groups of a rare illness",
-}
-FIRST_EXAMPLE = "clinic"
-"""What a visitor meets: the levels matter, and the answers have names."""
-_MOST_UNDO = 20
+T = TypeVar("T")
+_MOST_STEPS = 50
+_MOST_REMEMBERED = 64
 
 
 @dataclass
@@ -36,17 +36,19 @@ class Session:
 
     Attributes
     ----------
-    draft:
+    document:
         What is being edited.
+    word_at_start:
+        The document with which the visit began, as a word; it is not worth an address.
     revision:
-        Rises when the draft is replaced as a whole or another page is entered, so that widgets
-        start afresh from the draft.
-    undo:
-        Drafts that were replaced, oldest first, with what replaced them.
-    notices:
-        Sentences to show once, after an upload for example.
-    complaints:
-        Likewise, for what went wrong.
+        Rises when the document is replaced as a whole or another page is entered, so that
+        widgets start afresh from it.
+    past, future:
+        Documents before and after it, as JSON: what Undo and Redo go to.
+    seen:
+        The document as it was noted last, as JSON.
+    notices, complaints:
+        Sentences to show once, after an upload for example, and for what went wrong.
     ledger:
         What earlier collections from the same people have spent: a ledger file's JSON.
     drawers:
@@ -55,24 +57,79 @@ class Session:
         What was chosen and typed that is no part of the survey, by name.
     page:
         The page that was shown last.
-    word_at_start:
-        The draft with which the visit began, as a word; it is not worth an address.
+    planned:
+        The last plan, which stays in view while something is wrong.
+    memory:
+        Other results, by what they were computed from.
     """
 
-    draft: SurveyDraft
+    document: Document
+    word_at_start: str = ""
     revision: int = 0
-    undo: list[tuple[str, SurveyDraft]] = field(default_factory=list)
+    past: list[str] = field(default_factory=list)
+    future: list[str] = field(default_factory=list)
+    seen: str = ""
     notices: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
     ledger: str | None = None
     drawers: set[str] = field(default_factory=set)
     typed: dict[str, Any] = field(default_factory=dict)
     page: str = ""
-    word_at_start: str = ""
+    planned: SurveyPlan | None = None
+    memory: dict[Hashable, Any] = field(default_factory=dict)
 
-    def build(self) -> Built:
-        """The survey of all that is right, and what is not."""
-        return self.draft.build()
+    def note(self) -> None:
+        """Take a change of the document as one step that can be undone."""
+        now = json.dumps(self.document)
+        if now != self.seen and self.seen:
+            self.past = [*self.past, self.seen][-_MOST_STEPS:]
+            self.future = []
+        self.seen = now
+
+    def undo(self) -> None:
+        """Take the last change back."""
+        self.note()
+        if self.past:
+            self.future.append(self.seen)
+            self._go(self.past.pop())
+
+    def redo(self) -> None:
+        """Make the change again that was taken back last."""
+        self.note()
+        if self.future:
+            self.past.append(self.seen)
+            self._go(self.future.pop())
+
+    def replace(self, document: Document) -> None:
+        """Put another survey in place of the document; Undo brings the old one back."""
+        self.note()
+        self.document = copied(document)
+        self.typed.pop("question", None)
+        self.revision += 1
+
+    def start_anew(self) -> None:
+        """Begin a new survey; Undo brings the old one back."""
+        self.replace(new_document())
+
+    def enter(self, page: str) -> None:
+        """Note which page is shown: the widgets of a page start afresh when it is entered."""
+        if self.page and self.page != page:
+            self.revision += 1
+        self.page = page
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What ``make`` returns, computed once for this visit; errors are not remembered."""
+        if key not in self.memory:
+            found = make()
+            while len(self.memory) >= _MOST_REMEMBERED:
+                del self.memory[next(iter(self.memory))]
+            self.memory[key] = found
+        result: T = self.memory[key]
+        return result
+
+    def _go(self, text: str) -> None:
+        self.seen, self.document = text, json.loads(text)
+        self.revision += 1
 
 
 def session() -> Session:
@@ -85,47 +142,13 @@ def session() -> Session:
 
 def _started() -> Session:
     asked = st.query_params.get("example", "")
-    draft = SurveyDraft.of(example_survey(asked if asked in EXAMPLES else FIRST_EXAMPLE))
-    new = Session(draft, word_at_start=word_of_draft(draft))
+    new = Session(example_document(asked if asked in EXAMPLES else FIRST_EXAMPLE))
+    new.word_at_start = word_of(new.document)
     word = st.query_params.get("survey", "")
     if word:
         try:
-            new.draft = draft_of_word(word)
+            new.document = document_of_word(word)
         except PlannerError as error:
             new.complaints.append(str(error))
+    new.note()
     return new
-
-
-def example_survey(name: str) -> Survey:
-    """A bundled example by its short name."""
-    path = resources.files("planner.ui") / "surveys" / f"{name}.toml"
-    return survey_from_text(path.read_text(encoding="utf-8"), source=f"{name}.toml")
-
-
-def replace_draft(survey: Survey | SurveyDraft, why: str) -> None:
-    """Put another survey in place of the draft; the old one can be had back."""
-    here = session()
-    draft = SurveyDraft.of(survey) if isinstance(survey, Survey) else survey
-    here.undo = [*here.undo, (why, here.draft)][-_MOST_UNDO:]
-    here.draft = draft
-    here.revision += 1
-    if isinstance(survey, Survey) and here.draft.build().survey != survey:
-        here.notices.append(
-            "Blanks around names were dropped while reading; compare the table with the file."
-        )
-
-
-def enter(page: str) -> None:
-    """Note which page is shown: the widgets of a page start afresh when it is entered."""
-    here = session()
-    if here.page and here.page != page:
-        here.revision += 1
-    here.page = page
-
-
-def undo() -> None:
-    """Put the last replaced draft back."""
-    here = session()
-    if here.undo:
-        _, here.draft = here.undo.pop()
-        here.revision += 1

@@ -6,5 +6,5 @@ from tests.ui.pages import open_page
 
 
 @pytest.fixture
-def budgets():
-    return open_page("budgets")
+def questions():
+    return open_page("questions")

@@ -10,30 +10,10 @@ from typing import Any
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from planner.ui.pages import (
-    answer_rates,
-    budgets,
-    export,
-    glossary,
-    meaning,
-    sampling,
-    trial,
-    whole_survey,
-)
 from planner.ui.state import Session
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-PAGES = {
-    "budgets": budgets,
-    "meaning": meaning,
-    "answer-rates": answer_rates,
-    "sampling": sampling,
-    "try": trial,
-    "survey": whole_survey,
-    "export": export,
-    "words": glossary,
-}
-LEVELS = "levels-0-0"  # the table of the first question, as a visit begins
+LEVELS = "levels-0-name-epsilon-items-item_count-0"  # the first question's, as a visit begins
 TIMEOUT = 120  # generous: the machine may be busy
 
 # Before its first run every tested app looks for components in each installed package, which takes
@@ -42,16 +22,22 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 
 def open_page(
-    name: str = "budgets", earlier: Any = None, example: str = "health", **state: Any
+    name: str = "questions",
+    earlier: Any = None,
+    example: str = "health",
+    survey: str = "",
+    **state: Any,
 ) -> AppTest:
-    """A page by itself; with ``earlier``, in the same session as that page.
+    """A page and the bar above it; with ``earlier``, in the same session as that page.
 
-    ``example`` is what a visit begins with, ``state`` what else the session remembers.
+    ``example`` or the word ``survey`` is what a visit begins with, ``state`` what else the session
+    remembers.
     """
-    app = AppTest.from_string(_SCRIPT.format(module=PAGES[name].__name__), default_timeout=TIMEOUT)
+    app = AppTest.from_string(_SCRIPT.format(name=name), default_timeout=TIMEOUT)
     if earlier is not None:
         app.session_state["session"] = session(earlier)
     app.query_params["example"] = example
+    app.query_params["survey"] = survey
     for key, value in state.items():
         app.session_state[key] = value
     app.run()
@@ -60,8 +46,12 @@ def open_page(
 
 
 _SCRIPT = """
-import {module}
-{module}.page()
+from planner.ui.entry import bar
+from planner.ui.pages import {name}
+from planner.ui.state import session
+bar()
+{name}.page()
+session().note()
 """
 
 
@@ -79,7 +69,8 @@ def edit(app: AppTest, table: str, rows: dict[int, dict[str, Any]], **more: Any)
 
 
 def metric(app: AppTest, label: str) -> str:
-    return next(one.value for one in app.metric if one.label == label)
+    found = next(one for one in app.metric if one.label.replace("\\", "") == label)
+    return str(found.value).replace("\\", "")
 
 
 def words(app: AppTest) -> str:

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from tests.ui.pages import PAGES, open_page
+from planner.ui.entry import PAGES
+from tests.ui.pages import open_page
 
 NAME = "![x](http://out.example/p) <img src=http://out.example> <a href=http://out.example>y</a>"
 SURVEY = f"""[survey]
@@ -57,7 +58,7 @@ def strings(kind, message):
 
 @pytest.fixture(scope="module")
 def opened():
-    app = open_page("budgets")
+    app = open_page("questions")
     app.file_uploader[0].set_value((f"{NAME}.toml", SURVEY.encode(), "text/plain")).run()
     assert not app.exception
     return app
@@ -65,7 +66,7 @@ def opened():
 
 @pytest.mark.parametrize("name", PAGES)
 def test_names_are_text_on_every_page(opened, name):
-    app = opened if name == "budgets" else open_page(name, opened)
+    app = opened if name == "questions" else open_page(name, opened)
     found = list(texts(app))
     assert found
     for kind, field, text in found:

@@ -1,82 +1,84 @@
 """Uploads: what is read, what is refused, and that nothing of the server can be reached."""
 
-import math
+import csv
 import tempfile
 
 import pytest
 
-from planner.deployment.parameter_file.building import (
-    deployable_files,
-)
-from planner.deployment.parameter_file.parameters import write_parameters
-from planner.errors import FileError, InputError
-from planner.planning.whole_survey.plan import plan_survey
-from planner.survey import Level, Numeric, Question, Survey
-from planner.survey.file import load_survey
-from planner.survey.numeric_domain import NumericDomain
-from planner.ui.draft.categorical import CategoricalDraft
-from planner.ui.draft.survey import SurveyDraft
-from planner.ui.parts import uploads
-from planner.ui.state import EXAMPLES, example_survey
-from tests.deployment.examples import with_tables
+from planner.errors import FileError
+from planner.ui.document import EXAMPLES, cleaned, document_of, example_document
+from planner.ui.draft.bridge import settle
+from planner.ui.opening import as_file, document_from_upload, rows_from_items
+from tests.ui.pages import by_label, metric, open_page, session, words
+from tests.ui.test_questions import TOTAL
 
 HEADER = '[survey]\nname = "s"\nusers = 10\n'
+FILE = "A survey (TOML), or items with level or epsilon (CSV)"
 
 
-def test_an_exported_file_gives_back_its_survey():
-    levels = (Level("a", math.log(4), ("x", "y")), Level("b", 2.0, item_count=3))
-    rules = ("min", "avg", ((1.0, math.inf), (math.inf, 2.0)))
-    survey = Survey("s", 50, tuple(Question(f"q{i}", levels, r) for i, r in enumerate(rules)))
-    made = with_tables(survey)
-    data = uploads.bytes_of(write_parameters, made)
-    assert uploads.survey_from_upload("parameters.json", data) == survey
+def upload(app, name, data):
+    by_label(app.file_uploader, FILE).set_value((name, data, "")).run()
+    assert not app.exception
 
 
-def test_a_parameter_file_that_holds_less_than_its_survey_is_refused(pytestconfig):
-    made = plan_survey(load_survey(pytestconfig.rootpath / "examples" / "baskets.toml"))
-    data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
-    with pytest.raises(InputError, match="Open the survey file"):
-        uploads.survey_from_upload("parameters.json", data)
+def test_opening_files_and_having_back_what_was_there(questions, pytestconfig):
+    browsing = (pytestconfig.rootpath / "examples" / "browsing.toml").read_bytes()
+    upload(questions, "b.toml", browsing)
+    assert by_label(questions.text_input, "Survey").value == "browsing"
+    shown = metric(questions, TOTAL)
+    upload(questions, "broken.toml", b"[survey")
+    assert "broken.toml" in words(questions)
+    assert "Nothing was opened" in words(questions)
+    assert metric(questions, TOTAL) == shown
+    upload(questions, "items.csv", b"item,level,epsilon\nflu,usual,2\ncold,usual,2\n")
+    assert "broken.toml" not in words(questions)
+    (level,) = session(questions).document["question"][0]["level"]
+    assert level["items"] == "flu; cold"
+    for name in ("browsing", "health survey"):
+        by_label(questions.button, "Undo").click().run()
+        assert by_label(questions.text_input, "Survey").value == name
 
 
-def test_a_number_comes_back_from_its_parameters():
-    asked = Question("q", (), kind="numeric", numeric=Numeric(NumericDomain(0, 9), epsilon=1.0))
-    made = plan_survey(Survey("s", 50, (asked,)))
-    data = uploads.bytes_of(write_parameters, deployable_files(made)["parameters"])
-    found = uploads.survey_from_upload("parameters.json", data).questions[0].numeric
-    assert (found.domain, found.epsilon) == (NumericDomain(0, 9), 1.0)
+def test_a_list_of_items_makes_a_question_where_there_is_none():
+    app = open_page("questions", example="answer-rate")
+    upload(app, "i.csv", b"item,epsilon\nflu,2\ncold,2\n")
+    assert session(app).document["question"][-1]["level"][0]["items"] == "flu; cold"
 
 
-def test_answers_in_order_come_back_from_their_parameters():
-    survey = example_survey("hours")
-    made = deployable_files(plan_survey(survey))["parameters"]
-    data = uploads.bytes_of(write_parameters, made)
-    found = uploads.survey_from_upload("parameters.json", data)
-    assert found == survey
-    assert SurveyDraft.of(found).build().survey == survey
+def test_an_example_is_opened(questions):
+    by_label(questions.selectbox, "Example").set_value("hours").run()
+    assert by_label(questions.text_input, "Survey").value == "unpaid help"
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_survey_files(name, pytestconfig):
+def test_examples_are_surveys_and_come_back_from_them(name, pytestconfig):
     path = pytestconfig.rootpath / "examples" / f"{name}.toml"
-    assert uploads.survey_from_upload(path.name, path.read_bytes()) == example_survey(name)
+    assert document_from_upload(path.name, path.read_bytes()) == example_document(name)
+    survey, mistakes = settle(cleaned(example_document(name)))
+    assert mistakes == ()
+    assert settle(cleaned(document_of(survey)))[0] == survey
+
+
+DEEP = b"x = " + b"[" * 100_000
+HUGE = b"x = 1" + b"0" * 5000
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "words"),
+    ("data", "words"),
     [
-        ("s.toml", b"[survey\n", "line 1"),
-        ("s.toml", b"\xff\xfe", "UTF-8"),
-        ("s.toml", b"", "missing"),
-        ("p.json", b"{}", "not a parameter file"),
-        ("p.json", b"[", "Invalid JSON"),
+        (b"[survey\n", "line 1"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"", "missing"),
+        (DEEP, "nested too deeply"),
+        (HUGE, "not valid TOML|64 bits"),
     ],
+    ids=["cut", "binary", "empty", "deep", "huge"],
 )
-def test_what_is_not_right_is_named_by_its_own_name(name, data, words):
+def test_what_is_not_right_is_named_by_its_own_name(data, words):
     with pytest.raises(FileError, match=words) as caught:
-        uploads.survey_from_upload(name, data)
+        document_from_upload("s.toml", data)
     assert tempfile.gettempdir() not in str(caught.value)
-    assert str(caught.value).startswith(name)
+    assert str(caught.value).startswith("s.toml")
 
 
 @pytest.mark.parametrize(
@@ -89,23 +91,20 @@ def test_what_is_not_right_is_named_by_its_own_name(name, data, words):
 )
 def test_an_uploaded_survey_cannot_make_the_server_read_its_own_files(text):
     with pytest.raises(FileError, match="names another file, which is not read"):
-        uploads.survey_from_upload("s.toml", text.encode())
+        document_from_upload("s.toml", text.encode())
 
 
 def test_items_with_levels_keep_the_budgets_in_the_table():
-    known = [{"level": "severe", "epsilon": "ln 4", "items": "HIV", "count": ""}]
-    rows = uploads.rows_from_items("i.csv", b"Item,Level\nHIV,severe\ncold,usual\n", known)
-    assert rows == [
-        {"level": "severe", "epsilon": "ln 4", "items": "HIV", "count": ""},
-        {"level": "usual", "epsilon": "", "items": "cold", "count": ""},
+    known = [{"name": "severe", "epsilon": "ln 4", "items": ["HIV"]}]
+    assert rows_from_items("i.csv", b"Item,Level\nHIV,severe\ncold,usual\n", known) == [
+        {"name": "severe", "epsilon": "ln 4", "items": "HIV"},
+        {"name": "usual", "epsilon": "", "items": "cold"},
     ]
 
 
 def test_items_with_budgets_form_levels():
-    data = b'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n'
-    question, problems = CategoricalDraft("q", uploads.rows_from_items("i.csv", data, [])).build()
-    assert problems == []
-    assert [level.items for level in question.levels] == [("40-49, male", "cold"), ("flu",)]
+    rows = rows_from_items("i.csv", b'item,epsilon\n"40-49, male",2\nflu,ln 4\ncold,2\n', [])
+    assert [row["items"] for row in rows] == ['"40-49, male"; cold', "flu"]
 
 
 @pytest.mark.parametrize(
@@ -119,15 +118,19 @@ def test_items_with_budgets_form_levels():
         ("item,level\nx,a\nx,b\n", "line 3: the item 'x' is repeated"),
         ("item,epsilon\nx,-1\n", "line 2: epsilon is '-1'"),
         ("item,level,epsilon\nx,a,1\ny,a,2\n", "line 3: level 'a' has the budget '1' above"),
+        ('"' + "x" * 2 * csv.field_size_limit(), "line"),
+        ("item,level\n" + "x" * 2 * csv.field_size_limit(), "line"),
     ],
+    ids=range(10),
 )
 def test_wrong_lists_of_items_name_the_line(text, words):
-    with pytest.raises(FileError, match=words):
-        uploads.rows_from_items("items.csv", text.encode(), [])
+    with pytest.raises(FileError, match=words) as caught:
+        rows_from_items("items.csv", text.encode(), [])
+    assert len(str(caught.value)) < 1000
 
 
 def test_temporary_files_are_gone_and_names_cannot_leave_their_folder():
-    with uploads.as_file("../../etc/passwd", b"x") as path:
+    with as_file("../../etc/passwd", b"x") as path:
         assert path.name == "passwd"
         assert path.read_bytes() == b"x"
         folder = path.parent

@@ -189,7 +189,7 @@ class CategoricalDraft(QuestionDraft):
         if not typed["epsilon"]:
             found.append("the budget (epsilon) is still empty.")
         epsilon = read(lambda: cells.budget(typed["epsilon"]), found) if typed["epsilon"] else None
-        items, count = cells.item_list(typed["items"]), 0
+        items, count = read(lambda: cells.item_list(typed["items"]), found) or (), 0
         if typed["count"]:
             number = read(lambda: cells.whole_number(typed["count"], "number of items"), found)
             count = number or 0

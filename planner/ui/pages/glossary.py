@@ -1,4 +1,4 @@
-"""Page 8: the words of this planner, each with one meaning."""
+"""The words of this planner, each with one meaning: the same as in the documentation."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from importlib import resources
 
 import streamlit as st
 
-from planner.ui.parts import show
+from planner.ui import render
 
 
 def page() -> None:
-    """Show the glossary, the same as in the documentation."""
-    show.header("Words", "Every word has one meaning, on all pages, in files and in messages.")
+    """Show the glossary."""
+    render.header("Words", "One meaning each, on all pages, in files and in messages.")
     text = resources.files("planner.ui") / "glossary.md"
     st.markdown(text.read_text(encoding="utf-8"))

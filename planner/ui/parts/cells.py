@@ -17,6 +17,7 @@ from planner.policy.budget_text import parse_epsilon
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d+", re.ASCII)
 _FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _MOST_LOGARITHM = 100_000
+_MOST_DIGITS = 40
 
 
 def budget(text: str) -> float:
@@ -83,7 +84,7 @@ def whole_number(text: str, argument: str, least: int = 1, largest: int = MAX_CO
     1000000
     """
     stripped = text.strip()
-    if _GROUPED.fullmatch(stripped):
+    if len(stripped) <= _MOST_DIGITS and _GROUPED.fullmatch(stripped):
         value = int(re.sub(r"\D", "", stripped))
         if least <= value <= largest:
             return value
@@ -162,4 +163,8 @@ def _quoted(item: str) -> str:
 def _fields(text: str, separator: str) -> list[str]:
     line = text.replace("\r", " ")
     rows = csv.reader([line.replace("\n", " ")], delimiter=separator, skipinitialspace=True)
-    return [field.strip() for row in rows for field in row]
+    try:
+        return [field.strip() for row in rows for field in row]
+    except csv.Error as error:
+        remedy = "Open many answers as a file (CSV)."
+        raise InputError("items", f"{text[:20]}...", "shorter answers", remedy) from error

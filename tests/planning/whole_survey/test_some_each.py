@@ -12,10 +12,7 @@ from planner.planning.whole_survey.sentences import (
     spending_sentence,
 )
 from planner.survey.writer import survey_to_text
-from planner.ui.draft.survey import SurveyDraft
-from planner.ui.state import Session
 from tests.cli.running import invoke
-from tests.ui.pages import by_label, open_page, session
 
 
 def survey(epsilon, design, asked=None):
@@ -70,8 +67,3 @@ def test_terminal_and_page_say_how_many(tmp_path):
     document = json.loads(invoke("plan", path, "--json").stdout)
     each = document["survey"]["allocation"]["some_each"]
     assert (each["asked"], each["best_asked"]) == (2, 3)
-    app = open_page("survey", session=Session(SurveyDraft.of(survey(6.0, "some-each"))))
-    by_label(app.text_input, "Questions a person answers").set_value("2").run()
-    shown = " ".join(one.value for one in app.markdown)
-    assert "Recommended: 3 of 5 questions each." in shown
-    assert session(app).build().survey.asked == 2

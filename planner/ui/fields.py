@@ -1,31 +1,33 @@
 """Fields and tables to type in. What is typed outlives them.
 
 A widget's own state disappears when its page is left, and a run of the page may be cut short
-at any point. The draft is the lasting copy: a widget always starts from it, and gives it every
+at any point. The document is the lasting copy: a widget always starts from it, and gives it every
 change at once, even when the page is left with the same tap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
-from planner.ui.draft.parts import Row
+from planner.ui.document import COLUMNS, Document, Row
+from planner.ui.draft.bridge import text_of
 from planner.ui.state import session
 
-_MOST_PASTED = 500
+MOST_PASTED = 100
 """Rows added by hand; each costs the table more than the one before."""
 
 Take = Callable[[Any], None]
 
 
 def kept(
-    widget: Callable[..., Any], label: str, name: str, holder: object, attribute: str, **more: Any
+    widget: Callable[..., Any], label: str, name: str, holder: Document, key: str, **more: Any
 ) -> None:
-    """A widget for an attribute of ``holder``, which has what was typed from then on.
+    """A widget for a cell of a document, which has what was typed from then on.
 
     Parameters
     ----------
@@ -34,46 +36,36 @@ def kept(
     label:
         Shown beside it.
     name:
-        Its key, made new whenever the draft is replaced or the page is entered.
-    holder, attribute:
-        Where its value comes from and goes to.
+        Its key, made new whenever the document is replaced or the page is entered.
+    holder, key:
+        The table and the key of the cell.
     more:
         Further arguments of the widget. ``options`` may map each value to the words for it.
     """
-    _field(
-        widget,
-        label,
-        name,
-        getattr(holder, attribute),
-        lambda value: setattr(holder, attribute, value),
-        more,
-    )
+    start: Any = {"text_input": "", "toggle": False, "checkbox": False}.get(widget.__name__)
+    if "options" in more:
+        start = next(iter(more["options"]))
+    value = holder.get(key, start)
+    shown = text_of(value, key) if widget.__name__ == "text_input" else value
+
+    def take(now: Any) -> None:
+        if now == start:
+            holder.pop(key, None)
+        else:
+            holder[key] = now
+
+    field(widget, label, name, shown, take, **more)
 
 
-def kept_item(
-    widget: Callable[..., Any],
-    label: str,
-    name: str,
-    start: Any,
-    holder: MutableMapping[str, Any] | None = None,
-    key: str | None = None,
-    **more: Any,
-) -> Any:
-    """The same for an item of a mapping, ``start`` while there is none; its value.
+def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any) -> Any:
+    """A widget whose value is kept for the session, under its name; its value."""
+    place = session().typed
+    field(widget, label, name, place.setdefault(name, start), partial(_set, place, name), **more)
+    return place[name]
 
-    Without ``holder`` it is kept for the session, under its name.
-    """
-    place = session().typed if holder is None else holder
-    item = name if key is None else key
-    _field(
-        widget,
-        label,
-        name,
-        place.setdefault(item, start),
-        lambda value: place.update({item: value}),
-        more,
-    )
-    return place[item]
+
+def _set(place: dict[str, Any], name: str, value: Any) -> None:
+    place[name] = value
 
 
 def edit_rows(
@@ -81,42 +73,35 @@ def edit_rows(
     rows: Sequence[Row],
     columns: Mapping[str, Any],
     take: Callable[[list[Row]], None],
-    hidden: Sequence[str] = (),
 ) -> None:
     """A table in which every cell is text and rows can be added.
 
     Parameters
     ----------
     name:
-        Key of the table; made new whenever the draft is replaced or the page is entered.
+        Key of the table; made new whenever the document is replaced or the page is entered.
     rows:
-        What it shows when its page is entered.
+        What it shows when its page is entered; cells without a column are kept.
     columns:
-        Their configuration, by name, in order.
+        Configuration of those that are shown, by name, in order.
     take:
         Takes the rows as they are after each change.
-    hidden:
-        Columns that are kept but not shown.
     """
 
-    def make() -> pd.DataFrame:
-        return pd.DataFrame(list(rows), columns=list(columns)).fillna("").astype(str)
-
     def changed() -> None:
-        if _too_many(key):
-            return
-        seed: pd.DataFrame = st.session_state[f"{key}-seed"]
-        take(_edited(seed, st.session_state[key]))
+        if key in st.session_state and not _too_many(key):
+            seed: pd.DataFrame = st.session_state[f"{key}-seed"]
+            edited = _edited(seed, st.session_state[key])
+            if edited != list(rows):
+                take(edited)
 
+    name = f"{name}-{'-'.join(columns)}"  # other columns make another table
     key = _key(name)
-    if st.session_state.get(f"{key}-hidden", hidden) != hidden and key in st.session_state:
-        del st.session_state[key]  # other columns make another table: it starts from the rows
-    st.session_state[f"{key}-hidden"] = hidden
     edit_frame(
         name,
-        make,
+        lambda: pd.DataFrame(list(rows), columns=list(COLUMNS), dtype=str),
         num_rows="dynamic",
-        column_order=[column for column in columns if column not in hidden],
+        column_order=list(columns),
         column_config=dict(columns),
         on_change=changed,
     )
@@ -129,7 +114,7 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
     if key not in st.session_state:
         st.session_state[f"{key}-seed"] = make()
     elif _too_many(key):
-        _refuse_paste(len(st.session_state[key]["added_rows"]))
+        refuse_paste(len(st.session_state[key]["added_rows"]))
     edited: pd.DataFrame = st.data_editor(
         st.session_state[f"{key}-seed"], key=key, hide_index=True, **more
     )
@@ -137,15 +122,15 @@ def edit_frame(name: str, make: Callable[[], pd.DataFrame], **more: Any) -> pd.D
 
 
 def _too_many(key: str) -> bool:
-    return key in st.session_state and len(st.session_state[key]["added_rows"]) > _MOST_PASTED
+    return key in st.session_state and len(st.session_state[key]["added_rows"]) > MOST_PASTED
 
 
-def _refuse_paste(rows: int) -> None:
+def refuse_paste(rows: int) -> None:
     """Go back to the table as it was, before the rows are put into it one by one."""
     here = session()
     here.revision += 1
     here.complaints.append(
-        f"{rows:,} rows were pasted, and the table takes {_MOST_PASTED:,}. Open them as a file "
+        f"{rows:,} rows were pasted, and the table takes {MOST_PASTED:,}. Open them as a file "
         "(CSV with the header item,level,epsilon): items of one level become one row."
     )
     st.rerun()
@@ -155,15 +140,13 @@ def _key(name: str) -> str:
     return f"{name}-{session().revision}"
 
 
-def _field(
-    widget: Callable[..., Any],
-    label: str,
-    name: str,
-    value: Any,
-    take: Take,
-    more: Mapping[str, Any],
+def field(
+    widget: Callable[..., Any], label: str, name: str, value: Any, take: Take, **more: Any
 ) -> None:
-    """A widget whose start is ``value`` in every run, so that none can leave it blank."""
+    """A widget whose start is ``value`` in every run, so that none can leave it blank.
+
+    ``take`` is given what differs from it.
+    """
     key, settings = _key(name), dict(more)
     if isinstance(settings.get("options"), Mapping):
         settings["format_func"] = settings["options"].__getitem__
@@ -171,10 +154,13 @@ def _field(
         settings["options"] = list(settings["options"])
 
     def changed() -> None:
-        take(st.session_state[key])
+        if st.session_state[key] != value:
+            take(st.session_state[key])
 
     start = _start(widget.__name__, value, settings.get("options", ()))
-    take(widget(label, key=key, on_change=changed, **start, **settings))
+    now = widget(label, key=key, on_change=changed, **start, **settings)
+    if now != value:
+        take(now)
 
 
 def _start(kind: str, value: Any, options: Sequence[Any]) -> dict[str, Any]:

@@ -1,0 +1,180 @@
+"""Answers that are known: drawn at random, or read from a file."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import zlib
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from planner.errors import FileError, InputError
+from planner.planning.datasets import Answers, read_answers, read_numbers
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.survey import Question
+from planner.ui.fields import kept_item
+from planner.ui.opening import as_file, text_from
+from planner.ui.parts import cells
+from planner.ui.state import session
+
+Known = Answers | NDArray[np.float64]
+_MOST_ITEMS = 200_000
+_LONGEST_HEADER = 1_000_000
+_MOST_USERS = 10_000_000
+_MOST_PEOPLE = 1_000_000  # each with a number of their own
+_STEPS = 200  # over the range: people alike are drawn at once
+_SPREAD = 0.3  # of half the range, where none is expected
+_SOURCES = {"generate": "made-up answers", "upload": "a file"}
+_SHAPES = {"power": "few frequent, many rare", "even": "all equally frequent"}
+
+
+def known_answers(plan: QuestionPlan) -> tuple[Known | None, str]:
+    """Generate or read answers to a planned question; of a number one a person, NaN for none.
+
+    Returns
+    -------
+    tuple
+        The answers, ``None`` until there are some, and a fingerprint that differs where they do.
+
+    Raises
+    ------
+    PlannerError
+        They are too many to simulate, or the file is not right.
+    """
+    source = kept_item(
+        st.segmented_control, "Answers", "t-source", "generate", options=_SOURCES, required=True
+    )
+    number = plan.question.kind == "numeric"
+    if source == "generate":
+        return _generated_numbers(plan) if number else _generated(plan)
+    file = st.file_uploader(
+        "Answers",
+        type=["csv", "gz"] if number else ["csv", "dat", "data", "txt", "gz"],
+        key=f"t-file-{number}",
+        help="A CSV with a column of answers; an empty cell is no answer, or an empty set. Or a "
+        "CSV with the header item,count, or transactions (.dat, .data, .txt). May be packed (.gz).",
+    )
+    if file is None:
+        st.info("Upload answers to begin.")
+        return None, ""
+    return _read(plan.question, file.name, file.getvalue())
+
+
+def drawn_answers(question: Question, users: int, form: str, rng: np.random.Generator) -> Answers:
+    """Made-up answers to a question with levels: by a power law, or all equally frequent."""
+    labels = _names(question)
+    shares = 1.0 / np.arange(1, len(labels) + 1) if form == "power" else np.ones(len(labels))
+    shares = rng.permutation(shares / shares.sum())
+    return Answers(tuple(labels), rng.multinomial(users, shares))
+
+
+def _names(question: Question) -> list[str]:
+    """The name of every possible answer, level by level."""
+    names: list[str] = []
+    for level in question.levels:
+        names += level.items or [f"{level.name} {k + 1}" for k in range(level.item_count)]
+    return names
+
+
+def _generated(plan: QuestionPlan) -> tuple[Answers, str]:
+    shape, seed = st.columns(2)
+    form = kept_item(shape.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
+    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+    number = cells.whole_number(typed, "seed", least=0)
+    question, users = plan.question, plan.everybody
+    items = sum(level.item_count for level in question.levels)
+    if items > _MOST_ITEMS or users > _MOST_USERS:
+        allowed = f"at most {_MOST_ITEMS:,} items and {_MOST_USERS:,} people to simulate"
+        raise InputError("(items, users)", (items, users), allowed, "Try a smaller survey.")
+    key = ("drawn", question, users, form, number)
+    answers = session().remembered(
+        key, lambda: drawn_answers(question, users, form, np.random.default_rng(number))
+    )
+    return answers, f"{form} {number} {users}"
+
+
+def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
+    """Normal around the expected mean, in steps, at the ends where they are beyond."""
+    missing, seed = st.columns(2)
+    refuse = kept_item(missing.text_input, "Share without an answer", "t-missing", "20 %")
+    typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
+    share = cells.probability(refuse, "share without an answer")
+    number, users, about = cells.whole_number(typed, "seed", least=0), plan.everybody, plan.question
+    if users > _MOST_PEOPLE:
+        allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
+        raise InputError("users", users, allowed, "Try a smaller survey.")
+    numeric = about.numeric
+    assert numeric is not None  # noqa: S101 - of its kind
+    domain, rng = numeric.domain, np.random.default_rng(number)
+    mean = domain.center if numeric.mean is None else numeric.mean
+    spread = _SPREAD * domain.radius if numeric.sd is None else numeric.sd
+    step = (domain.upper - domain.lower) / _STEPS
+    whole = np.rint((rng.normal(mean, spread, users) - domain.lower) / step)
+    values = domain.lower + step * np.clip(whole, 0, _STEPS)
+    values = np.minimum(values, domain.upper)  # whatever rounding did
+    if domain.yes_no:
+        chance = (mean - domain.lower) / (domain.upper - domain.lower)
+        values = np.where(rng.random(users) < chance, domain.upper, domain.lower)
+    values[rng.random(users) < share] = np.nan
+    return values, f"{refuse} {number} {users}"
+
+
+def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
+    """The answers in a file; remembered for this session only, as they may be sensitive."""
+    column = _column(name, data, question)
+    several = column is not None and question.kind == "item-set"
+    items = tuple(_names(question)) if several else None
+    key = ("read", hashlib.sha256(data).hexdigest(), name, column, items, question.kind)
+
+    def read() -> Known:
+        with as_file(name, data) as path:
+            if question.numeric is not None:
+                values = read_numbers(path, column or question.name)
+                return np.asarray(question.numeric.domain.answers(values))
+            return read_answers(path, column or question.name, items)
+
+    answers = session().remembered(key, read)
+    if isinstance(answers, Answers) and answers.repeats:
+        st.info(f"{answers.repeats:,} times an item stood in one set again; it counts once.")
+    return answers, str(hash(key))
+
+
+def _column(name: str, data: bytes, question: Question) -> str | None:
+    """The column with the answers; ``None`` where the file has no columns to choose from."""
+    if not name.lower().removesuffix(".gz").endswith(".csv"):
+        return None
+    try:
+        header = next(csv.reader([text_from(name, _first_line(name, data))]), [])
+    except csv.Error as error:
+        raise FileError(name, f"line 1: {error}", "Name the columns in the first line.") from error
+    titles = [title.strip() for title in header]
+    if [title.lower() for title in titles] == ["item", "count"]:
+        return None
+    answers = set(_names(question)) - {question.name}
+    if question.name not in titles and not answers.isdisjoint(titles):
+        reason = f"the first line, {', '.join(titles)[:80]!r}, holds an answer and is no header"
+        raise FileError(name, reason, "Name the columns in a line of their own.")
+    usual = question.name if question.name in titles else next(iter(titles), question.name)
+    column: str = kept_item(
+        st.selectbox,
+        "Column with the answers",
+        f"t-column-{hash(tuple(titles))}",
+        usual,
+        options=titles or [usual],
+    )
+    return column
+
+
+def _first_line(name: str, data: bytes) -> bytes:
+    """Without reading the rest, at every run of the page."""
+    if not name.lower().endswith(".gz"):
+        return data[: data.find(b"\n") + 1 or _LONGEST_HEADER][:_LONGEST_HEADER]
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            return file.readline(_LONGEST_HEADER)
+    except (OSError, EOFError, zlib.error):
+        return b""  # whoever reads it all says what is wrong

@@ -1,0 +1,232 @@
+"""Opening a survey, a list of items or an example in place of the document; uploaded files."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePath, PurePosixPath
+from tempfile import TemporaryDirectory
+
+import streamlit as st
+
+from planner.errors import FileError, InputError, PlannerError
+from planner.survey.file import survey_from_text
+from planner.survey.writer import survey_to_text
+from planner.ui.document import EXAMPLES, Document, Row, cleaned, copied, example_document, kind_of
+from planner.ui.draft.bridge import settle, text_of
+from planner.ui.parts import cells
+from planner.ui.state import session
+
+_MOST_ITEMS = 100_000
+_INSTEAD = {
+    "file": "Write the numbers as values = [...], or upload the sample on the page Questions.",
+    "pilot": "Give the share of people with 0, 1, 2, ... items as sizes = [...].",
+    "ledger": "Remove the key, and upload the ledger on the page Questions.",
+}
+
+
+def opening() -> None:
+    """Offer examples and files."""
+    here = session()
+    st.selectbox(
+        "Example",
+        [None, *EXAMPLES],
+        format_func=lambda name: EXAMPLES[name] if name else "choose one",
+        key=f"example-{here.revision}",
+        on_change=_take_example,
+    )
+    st.file_uploader(
+        "A survey (TOML), or items with level or epsilon (CSV)",
+        type=["toml", "csv"],
+        key=f"upload-{here.revision}",
+        on_change=_take_upload,
+        help="The first line of a CSV file is item,level,epsilon. Files stay on this machine.",
+    )
+
+
+def survey_file() -> None:
+    """Offer the survey as a file, once it is right."""
+    survey, _ = settle(cleaned(session().document))
+    if survey is not None:
+        st.download_button(
+            "Survey (TOML)",
+            lambda: survey_to_text(survey),
+            "survey.toml",
+            "application/toml",
+            on_click="ignore",
+            key="survey-file",
+        )
+
+
+def _take_example() -> None:
+    name = st.session_state[f"example-{session().revision}"]
+    if name:
+        session().replace(example_document(name))
+
+
+def _take_upload() -> None:
+    here = session()
+    file = st.session_state[f"upload-{here.revision}"]
+    if file is None:
+        return
+    name, data = PurePath(file.name).name, file.getvalue()
+    try:
+        if name.lower().endswith(".csv"):
+            here.replace(_with_items(here.document, name, data))
+        else:
+            here.replace(document_from_upload(name, data))
+        here.notices.append(f"{name} is open. Undo brings back what was here before.")
+    except PlannerError as error:
+        here.complaints.append(f"{error} Nothing was opened.")
+
+
+def document_from_upload(name: str, data: bytes) -> Document:
+    """The document of a survey file.
+
+    Raises
+    ------
+    FileError
+        It is none, not right, or names another file.
+    """
+    text = text_from(name, data)
+    try:
+        found = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        found = {}  # the reader says where the mistake is
+    _refuse_paths(name, found)
+    survey_from_text(text, source=name)
+    return found
+
+
+def _with_items(document: Document, name: str, data: bytes) -> Document:
+    """The document with the items of a CSV file in place of the chosen question's rows."""
+    changed = copied(document)
+    place = session().typed.get("question", 0)
+    questions = changed["question"]
+    question = questions[place if place < len(questions) else 0]
+    if kind_of(question) not in ("categorical", "item-set", "ordinal"):
+        question = {"name": "question"}
+        questions.append(question)
+    question["level"] = rows_from_items(name, data, question.get("level", ()))
+    if not isinstance(question.get("rule", ""), str):
+        del question["rule"]
+    return changed
+
+
+def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[Row]:
+    r"""Levels from a CSV file with a header: a column ``item`` and ``level``, ``epsilon`` or both.
+
+    Without ``epsilon``, a level keeps the budget it has in ``known``, or waits for one.
+    Without ``level``, the items of equal budget form a level.
+
+    Raises
+    ------
+    FileError
+        A column or a cell is missing, an item is repeated, or a level has two budgets.
+
+    Examples
+    --------
+    >>> rows_from_items("i.csv", b"item,epsilon\nHIV,ln 4\nflu,2\n", [])[0]
+    {'name': 'epsilon ln 4', 'epsilon': 'ln 4', 'items': 'HIV'}
+    """
+    lines = csv.DictReader(text_from(name, data).splitlines())
+    try:
+        return _levels(name, lines, known)
+    except csv.Error as error:
+        reason = f"line {lines.line_num}: {error}"
+        raise FileError(name, reason, "Quote cells that hold a quote or a line break.") from error
+
+
+def _levels(name: str, lines: csv.DictReader[str], known: Sequence[Document]) -> list[Row]:
+    header = [(title or "").strip().lower() for title in lines.fieldnames or []]
+    if "item" not in header or not {"level", "epsilon"} & set(header):
+        found = ", ".join(header)[:80] or "nothing"
+        remedy = "The first line names the columns, for example: item,level,epsilon"
+        raise FileError(
+            name, f"columns 'item' and 'level' or 'epsilon' are needed, not {found}", remedy
+        )
+    lines.fieldnames = header
+    budgets = {text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known}
+    levels: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for line in lines:
+        cell = {key: (line.get(key) or "").strip() for key in ("item", "level", "epsilon")}
+        if not any(cell.values()):
+            continue
+        _check(name, lines.line_num, cell, header, seen)
+        seen.add(cell["item"])
+        level = cell["level"] or f"epsilon {cell['epsilon']}"
+        budget = cell["epsilon"] if "epsilon" in header else budgets.get(level, "")
+        if level in levels and budgets[level] != budget:
+            where = f"line {lines.line_num}: level {level!r}"
+            reason = f"{where} has the budget {budgets[level]!r} above"
+            raise FileError(name, reason, "Give each level one budget.")
+        budgets[level] = budget
+        levels.setdefault(level, []).append(cell["item"])
+    if not levels:
+        raise FileError(name, "there are no items below the header", "Add a line per item.")
+    return [
+        {"name": level, "epsilon": budgets[level], "items": cells.items_text(tuple(items))}
+        for level, items in levels.items()
+    ]
+
+
+def _check(
+    name: str, number: int, cell: dict[str, str], header: Sequence[str], seen: set[str]
+) -> None:
+    missing = [key for key in ("item", "level", "epsilon") if key in header and not cell[key]]
+    if missing:
+        raise FileError(name, f"line {number} has no {missing[0]}", "Fill in the cell.")
+    if cell["item"] in seen:
+        raise FileError(name, f"line {number}: the item {cell['item']!r} is repeated", "Keep one.")
+    if len(seen) >= _MOST_ITEMS:
+        raise FileError(name, f"there are over {_MOST_ITEMS:,} items", "Give items by their number")
+    if cell["epsilon"]:
+        try:
+            cells.budget(cell["epsilon"])
+        except InputError as error:
+            raise error.within(f"{name}: line {number}") from error
+
+
+def _refuse_paths(name: str, found: Document) -> None:
+    """An uploaded survey must not make the server read a file of its own."""
+    questions, survey = found.get("question", []), found.get("survey")
+    tables = [survey] if isinstance(survey, dict) else []
+    for question in questions if isinstance(questions, list) else []:
+        inner = question.values() if isinstance(question, dict) else ()
+        tables += [table for table in inner if isinstance(table, dict)]
+    for key, remedy in _INSTEAD.items():
+        if any(key in table for table in tables):
+            raise FileError(name, f"the key {key!r} names another file, which is not read", remedy)
+
+
+def text_from(name: str, data: bytes) -> str:
+    """The text of an uploaded file.
+
+    Raises
+    ------
+    FileError
+        It is not UTF-8.
+    """
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(name, "is not text in UTF-8", "Save it as UTF-8.") from error
+
+
+@contextmanager
+def as_file(name: str, data: bytes) -> Iterator[Path]:
+    """The upload as a file for functions that read one; gone afterwards.
+
+    Errors name the upload, not the temporary file.
+    """
+    plain = PurePosixPath(name.replace("\\", "/")).name or "upload"
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / plain
+        path.write_bytes(data)
+        try:
+            yield path
+        except FileError as error:
+            raise FileError(plain, error.reason.replace(f"{path}", plain), error.remedy) from None

@@ -1,0 +1,147 @@
+"""Step 2: how exact the answers will be, what one survey would look like, and what to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from planner.estimates.ordered import OrderedEstimates
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.whole_survey.target_answers import TargetAnswer
+from planner.policy.budget_text import parse_epsilon
+from planner.show.blocks import chosen
+from planner.show.charts.ordered import ordered_figure
+from planner.show.charts.simulation import one_survey_figure
+from planner.show.plan import question_blocks, survey_blocks
+from planner.trial.simulate import OneSurvey, Trial
+from planner.ui import render
+from planner.ui.document import KINDS, Document
+from planner.ui.draft.bridge import text_of
+from planner.ui.known_answers import drawn_answers
+from planner.ui.results import (
+    Result,
+    chosen_place,
+    planned_question,
+    question_at,
+    remembered,
+    result,
+    shown,
+)
+from planner.ui.state import session
+
+_MOST_DRAWN = 10_000_000, 200_000  # people, answers
+
+
+class _Step(NamedTuple):
+    """What to change next, on one button."""
+
+    label: str
+    change: Callable[[Document, Document], None]
+
+
+def page() -> None:
+    """Show the result of the chosen question, then of the survey, then the details."""
+    render.header("Result", "How exact the answers will be, and what is promised.")
+    found = result()
+    render.problems(found.mistakes, "Mend this on the page Questions.")
+    place = chosen_place(tuple(KINDS), "result") or 0
+    plan = planned_question(found.plan, place)
+    if plan is None or found.plan is None:
+        return
+    with shown(found):
+        several = len(found.plan.questions) > 1
+        blocks = question_blocks(plan)
+        if several:
+            blocks += survey_blocks(found.plan)[1:]
+        render.render(chosen(blocks, details=False))
+        _recommend(found, plan, place)
+        _picture(plan)
+        box = render.drawer("Details", "details")
+        if box.open:
+            with box:
+                render.render(block for block in blocks if block.rank == "details")
+
+
+def _recommend(found: Result, plan: QuestionPlan, place: int) -> None:
+    """One change that helps, on a button."""
+    step = _step(plan)
+    if step is not None and not found.mistakes:
+        st.button(render.plain(step.label), on_click=_change, args=(place, step), type="primary")
+
+
+def _change(place: int, step: _Step) -> None:
+    here = session()
+    here.note()
+    step.change(here.document["survey"], question_at(place))
+    here.revision += 1
+
+
+def _step(plan: QuestionPlan) -> _Step | None:
+    """More people for a target that is missed, a better mechanism, or a budget that limits."""
+    missed = [answer for answer in plan.targets if not answer.met]
+    if missed:
+        return _people(missed)
+    choice = plan.choice
+    if choice is not None:
+        better = [
+            one
+            for one in choice.candidates
+            if one.against < -0.005 and plan.question.kind in CATALOGUE[one.name].kinds
+        ]
+        if better:
+            name = better[0].name
+            return _Step(
+                f"Use {better[0].title}", lambda _, question: question.update(mechanism=name)
+            )
+    if not plan.relaxations:
+        return None
+    best = plan.relaxations[0]
+    spent = best.amount / plan.share
+    label = f"Raise the budget of {best.level!r} by {spent:.3g}"
+    return _Step(label, lambda _, question: _raise(question, best.level, spent))
+
+
+def _people(missed: list[TargetAnswer]) -> _Step | None:
+    users = [answer.users for answer in missed if answer.users is not None]
+    if len(users) < len(missed):
+        return None
+    most = max(users)
+    return _Step(f"Ask {most:,} people", lambda survey, _: survey.update(users=f"{most:,}"))
+
+
+def _raise(question: Document, level: str, amount: float) -> None:
+    for row in question.get("level", ()):
+        if text_of(row.get("name")).strip() == level:
+            raised = parse_epsilon(text_of(row["epsilon"], "epsilon")) + amount
+            row["epsilon"] = f"{raised:.6g}"
+
+
+def _picture(plan: QuestionPlan) -> None:
+    """One simulated survey: true counts and estimates with their intervals."""
+    question = plan.deployed
+    items = sum(level.item_count for level in question.levels)
+    if plan.sampling is not None or question.of_mean or not items:
+        return
+    if plan.everybody > _MOST_DRAWN[0] or items > _MOST_DRAWN[1]:
+        return
+    with render.complaint():
+        st.markdown("##### What one survey could look like")
+        trial, one = remembered(("picture", plan), lambda: _one_survey(plan))
+        if isinstance(one, OneSurvey):
+            figure = one_survey_figure(one)
+            alt = "Made-up true counts and one survey's estimates with intervals, item by item."
+        else:
+            figure = ordered_figure(one, trial.shares_up_to)
+            alt = "Made-up true and estimated shares of the people up to each answer, with a band."
+        render.chart(figure, "one-survey", alt)
+        st.caption("Made-up answers, few frequent and many rare; estimates with 95 % intervals.")
+
+
+def _one_survey(plan: QuestionPlan) -> tuple[Trial, OneSurvey | OrderedEstimates]:
+    rng = np.random.default_rng(1)
+    trial = Trial.of(plan, drawn_answers(plan.deployed, plan.everybody, "power", rng), rng)
+    return trial, trial.one(trial.names[0], rng, most=12)

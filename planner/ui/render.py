@@ -1,0 +1,204 @@
+"""What a page shows: blocks of a plan, tables, sentences, and what was typed, as it was typed.
+
+Sentences that come and go have a place of their own, empty or not: a browser would draw all
+that moves down anew, and close what was open.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from html import escape
+from typing import TYPE_CHECKING
+
+import plotly.io
+import streamlit as st
+
+from planner.errors import PlannerError
+from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
+from planner.show.charts.style import BLUE, GREY
+from planner.ui.state import session
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure as Drawn
+    from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
+
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
+_LINK = re.compile(r"(?i)\b(www|https?|ftp|mailto|xmpp)(?=\W)")
+_CHART = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False}
+_MOST_PROBLEMS = 12
+_MOST_PLAIN = 40
+STYLE = """
+.numbers { overflow-x: auto; }
+.numbers table { width: 100%; border-collapse: collapse; font-size: 0.875rem; }
+.numbers th, .numbers td { padding: 0.4rem 0.75rem; text-align: left; vertical-align: middle;
+  border: 0; border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
+.numbers th { font-weight: 400; color: color-mix(in srgb, currentColor 65%, transparent); }
+.numbers .number { text-align: right; font-variant-numeric: tabular-nums; }
+.numbers td.number { white-space: nowrap; }
+.numbers .accent td { font-weight: 600; }
+.numbers .bars { width: 34%; min-width: 7rem; }
+.numbers .bars b { display: block; height: 1.1rem; min-width: 1px; }
+.dots { display: grid; grid-template-columns: repeat(20, 1fr); gap: 3px; max-width: 26rem; }
+.dots i { aspect-ratio: 1; border-radius: 50%; background: GREY; opacity: 0.35; }
+.dots i.on { background: BLUE; opacity: 1; }
+[class*="st-key-stale"] { opacity: 0.4; filter: grayscale(1); }
+""".replace("GREY", GREY).replace("BLUE", BLUE)
+
+
+def plain(text: object) -> str:
+    r"""Text that Markdown shows as it is, whatever was typed; addresses in it are no links.
+
+    Examples
+    --------
+    >>> print(plain("a*b $1"))
+    a\*b \$1
+    >>> plain("www.x") == "www\u2060\\.x"
+    True
+    """
+    unlinked = _LINK.sub("\\1\N{WORD JOINER}", str(text))
+    return _MARKDOWN.sub(r"\\\1", unlinked)
+
+
+def header(title: str, purpose: str) -> None:
+    """The page's title, what it is for, and what is to be said once."""
+    st.title(title)
+    st.caption(purpose)
+    here, slot = session(), st.container()
+    for notice in here.notices:
+        slot.info(plain(notice))
+    for sentence in here.complaints:
+        slot.error(plain(sentence))
+    here.notices, here.complaints = [], []
+
+
+def problems(sentences: Sequence[str], rest: str) -> None:
+    """Say what is wrong, one sentence each; ``rest`` says what that means."""
+    slot = st.container()
+    if not sentences:
+        return
+    shown = [f"- {plain(sentence)}" for sentence in sentences[:_MOST_PROBLEMS]]
+    if len(sentences) > _MOST_PROBLEMS:
+        shown.append(f"- and {len(sentences) - _MOST_PROBLEMS} more")
+    slot.warning("\n".join([*shown, "", rest]))
+
+
+@contextmanager
+def complaint() -> Iterator[None]:
+    """Show an error of the planner as its sentence; what follows in the block is left out."""
+    slot = st.container()
+    try:
+        yield
+    except PlannerError as error:
+        slot.warning(plain(error))
+
+
+plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each
+
+
+def chart(figure: Drawn, key: str, alt: str) -> None:
+    """A chart that follows the theme; ``alt`` says in words what it shows."""
+    st.plotly_chart(figure, key=key, config=_CHART, alt=alt)
+
+
+def drawer(label: str, name: str) -> ExpanderContainer:
+    """A part to be filled only while it is ``open``; it stays so on the next visit of its page."""
+    drawers = session().drawers
+    if name not in st.session_state:
+        st.session_state[name] = name in drawers
+    box = st.expander(label, key=name, on_change="rerun")
+    (drawers.add if box.open else drawers.discard)(name)
+    return box
+
+
+def render(blocks: Iterable[Block]) -> None:
+    """Blocks in their order; neighbouring items are one list, a figure is drawn once asked for."""
+    items: list[str] = []
+    for block in [*blocks, None]:
+        if isinstance(block, Sentence) and block.tone == "item":
+            items.append(f"- {plain(block.text)}")
+            continue
+        if items:
+            st.markdown("\n".join(items))
+            items = []
+        match block:
+            case Heading():
+                st.markdown(f"{'#' * min(6, block.level + 2)} {plain(block.text)}")
+            case Sentence():
+                _say(block)
+            case Facts():
+                facts(block)
+            case Table():
+                if block.title:
+                    st.caption(plain(block.title))
+                table(block.columns, block.accent)
+            case Figure() if st.toggle(plain(block.title), key=f"draw-{block.key}"):
+                with complaint():
+                    chart(block.draw(), block.key, block.alt)
+
+
+def _say(sentence: Sentence) -> None:
+    text = plain(sentence.text)
+    if sentence.tone == "missed":
+        st.warning(text)
+    elif sentence.tone in ("met", "proof"):
+        st.success(text)
+    elif sentence.tone == "note":
+        st.caption(text)
+    else:
+        st.markdown(text)
+
+
+def facts(block: Facts) -> None:
+    """The figures that decide, side by side, with their meaning."""
+    for column, fact in zip(st.columns(len(block.facts)), block.facts, strict=True):
+        column.metric(plain(fact.name), plain(fact.value), help=plain(fact.why) or None)
+
+
+def dots(share: float) -> None:
+    """A hundred people, of whom this share stands out."""
+    shown = round(100 * share)
+    body = "<i class=on></i>" * shown + "<i></i>" * (100 - shown)
+    st.html(f"<div class=dots>{body}</div>")
+
+
+def table(columns: Sequence[Column], accent: int | None = None) -> None:
+    """A table: plain HTML while it is short, a scrolling grid when it is long.
+
+    A plain table is drawn with the page, can be selected, copied and read aloud, and has bars.
+    """
+    if len(columns[0].cells) > _MOST_PLAIN:
+        st.dataframe({one.heading: list(one.cells) for one in columns}, hide_index=True)
+    elif columns[0].cells:
+        st.html(_html(columns, accent))
+
+
+def _html(columns: Sequence[Column], accent: int | None) -> str:
+    heads, bodies = [], []
+    for one in columns:
+        mark = "" if one.text else " class=number"
+        heads.append(f"<th{mark}>{escape(one.heading)}</th>")
+        bodies.append([f"<td{mark}>{escape(cell)}</td>" for cell in one.cells])
+        if one.lengths:
+            heads.append("<th></th>")
+            bodies.append(_bars(one.lengths, accent))
+    rows = [
+        f"<tr{' class=accent' if place == accent else ''}>{''.join(cells)}</tr>"
+        for place, cells in enumerate(zip(*bodies, strict=True))
+    ]
+    return (
+        f"<div class=numbers><table><thead><tr>{''.join(heads)}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _bars(lengths: Sequence[float], accent: int | None) -> list[str]:
+    """A bar from zero for every row, grey beside one that stands out."""
+    full = max(*lengths, 0.0, sys.float_info.min)
+    return [
+        f'<td class="bars"><b style="width:{100 * length / full:.2f}%;'
+        f'background:{BLUE if accent in (None, place) else GREY}"></b></td>'
+        for place, length in enumerate(lengths)
+    ]

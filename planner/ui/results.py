@@ -1,0 +1,152 @@
+"""Plans of what was typed, remembered for this visit alone, and the last one while it is wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from planner.errors import InputError, PlannerError
+from planner.patience import patience
+from planner.planning.ledger import Ledger
+from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
+from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.survey import Survey
+from planner.ui import render
+from planner.ui.document import Document, cleaned, kind_of
+from planner.ui.draft.bridge import settle, text_of
+from planner.ui.fields import kept_item
+from planner.ui.state import session
+
+T = TypeVar("T")
+LONGEST = 30.0
+"""Seconds that anything may take in the app; what takes longer is for the command line."""
+_PAUSE = 0.25
+_MOST_SIDE_BY_SIDE = 6
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is planned: of the document as it is, or of what it was before a mistake."""
+
+    plan: SurveyPlan | None
+    mistakes: tuple[str, ...]
+
+
+def result() -> Result:
+    """The plan of the document, and all that is wrong with it."""
+    here = session()
+    survey, mistakes = settle(cleaned(here.document))
+    if survey is not None:
+        try:
+            here.planned = survey_plan(survey)
+        except PlannerError as error:
+            mistakes = (str(error),)
+    return Result(here.planned, mistakes)
+
+
+def survey_plan(survey: Survey) -> SurveyPlan:
+    """The plan of a survey, after what the ledger has.
+
+    Raises
+    ------
+    PlannerError
+        The survey cannot be planned, or not in the time there is.
+    """
+    ledger = session().ledger
+
+    def make() -> SurveyPlan:
+        spent = None if ledger is None else Ledger.model_validate_json(ledger)
+        return plan_survey(survey, spent)
+
+    return remembered(("plan", survey, ledger), make)
+
+
+def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:
+    """What ``make`` returns, within the time there is, and while the visitor waits for it."""
+    with waited_for():
+        return session().remembered(key, make)
+
+
+@contextmanager
+def waited_for() -> Iterator[None]:
+    """Stop what takes too long, or what nobody waits for any more.
+
+    Raises
+    ------
+    InputError
+        It took longer than :data:`LONGEST`.
+    """
+    begun = asked = time.monotonic()
+    slot = st.empty()
+
+    def check() -> None:
+        nonlocal asked
+        now = time.monotonic()
+        if now - begun > LONGEST:
+            remedy = "Take fewer answers or levels, or plan it with the command line."
+            reason = f"this takes longer than the {LONGEST:g} seconds there are for it here"
+            raise InputError.because("time", reason, remedy)
+        if now - asked > _PAUSE:  # Streamlit ends the run here if there is a newer one, or nobody
+            asked = now
+            slot.caption(f"Planning for {now - begun:.0f} s")
+
+    with patience(check):
+        yield
+    if asked > begun:
+        slot.empty()
+
+
+@contextmanager
+def shown(found: Result, where: str = "results") -> Iterator[None]:
+    """A place for results, greyed while they are of what was there before a mistake."""
+    if found.mistakes and found.plan is not None:
+        st.caption("Greyed: planned before the mistake.")
+    with st.container(key=f"{'stale' if found.mistakes else 'current'}-{where}"):
+        yield
+
+
+def chosen_place(kinds: tuple[str, ...], where: str) -> int | None:
+    """The place of the question to look at, of one of these kinds; a choice if there are several.
+
+    All pages look at the question that was chosen last.
+    """
+    here = session()
+    names = [text_of(one.get("name")) for one in here.document["question"]]
+    places = [k for k, one in enumerate(here.document["question"]) if kind_of(one) in kinds]
+    if not places:
+        return None
+    before = here.typed.get("question", 0)
+    if before not in places:
+        before = places[0]
+    if len(places) > 1:
+        here.typed[f"question-{where}"] = before
+        few = len(places) <= _MOST_SIDE_BY_SIDE
+        widget: Any = st.segmented_control if few else st.selectbox
+        before = kept_item(
+            widget,
+            "Question",
+            f"question-{where}",
+            before,
+            options={k: render.plain(names[k]) or "(no name)" for k in places},
+            **({"required": True} if few else {}),
+        )
+        here.typed["question"] = before
+    return int(before)
+
+
+def planned_question(plan: SurveyPlan | None, place: int) -> QuestionPlan | None:
+    """The plan of the question at this place, if there is one."""
+    if plan is None or place >= len(plan.questions):
+        return None
+    return plan.questions[place]
+
+
+def question_at(place: int) -> Document:
+    """The question at this place, as typed."""
+    found: Document = session().document["question"][place]
+    return found

@@ -1,0 +1,170 @@
+"""The pages Result, What a report says, Answer rates, Sampling Privacy and Words."""
+
+import pytest
+
+from planner.planning.answer_rates import plan_answer_rates
+from planner.planning.whole_survey.plan import plan_survey
+from planner.show.blocks import Facts, Figure, Table
+from planner.show.plan import question_blocks
+from planner.survey.file import survey_from_text
+from planner.ui.document import EXAMPLES, example_document
+from planner.ui.draft.bridge import settle
+from planner.ui.entry import PAGES
+from planner.ui.state import Session
+from tests.ui.pages import LEVELS, by_label, edit, metric, open_page, session, tables, words
+from tests.ui.test_questions import TOTAL
+
+
+def example(name):
+    survey, mistakes = settle(example_document(name))
+    assert not mistakes
+    return survey
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens_on_its_own(name):
+    assert open_page(name).title
+
+
+def test_a_result_has_its_figures_one_picture_and_one_button():
+    app = open_page("result")
+    assert metric(app, TOTAL) == "622.1 people"
+    assert len(app.get("plotly_chart")) == 1
+    assert [one.label.replace("\\", "") for one in app.button if one.proto.type == "primary"] == [
+        "Raise the budget of 'severe' by 0.1"
+    ]
+    assert not tables(app)  # which are details
+    by_label(app.button, "Raise the budget of 'severe' by 0.1").click().run()
+    assert float(metric(app, TOTAL).split()[0]) < 622
+    by_label(app.button, "Undo").click().run()
+    assert metric(app, TOTAL) == "622.1 people"
+
+
+def test_details_are_made_when_they_are_opened():
+    app = open_page("result", details=True)
+    assert tables(app)[0]["mechanism"][:2] == ["Subset design", "GRR, smallest budget"]
+    assert "no mechanism of any kind" in words(app).lower()
+
+
+def texts_of(block):
+    if isinstance(block, Table):
+        return [cell for column in block.columns for cell in column.cells]
+    if isinstance(block, Facts):
+        return [fact.value for fact in block.facts]
+    return [block.title if isinstance(block, Figure) else block.text]
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_page_shows_every_block_of_the_plan(name):
+    survey = example(name)
+    plan = plan_survey(survey)
+    app = open_page("result", example=name, details=True)
+    toggles = [one.label for one in app.toggle]
+    cells = [cell for found in tables(app) for column in found.values() for cell in column]
+    page = " ".join([words(app), *toggles, *cells, *(one.value for one in app.metric)])
+    page = " ".join(page.replace("\\", "").split())
+    for block in question_blocks(plan.questions[0]):
+        for text in texts_of(block):
+            assert " ".join(text.split()) in page, text
+
+
+def test_a_missed_target_says_how_many_people_it_takes():
+    app = open_page("questions")
+    by_label(app.text_input, "Exact enough at").set_value("0.5 %").run()
+    result = open_page("result", app)
+    (ask,) = (one for one in result.button if one.label.startswith("Ask "))
+    ask.click().run()
+    assert session(result).document["survey"]["users"] == ask.label.split()[1]
+    assert not [one for one in result.button if one.label.startswith("Ask ")]
+    assert float(metric(result, "share of the people who answer").split()[0]) <= 0.5
+
+
+def test_results_are_greyed_while_something_is_wrong(questions):
+    edit(questions, LEVELS, {0: {"epsilon": "?"}})
+    for name in ("result", "meaning"):
+        app = open_page(name, questions)
+        assert "Greyed" in words(app)
+        assert "severe" in app.warning[0].value
+    assert not [one for one in open_page("result", questions).button if "Raise" in one.label]
+
+
+@pytest.mark.parametrize("name", ["hours", "answer-rate", "browsing", "sampled-ages"])
+def test_results_of_every_kind(name):
+    app = open_page("result", example=name, details=True)
+    assert app.metric
+    assert tables(app)
+
+
+def test_meaning_says_odds_and_moves_beliefs(questions):
+    app = open_page("meaning", questions, **{"meaning-details": True})
+    assert "52 have it on the high side; of 100 with another answer, 13 do" in words(app)
+    app.slider[0].set_value(50).run()
+    beliefs, pairs, *_ = tables(app)
+    assert beliefs["at most"] == ["80.00 %", "85.72 %"]
+    used, allowed = (map(float, pairs[name]) for name in ("realised epsilon", "allowed"))
+    assert all(map(float.__le__, used, allowed))
+
+
+def test_the_dots_are_those_of_the_sentence(questions):
+    app = open_page("meaning", questions)
+    drawn = [one.proto.body for one in app.get("html") if "<div class=dots>" in one.proto.body]
+    assert [body.count("<i class=on>") for body in drawn] == [52, 13]
+
+
+def test_answer_rates_give_the_best_budget_and_offer_it():
+    app = open_page("answer_rates", example="answer-rate")
+    best = plan_answer_rates(example("answer-rate"))["bill"].best
+    offer = next(one for one in app.button if one.label.startswith("Offer"))
+    assert float(offer.label.split()[1]) == pytest.approx(best.epsilon, abs=1e-3)
+    offer.click().run()
+    assert session(app).document["question"][0]["epsilon"] == offer.label.split()[1]
+
+
+def test_sampling_always_shows_all_three_views():
+    app = open_page("sampling", example="sampled-ages")
+    plan = plan_survey(example("sampled-ages")).questions[0].sampling
+    for sentence in plan.views.sentences(plan.delta):
+        assert sentence in words(app)
+
+
+def test_pages_of_a_kind_say_when_there_is_none():
+    for name in ("answer_rates", "sampling"):
+        assert open_page(name).info
+
+
+def test_a_bias_that_no_number_of_people_lowers_is_said():
+    text = """[survey]
+name = "s"
+users = 1000
+[[question]]
+name = "q"
+kind = "item-set"
+padding_length = 1
+target = [{error = 0.001}]
+sets = {sizes = [0, 0, 0, 1]}
+level = [{name = "a", epsilon = 2.0, item_count = 3}]
+"""
+    assert survey_from_text(text)
+    app = open_page("questions")
+    by_label(app.file_uploader, "A survey (TOML), or items with level or epsilon (CSV)").set_value(
+        ("s.toml", text.encode(), "")
+    ).run()
+    result = open_page("result", app)
+    assert "no number of people" in words(result)
+    assert not [one for one in result.button if one.label.startswith("Ask ")]
+
+
+def test_the_words_of_the_app_are_those_of_the_documents(pytestconfig):
+    glossary = pytestconfig.rootpath / "planner" / "ui" / "glossary.md"
+    assert open_page("glossary").markdown[-1].value == glossary.read_text().strip()
+    page = (pytestconfig.rootpath / "docs" / "architecture.md").read_text()
+    assert '--8<-- "planner/ui/glossary.md"' in page
+    rows = glossary.read_text().splitlines()[2:]
+    terms = [term.strip() for row in rows for term in row.split("|")[1].split(",")]
+    assert len(set(terms)) == len(terms)  # one meaning each
+
+
+def test_a_session_remembers_so_much_and_no_more():
+    here = Session(example_document("health"))
+    assert [here.remembered(k % 100, lambda k=k: k) for k in range(300)][:100] == list(range(100))
+    assert len(here.memory) == 64
