@@ -5,20 +5,21 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
-import io
+import itertools
 import math
 import os
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from planner.errors import FileError
 from planner.limits import MEBIBYTE
 
-_MOST_UNPACKED = 512 * MEBIBYTE
+_MOST_UNPACKED = 128 * MEBIBYTE
+_LONGEST_LINE, _MOST_LINES = 4 * MEBIBYTE, 20_000_000
 _IN_USE = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _OF_THE_SYSTEM = {
     sqlite3.SQLITE_IOERR: errno.EIO,
@@ -49,8 +50,7 @@ def read_text(
             return _unpacked(path).decode("utf-8-sig")
         return path.read_text(encoding="utf-8-sig")
     except (zlib.error, EOFError, gzip.BadGzipFile) as error:
-        remedy = "Unpack it, and give what comes out."
-        raise FileError(path, f"is not whole in the form of gzip: {error}", remedy) from error
+        raise _not_gzip(path, error) from error
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
@@ -61,33 +61,81 @@ def _unpacked(path: Path) -> bytes:
     with gzip.open(path) as file:
         content = file.read(_MOST_UNPACKED + 1)
     if len(content) > _MOST_UNPACKED:
-        reason = f"unpacks to more than {_MOST_UNPACKED // MEBIBYTE} MiB"
-        raise FileError(path, reason, "Unpack it, and give a part of it.")
+        raise _too_large(path)
     return content
 
 
-def read_csv(path: str | Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV file, and its rows with the numbers of their lines; cells are stripped.
+def _too_large(path: str | Path) -> FileError:
+    reason = f"has more than {_MOST_UNPACKED // MEBIBYTE} MiB of text"
+    return FileError(path, reason, "Give a part of it.")
 
-    A blank line is a row with an empty cell if there is one column, as nothing else could stand for
-    a missing answer there; otherwise it is left out.
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of a text file, without their ends, as :func:`read_text` reads it; one at a time.
 
     Raises
     ------
     FileError
-        It cannot be read, is empty, or its quotes do not match.
+        It cannot be read, is not text in UTF-8, has more than 128 MiB or 20 million lines, or one
+        of more than 4 MiB.
     """
-    rows = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
+    path, size = Path(path), 0
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
     try:
-        found = [(rows.line_num, [cell.strip() for cell in row]) for row in rows]
+        with opened(path, "rt", encoding="utf-8-sig") as file:
+            for number in itertools.count(1):
+                line = file.readline(_LONGEST_LINE + 1)
+                if not line:
+                    return
+                size += len(line)
+                if len(line) > _LONGEST_LINE:
+                    reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
+                    raise FileError(path, reason, "Is it the right file?")
+                if size > _MOST_UNPACKED:
+                    raise _too_large(path)
+                if number > _MOST_LINES:
+                    reason = f"has more than {_MOST_LINES:,} lines"
+                    raise FileError(path, reason, "Give a part of it.")
+                yield line.rstrip("\n")
+    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+        raise _not_gzip(path, error) from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except UnicodeDecodeError as error:
+        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
+
+
+def _not_gzip(path: Path, error: Exception) -> FileError:
+    remedy = "Unpack it, and give what comes out."
+    return FileError(path, f"is not whole in the form of gzip: {error}", remedy)
+
+
+def read_csv(path: str | Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """The header of a CSV file, and its rows with the numbers of their lines; cells are stripped.
+
+    Rows are read as they are asked for. A blank line is a row with an empty cell if there is one
+    column, as nothing else could stand for a missing answer there; otherwise it is left out.
+
+    Raises
+    ------
+    FileError
+        It cannot be read, is empty, or its quotes do not match: then or when a row is read.
+    """
+    rows = _rows(path)
+    header = next((row for _, row in rows if row), None)
+    if header is None:
+        raise FileError(path, "is empty", "Give a header and rows.")
+    blank = len(header) == 1
+    return header, ((line, row or [""]) for line, row in rows if row or blank)
+
+
+def _rows(path: str | Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader((line + "\n" for line in read_lines(path)), strict=True)
+    try:
+        for row in reader:
+            yield reader.line_num, [cell.strip() for cell in row]
     except csv.Error as error:
         raise FileError(path, f"is not CSV: {error}", "Check its quotes.") from error
-    first = next((i for i, (_, row) in enumerate(found) if row), None)
-    if first is None:
-        raise FileError(path, "is empty", "Give a header and rows.")
-    header = found[first][1]
-    blank = [""] if len(header) == 1 else None
-    return header, [(line, row or [""]) for line, row in found[first + 1 :] if row or blank]
 
 
 def unreadable(path: str | Path, error: OSError) -> FileError:

@@ -116,7 +116,8 @@ def test_a_system_that_cannot_open_directories(tmp_path, monkeypatch):
 def test_a_blank_line_is_a_missing_answer_where_there_is_one_column(tmp_path, text, header, rows):
     path = tmp_path / "a.csv"
     path.write_text(text)
-    assert read_csv(path) == (header, rows)
+    found, below = read_csv(path)
+    assert (found, list(below)) == (header, rows)
 
 
 def test_csv_that_is_none(tmp_path):

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from math import inf, isinf, isnan, nan
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
-from planner.files import read_csv, read_text
+from planner.files import read_csv, read_lines
 from planner.limits import MAX_COUNT
 from planner.mechanisms.itemsets import ItemSets
+
+_MOST_MEMBERS = 20_000_000  # items of all sets together: they take less than a gigabyte
+_MOST_ITEMS = 1_000_000
+_LONGEST = 1_000  # letters of an answer
+_SHOWN = 40  # of them, in an error
+_DIGITS = 18  # of an item number: below 2^63
+K = TypeVar("K", int, str)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +73,8 @@ def read_answers(path: str | Path, column: str, known: Collection[str] | None = 
     """Read a file by its name and header; one that ends in ``.gz`` is unpacked.
 
     ``.csv``: counts if the header is ``item,count``, else the column named ``column``.
-    Anything else (``.dat``, ``.data``, ``.txt``): transactions.
+    Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
+    most 20 million people with as many items in all, of one million kinds, 1,000 letters each.
 
     Parameters
     ----------
@@ -82,7 +92,7 @@ def read_answers(path: str | Path, column: str, known: Collection[str] | None = 
     if not str(path).lower().removesuffix(".gz").endswith(".csv"):
         return read_transactions(path)
     header, _ = read_csv(path)
-    if [name.strip().lower() for name in header] == ["item", "count"]:
+    if [name.lower() for name in header] == ["item", "count"]:
         return read_counts(path)
     return read_column(path, column) if known is None else read_set_column(path, column, known)
 
@@ -100,25 +110,15 @@ def read_transactions(path: str | Path) -> Answers:
         Not readable, no transactions, no items at all, or, without any semicolon, something
         other than item numbers of at least 0.
     """
-    text = read_text(path)
-    lines = text.splitlines()
-    if not any(line.strip() for line in lines):
+    if not any(line.strip() for line in read_lines(path)):
         raise FileError(path, "there are no transactions", "Put one user's items on each line.")
-    named = ";" in text
-    words = [_parts(line) if named else line.split() for line in lines]
-    flat = [word for line in words for word in line]
-    lengths = np.array(list(map(len, words)))
-    try:
-        numbers = np.array(flat, dtype=np.int64)
-    except (ValueError, OverflowError):
-        numbers = np.array([-1])
-    if numbers.size and numbers.min() >= 0:
-        return _sets_of(numbers, lengths)
-    if not named:
-        raise _no_number(path, words)
-    if not flat:
+    if any(";" in line for line in read_lines(path)):
+        found = _sets(path, ((k, _parts(line)) for k, line in enumerate(read_lines(path), 1)))
+    else:
+        found = _sets(path, _item_numbers(path))
+    if not found.labels:
         raise FileError(path, "there is no item", "Put one user's items on each line.")
-    return _sets_of(np.array(flat), lengths)
+    return found
 
 
 def read_set_column(path: str | Path, column: str, known: Collection[str] = ()) -> Answers:
@@ -133,34 +133,88 @@ def read_set_column(path: str | Path, column: str, known: Collection[str] = ()) 
     FileError
         Not readable, no such column, no rows, or no item in any row.
     """
-    cells = [cell for _, cell in _column(path, column)]
-    split = [_parts(cell) for cell in cells]
-    if not any(";" in cell for cell in cells):
-        apart = [cell.split() for cell in cells]
-        names = set(known)
-        if all(word in names or word.isdecimal() for words in apart for word in words):
-            split = apart
-    flat = [word for words in split for word in words]
-    if not flat:
+    names = set(known)
+    split: Callable[[str], list[str]] = _parts
+    if not any(";" in cell for _, cell in _column(path, column)):
+        words = (word for _, cell in _column(path, column) for word in cell.split())
+        if all(word in names or word.isdecimal() for word in words):
+            split = str.split
+    found = _sets(path, ((line, split(cell)) for line, cell in _column(path, column)))
+    if not found.labels:
         raise FileError(path, f"no row of column {column!r} has an item", "Give at least one.")
-    return _sets_of(np.array(flat), np.array(list(map(len, split))))
+    return found
 
 
 def _parts(text: str) -> list[str]:
     return [part for part in map(str.strip, text.split(";")) if part]
 
 
-def _sets_of(flat: NDArray[np.int64] | NDArray[np.str_], lengths: NDArray[np.int64]) -> Answers:
-    """Sets of these lengths, one after the other in ``flat``."""
-    labels, members = np.unique(flat, return_inverse=True)
-    user = np.repeat(np.arange(lengths.size), lengths)
-    pairs = user * labels.size + members
-    _, first = np.unique(pairs, return_index=True)
-    kept = np.sort(first)  # the order within a set stays: its first item may be all that is used
-    sizes = np.bincount(user[kept], minlength=lengths.size)
-    sets = ItemSets(labels.size, members[kept], np.concatenate([[0], np.cumsum(sizes)]))
-    repeats = int(flat.size - kept.size)
-    return Answers(tuple(map(str, labels.tolist())), sets.counts(), sets, repeats)
+def _item_numbers(path: str | Path) -> Iterator[tuple[int, list[int]]]:
+    """The item numbers of each line, with its own number."""
+    for line, text in enumerate(read_lines(path), start=1):
+        words = text.split()
+        if words and not all(map(_is_number, words)):
+            word = next(word for word in words if not _is_number(word))
+            reason = f"line {line}: {_shown(word)} is not an item number"
+            remedy = "Separate item numbers by blanks, or named items by semicolons."
+            raise FileError(path, reason, remedy)
+        yield line, list(map(int, words))
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _DIGITS and text.isascii()
+
+
+class _Numbered(Generic[K]):
+    """Numbers different answers as they come, and refuses too many and too long ones."""
+
+    def __init__(self, path: str | Path) -> None:
+        self._path = path
+        self.numbers: dict[K, int] = {}
+
+    def number(self, answer: K, line: int) -> int:
+        """The number of an answer, from 0."""
+        found = self.numbers.get(answer)
+        if found is not None:
+            return found
+        if isinstance(answer, str) and len(answer) > _LONGEST:
+            reason = f"line {line}: {_shown(answer)} has more than {_LONGEST:,} letters"
+            raise FileError(self._path, reason, "Give answers short names.")
+        if len(self.numbers) == _MOST_ITEMS:
+            reason = f"there are more than {_MOST_ITEMS:,} different answers"
+            raise FileError(self._path, reason, "Group answers that are rare.")
+        self.numbers[answer] = len(self.numbers)
+        return len(self.numbers) - 1
+
+    def ordered(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        """The answers in order, numbers by their value, and each one's place by its number."""
+        known = self.numbers
+        if all(isinstance(one, int) or one.isdecimal() for one in known):
+            names: list[K] = sorted(known, key=lambda one: (int(str(one)[:4000]), str(one)))
+        else:
+            names = sorted(known)
+        place = np.empty(len(names), dtype=np.int64)
+        place[[known[name] for name in names]] = np.arange(len(names))
+        return tuple(map(str, names)), place
+
+
+def _sets(path: str | Path, lines: Iterable[tuple[int, list[K]]]) -> Answers:
+    """The sets on these lines; the order within a set stays."""
+    known: _Numbered[K] = _Numbered(path)
+    members, sizes, repeats, numbers = array("i"), array("i"), 0, known.numbers
+    for line, items in lines:
+        once = dict.fromkeys(items)
+        repeats += len(items) - len(once)
+        sizes.append(len(once))
+        found = [numbers.get(item, -1) for item in once]
+        members.extend(found if -1 not in found else [known.number(item, line) for item in once])
+        if len(members) > _MOST_MEMBERS:
+            reason = f"the sets have more than {_MOST_MEMBERS:,} items in all"
+            raise FileError(path, reason, "Give some of the people.")
+    labels, place = known.ordered()
+    starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    sets = ItemSets(max(len(labels), 1), place[np.array(members)], starts)
+    return Answers(labels, sets.counts()[: len(labels)], sets, repeats)
 
 
 def read_column(path: str | Path, column: str) -> Answers:
@@ -173,27 +227,34 @@ def read_column(path: str | Path, column: str) -> Answers:
     FileError
         Not readable, no such column, no rows, or an empty answer.
     """
-    answers = []
-    for number, answer in _column(path, column):
+    known: _Numbered[str] = _Numbered(path)
+    counts: list[int] = []
+    for line, answer in _column(path, column):
         if not answer:
             remedy = "Leave the row out, or give missing answers a name of their own."
-            raise FileError(path, f"line {number} has no answer in column {column!r}", remedy)
-        answers.append(answer)
-    labels, counts = np.unique(answers, return_counts=True)
-    return Answers(tuple(labels.tolist()), counts.astype(np.int64))
+            raise FileError(path, f"line {line} has no answer in column {column!r}", remedy)
+        number = known.number(answer, line)
+        if number == len(counts):
+            counts.append(0)
+        counts[number] += 1
+    labels = sorted(known.numbers)
+    ordered = [counts[known.numbers[label]] for label in labels]
+    return Answers(tuple(labels), np.array(ordered, dtype=np.int64))
 
 
-def _column(path: str | Path, column: str) -> list[tuple[int, str]]:
+def _column(path: str | Path, column: str) -> Iterator[tuple[int, str]]:
     """The cells of one column, with the numbers of their lines."""
     header, rows = read_csv(path)
     if header.count(column) != 1:
         remedy = "Name the question like the column that holds its answers."
-        listed = ", ".join(header)
+        listed = ", ".join(header)[:_LONGEST]
         raise FileError(path, f"one column {column!r} is needed; there are {listed}", remedy)
-    if not rows:
+    place, empty = header.index(column), True
+    for number, row in rows:
+        empty = False
+        yield number, row[place] if len(row) > place else ""
+    if empty:
         raise FileError(path, "there are no rows below the header", "Give at least one answer.")
-    place = header.index(column)
-    return [(number, row[place] if len(row) > place else "") for number, row in rows]
 
 
 def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
@@ -209,7 +270,7 @@ def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
     FileError
         Not readable, no such column, no rows, or a cell that is no finite number.
     """
-    values = []
+    values = array("d")
     for number, cell in _column(path, column):
         try:
             value = float(cell) if cell else nan
@@ -217,7 +278,7 @@ def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
             value = inf
         if isinf(value) or (cell and isnan(value)):
             remedy = "Leave the cell empty if there is no answer."
-            raise FileError(path, f"line {number}: {cell!r} is not a finite number", remedy)
+            raise FileError(path, f"line {number}: {_shown(cell)} is not a finite number", remedy)
         values.append(value)
     return np.array(values)
 
@@ -232,31 +293,28 @@ def read_counts(path: str | Path) -> Answers:
         not a whole number from 0 to 10^12, or all counts 0.
     """
     header, rows = read_csv(path)
-    if [name.strip().lower() for name in header] != ["item", "count"]:
+    if [name.lower() for name in header] != ["item", "count"]:
         remedy = "Begin the file with the line item,count."
-        raise FileError(path, f"the header is {','.join(header)!r}, not 'item,count'", remedy)
-    counts: dict[str, int] = {}
-    for number, row in rows:
+        listed = _shown(",".join(header))
+        raise FileError(path, f"the header is {listed}, not 'item,count'", remedy)
+    known: _Numbered[str] = _Numbered(path)
+    counts: list[int] = []
+    for line, row in rows:
         item, text = (*row, "", "")[:2]
-        if not item or item in counts:
+        if not item or known.number(item, line) < len(counts):
             remedy = "Give each item a name and one line."
-            raise FileError(path, f"line {number}: item {item!r} is empty or repeated", remedy)
-        if not (text.isascii() and text.isdecimal() and int(text) <= MAX_COUNT):
-            reason = f"line {number}: count {text!r} is not a whole number from 0 to {MAX_COUNT}"
+            reason = f"line {line}: item {_shown(item)} is empty or repeated"
+            raise FileError(path, reason, remedy)
+        if not _is_number(text) or int(text) > MAX_COUNT:
+            reason = (
+                f"line {line}: count {_shown(text)} is not a whole number from 0 to {MAX_COUNT}"
+            )
             raise FileError(path, reason, "Count users; do not give shares.")
-        counts[item] = int(text)
-    if not any(counts.values()):
+        counts.append(int(text))
+    if not any(counts):
         raise FileError(path, "there is no user", "Give at least one item a count above 0.")
-    return Answers(tuple(counts), np.array(list(counts.values()), dtype=np.int64))
+    return Answers(tuple(known.numbers), np.array(counts, dtype=np.int64))
 
 
-def _no_number(path: str | Path, words: list[list[str]]) -> FileError:
-    """The error for the first word that is no item number."""
-    number, word = next(
-        (number, word)
-        for number, line in enumerate(words, start=1)
-        for word in line
-        if not (word.isascii() and word.isdecimal() and int(word) < 2**63)
-    )
-    reason = f"line {number}: {word!r} is not an item number"
-    return FileError(path, reason, "Separate item numbers by blanks, or named items by semicolons.")
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

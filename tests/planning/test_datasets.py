@@ -1,5 +1,8 @@
 import gzip
+import subprocess
+import sys
 from itertools import pairwise
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 from planner import files
 from planner.errors import FileError, InputError
+from planner.planning import datasets
 from planner.planning.datasets import (
     read_answers,
     read_column,
@@ -77,11 +81,71 @@ def test_packed_files_that_are_damaged_are_refused(tmp_path, content, message):
         read_answers(written(tmp_path, content, "a.dat.gz"), "x")
 
 
-def test_a_packed_file_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "_MOST_UNPACKED", 2**20)
-    path = written(tmp_path, gzip.compress(b" " * (2**20 + 1)), "bomb.dat.gz")
-    with pytest.raises(FileError, match="unpacks to more than 1 MiB"):
-        read_answers(path, "x")
+@pytest.mark.parametrize(
+    ("limit", "text", "message"),
+    [
+        ("_MOST_UNPACKED", "1 \n" * 400, "more than 0 MiB of text"),
+        ("_MOST_LINES", "1\n" * 1001, "more than 1,000 lines"),
+        ("_LONGEST_LINE", "1 " * 600, "line 1 has more than 0 MiB"),
+    ],
+)
+def test_text_that_is_too_large_is_refused(tmp_path, monkeypatch, limit, text, message):
+    monkeypatch.setattr(files, limit, 1000)
+    with pytest.raises(FileError, match=message):
+        read_answers(written(tmp_path, gzip.compress(text.encode()), "bomb.dat.gz"), "x")
+
+
+def test_answers_that_are_too_many_or_too_long_are_refused(tmp_path, monkeypatch):
+    letters = "line 3: 'aaa.*aaa\\.\\.\\.' has more than 1,000 letters"
+    for text, name in (("x\nb\n" + "a" * 1001, "a.csv"), ("b;\n\n" + "a" * 1001, "a.dat")):
+        with pytest.raises(FileError, match=letters):
+            read_answers(written(tmp_path, text, name), "x")
+    monkeypatch.setattr(datasets, "_MOST_ITEMS", 3)
+    monkeypatch.setattr(datasets, "_MOST_MEMBERS", 5)
+    with pytest.raises(FileError, match="more than 3 different answers"):
+        read_answers(written(tmp_path, "x\na\nb\nc\nd\n"), "x")
+    with pytest.raises(FileError, match="more than 5 items in all"):
+        read_answers(written(tmp_path, "1 2 3\n1 2 3\n", "a.dat"), "x")
+
+
+IN_A_GIGABYTE = """
+import resource, sys
+from planner.errors import FileError
+from planner.planning.datasets import read_answers, read_numbers
+pages = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (pages + 2**30,) * 2)
+for name in sys.argv[1:]:
+    try:
+        if "numbers" in name:
+            print(read_numbers(name, "x").size)
+        else:
+            print(read_answers(name, "x", ["a"] if "sets" in name else None).users)
+    except FileError as error:
+        print(error.reason)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux' limit on memory")
+def test_small_files_never_fill_the_memory(tmp_path):
+    """Each took 6 to 12 GB once: fixed-width letters, and lists of rows."""
+    long = "a" * 131_000
+    packed = {
+        "one-long.csv": ("x\n" + long + "\n" + "b\n" * 12_000, "has more than 1,000 letters"),
+        "one-long.dat": (long + ";\n" + "b;\n" * 12_000, "has more than 1,000 letters"),
+        "blank.dat": (" " * 300 * 2**20, "line 1 has more than 4 MiB"),
+        "short-rows.csv": ("x\n" + "a\n" * 300_000, "300000"),
+        "numbers.csv": ("x\n" + "1\n" * 300_000, "300000"),
+        "sets.csv": ("x\n" + "a;b\n" * 200_000, "200000"),
+        "sets.dat": ("1 2 3\n" * 200_000, "200000"),
+    }
+    for name, (text, _) in packed.items():
+        (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode(), 1))
+    names = [f"{name}.gz" for name in packed]
+    command = [sys.executable, "-c", IN_A_GIGABYTE, *names]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)  # noqa: S603
+    assert not done.stderr
+    for said, (_, wanted) in zip(done.stdout.splitlines(), packed.values(), strict=True):
+        assert wanted in said
 
 
 @pytest.mark.parametrize(
@@ -142,6 +206,8 @@ def test_counts(tmp_path):
         (read_counts, "item,count\na,-1\n", "count '-1'"),
         (read_counts, "item,count\na,nan\n", "count 'nan'"),
         (read_counts, "item,count\na,9999999999999\n", "whole number"),
+        (read_counts, "item,count\na," + "1" * 5000, "is not a whole number"),
+        (read_transactions, "1" * 5000, "is not an item number"),
         (read_counts, "item,count\na,0\n", "no user"),
         (read_counts, "item,count\n", "no user"),
         (lambda path: read_column(path, "x"), "y\n1\n", "column 'x'"),

@@ -11,7 +11,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from planner.mechanisms.bisample import BiSampleMD
 from scipy.stats import hypergeom
 
 from planner import Level, Question, Survey, best_channel, best_design, solve
@@ -23,6 +22,7 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.errors import InputError
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations

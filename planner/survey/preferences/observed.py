@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -176,10 +177,12 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
         reason = f"the first line, {header[0]!r}, is a number and no header"
         raise FileError(path, reason, "Name the column in a line of its own.")
     place = header.index(name)
-    cells = [(line, row[place] if len(row) > place else "") for line, row in rows]
-    if not cells:
+    stated = array("d")
+    for line, row in rows:
+        stated.append(_stated(path, line, row[place] if len(row) > place else ""))
+    if not stated:
         raise FileError(path, "the sample of preferences is empty", "Add a line per person.")
-    return EmpiricalPreferences([_stated(path, line, text) for line, text in cells])
+    return EmpiricalPreferences(np.array(stated))
 
 
 def _stated(path: str | Path, line: int, text: str) -> float:
