@@ -65,7 +65,7 @@ from planner.planning.whole_survey.plan import plan_survey as plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan as QuestionPlan
 from planner.policy.objective import Objective as Objective
 from planner.policy.policy import PrivacyPolicy as PrivacyPolicy
-from planner.show.charts.chart import chart as chart
+from planner.show.figures import chart as chart
 from planner.show.html import report_html as report_html
 from planner.solvers import baseline as baseline
 from planner.solvers import best_design as best_design

@@ -6,13 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import planner
 from planner import (
     AnswerRateModel,
     AssumedSets,
     ChoiceBlock,
     Estimates,
-    InputError,
     NormalPreferences,
     PrivacyPolicy,
     SamplingQuestion,
@@ -171,7 +169,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert len(comparison.to_frame()) == len(comparison.rows)
 
 
-HAVE_CHARTS = ("table", "whole", "planned", "frontier", "padding", "answers", "sampling")
+HAVE_CHARTS = ("whole", "planned", "frontier", "padding", "answers", "sampling")
 
 
 @pytest.mark.parametrize("name", HAVE_CHARTS)
@@ -182,19 +180,3 @@ def test_charts_by_one_call(name, shown):
     assert isinstance(figure, Figure)
     assert all(len(trace.x) > 0 for trace in figure.data)
     assert figure.layout.xaxis.title.text or figure.layout.yaxis.title.text
-
-
-def test_one_question_shows_its_mechanisms(shown):
-    from planner.show.charts.plans import mechanism_figure
-
-    whole = shown["comparison"].plans[1]
-    assert not whole.several
-    (question,) = whole.questions
-    expected = mechanism_figure(question.choice)
-    assert chart(whole) == expected == chart(question)
-
-
-def test_what_has_no_chart_says_so():
-    with pytest.raises(InputError, match="plan is 'int' but must be a table or a plan"):
-        chart(7)
-    assert planner.chart is chart

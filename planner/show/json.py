@@ -80,7 +80,7 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "asked_for": question.question.mechanism,
         **_picked(question, _QUESTION),
         "promises": promises_of(question),
-        "proof": kinds.certificate_sentence(question),
+        "proof": kinds.certificate_sentences(question),
     }
     if question.sampling is not None:
         document["sampling"] = kinds.sampling_json(question.sampling)

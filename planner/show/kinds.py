@@ -26,7 +26,7 @@ from planner.show.blocks import (
     percent,
     texts,
 )
-from planner.show.charts.plans import frontier_figure
+from planner.show.figures import frontier_figure
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -75,28 +75,28 @@ def proven_in_short(question: QuestionPlan) -> str:
     return best
 
 
-def certificate_sentence(question: QuestionPlan) -> str:
-    """What is proven of the error; empty where nothing is."""
+def certificate_sentences(question: QuestionPlan) -> list[str]:
+    """What is proven of the error; nothing where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
     if question.channel is not None:
-        if question.question.numeric is None:
-            return _ordered_sentence(question.channel)
-        return _channel_sentence(question.channel)
+        ordered = question.question.numeric is None
+        return [(_ordered_sentence if ordered else _channel_sentence)(question.channel)]
     if question.design is not None and bound is not None and gap is not None:
-        return f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."
+        return [f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."]
+    found = []
+    if bound is not None and gap is not None and table is not None:
+        where = ""
+        if question.padding_length is not None:
+            where = f" at padding length {question.padding_length}"
+        found.append(
+            f"Proven: no {table.model} table that keeps these budgets has an error below "
+            f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of "
+            f"it. Found by the method {table.method!r}."
+        )
     if question.least_error is not None:
         more = percent(max(0.0, question.total_error / question.least_error - 1))
-        return f"{_best_of_all(question, question.least_error)} the plan's is {more} above it."
-    if bound is None or gap is None or table is None:
-        return ""
-    where = ""
-    if question.padding_length is not None:
-        where = f" at padding length {question.padding_length}"
-    return (
-        f"Proven: no {table.model} table that keeps these budgets has an error below "
-        f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of it. "
-        f"Found by the method {table.method!r}."
-    )
+        found.append(f"{_best_of_all(question, question.least_error)} the plan's is {more} above.")
+    return found
 
 
 def _best_of_all(question: QuestionPlan, least: float) -> str:

@@ -29,7 +29,7 @@ from planner.show.blocks import (
     people,
     texts,
 )
-from planner.show.charts.answer_rate import error_figure
+from planner.show.figures import error_figure
 from planner.show.json import to_json
 from planner.trial.simulate import Simulated, Trial
 

@@ -33,8 +33,7 @@ from planner.show.blocks import (
     percent,
     texts,
 )
-from planner.show.charts.ordered import ordered_figure
-from planner.show.charts.plans import belief_figure, padding_figure
+from planner.show.figures import belief_figure, ordered_figure, padding_figure
 from planner.show.guarantees import promise_in_short, promises_of
 from planner.survey import Question
 from planner.survey.kinds import CHANNEL, ORDINAL
@@ -94,7 +93,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         blocks += [Heading("What a report does", "details", 3), _levels(question.levels)]
     blocks += said(kinds.report_sentences(question), rank="details")
     blocks += said(filter(None, [kinds.detectable_sentence(question)]), rank="details")
-    blocks += said(filter(None, [kinds.certificate_sentence(question)]), "proof", "details")
+    blocks += said(kinds.certificate_sentences(question), "proof", "details")
     blocks += said(_prices(question), rank="details")
     blocks += _figures(question)
     blocks += [Heading("What is promised", "details", 3)]

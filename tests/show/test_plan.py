@@ -1,0 +1,242 @@
+"""What a plan says, and to whom."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import plan_survey
+from planner.show.blocks import Facts, Sentence, Table
+from planner.show.guarantees import promise_in_short, promises
+from planner.show.plan import plan_blocks, question_blocks, survey_blocks, target_sentence
+from planner.survey.file import survey_from_text
+from tests.surveys import EXAMPLES
+
+LEVELS = (
+    '[{name = "rare", epsilon = 1, item_count = 10},'
+    ' {name = "usual", epsilon = 2, item_count = 50}]'
+)
+SETS = f'kind = "item-set"\nlevel = {LEVELS}\n'
+SIZES = [5, 20, 18, 15, 10, 8, 6, 5, 4, 3]
+MEAN = 'kind = "numeric"\nlower = 0\nupper = 10\nepsilon = 2\nmean = 3\n'
+SCALE = 'kind = "ordinal"\nlevel = [{name = "l", epsilon = 2, items = ["a", "b", "c"]}]\n'
+
+
+def plan(*questions, users=50_000, **more):
+    """A plan of questions that are written as in a file."""
+    about = "".join(f"{key} = {value!r}\n" for key, value in more.items())
+    asked = [f'[[question]]\nname = "q{k}"\n{text}' for k, text in enumerate(questions)]
+    return plan_survey(
+        survey_from_text(f'[survey]\nname = "s"\nusers = {users}\n{about}' + "".join(asked))
+    )
+
+
+def question(text, users=50_000):
+    (one,) = plan(text, users=users).questions
+    return one
+
+
+def sentences(blocks, rank=None, tone=None):
+    return [
+        block.text
+        for block in blocks
+        if isinstance(block, Sentence)
+        and (rank is None or block.rank == rank)
+        and (tone is None or block.tone == tone)
+    ]
+
+
+def levels(*budgets, items=3):
+    every = (f'{{name = "{chr(97 + k)}", epsilon = {e}, item_count = {items}}}'
+             for k, e in enumerate(budgets))  # fmt: skip
+    return f"level = [{', '.join(every)}]\n"
+
+
+# Who needs what
+
+
+def test_everybody_sees_the_error_and_a_promise_and_one_recommendation():
+    one = question(f"level = {LEVELS}\n")
+    shown = sentences(question_blocks(one), "everybody")
+    assert len(shown) == 3
+    assert shown[0].startswith("Mechanism: Subset design, proven best. Protecting all answers")
+    assert shown[1].startswith("No report changes the odds")
+    assert shown[2].startswith("Raising the budget of 'rare' by 0.1 lowers the total error by")
+    (facts,) = (block for block in question_blocks(one) if isinstance(block, Facts))
+    assert [fact.name for fact in facts.facts][2] == "least exact, an answer of 'rare'"
+    assert all(
+        block.rank == "details" for block in question_blocks(one) if isinstance(block, Table)
+    )
+
+
+def test_another_mechanism_is_recommended_only_where_it_can_be_deployed():
+    worse = question(f'mechanism = "grr"\nlevel = {LEVELS}\n')
+    assert any("Subset design would have" in said for said in sentences(question_blocks(worse)))
+    mean = question(MEAN)  # Hybrid is better by a little, and cannot be deployed
+    assert not any("would have" in said for said in sentences(question_blocks(mean)))
+
+
+def test_the_price_has_a_column_only_where_it_is_known():
+    for name, there in (("opt0", True), ("grr", False)):
+        blocks = question_blocks(question(f'mechanism = "{name}"\nlevel = {LEVELS}\n'))
+        headings = [c.heading for b in blocks if isinstance(b, Table) for c in b.columns]
+        assert ("price" in headings) == there
+        *table, of_all = sentences(blocks, tone="proof")
+        assert of_all.startswith("Proven: no mechanism of any kind")
+        assert [one.startswith("Proven: no opt0 table") for one in table] == [True] * there
+
+
+# Cautions
+
+
+@pytest.mark.parametrize(
+    ("text", "users", "said"),
+    [
+        (levels(5.0, 1.0), 100_000, []),
+        (MEAN, 100_000, []),
+        (levels(5.1, 1.0), 100_000, ["'a' has a budget of 5.1: a report may change the odds"]),
+        (levels(5.1, 6.0), 100_000, ["'b' has a budget of 6, and 1 more are above 5: "]),
+        (MEAN.replace("= 2", "= 8"), 100_000, ["'q0' has a budget of 8: a report may change"]),
+        (levels(5.0, 1.0), 10, ["Only 10 people are asked", "The total error is larger than"]),
+        (MEAN, 1, ["Only 1 people", "The error of the mean is larger than half the range"]),
+        (
+            SCALE.replace("= 2", "= 0.3"),
+            1,
+            ["Only 1 people", "The total error of the cumulative shares is larger"],
+        ),
+    ],
+)
+def test_cautions_are_not_given_without_reason(text, users, said):
+    found = sentences(question_blocks(question(text, users)), tone="note")
+    assert len(found) == len(said)
+    assert all(one.startswith(start) for one, start in zip(found, said, strict=True))
+
+
+def test_a_blank_mean_is_said_where_questions_share_a_budget():
+    blank = MEAN.replace("mean = 3\n", "")
+    assert sentences(survey_blocks(plan(blank)), tone="note") == []
+    (said,) = sentences(survey_blocks(plan(MEAN, blank)), tone="note")
+    assert said.startswith("q1: the expected mean is blank, so 5, the middle of the range, is")
+
+
+# Targets
+
+
+def test_a_missed_target_says_what_would_meet_it():
+    missed = question(levels(1.0, 2.0) + "target = [{error = 0.001}]\n")
+    (said,) = sentences(question_blocks(missed), tone="missed")
+    assert said.startswith("Target, total error at most 0.1 % of the users: MISSED, reached")
+    assert "These are the smallest budgets that meet the targets" in said
+    assert said.endswith("Or ask more people.")  # how many stands among the facts
+    (answer,) = missed.targets
+    assert f"Or ask {answer.users:,} people." in target_sentence(answer)
+    biased = question(f"padding_length = 1\n{SETS}target = [{{error = 0.001}}]\n"
+                      "[question.sets]\nsizes = [0, 0, 0, 1]\n")  # fmt: skip
+    (answer,) = biased.targets
+    assert "Or no number of people would do" in target_sentence(answer)
+    assert "MISSED, reached nothing." in target_sentence(replace(answer, reached=np.inf))
+
+
+# Sets
+
+
+def of_sets(sizes=SIZES, length=None):
+    cut = "" if length is None else f"padding_length = {length}\n"
+    known = "" if sizes is None else f"[question.sets]\nsizes = {sizes}\n"
+    return question(SETS.replace("level", f"{cut}level", 1) + known)
+
+
+def said_of_sets(one):
+    return [said for said in sentences(question_blocks(one)) if re.search(r"\b[Ss]ets?\b", said)]
+
+
+def test_what_is_cut_is_said_in_people():
+    best = of_sets()
+    padding, length = best.padding, best.padding_length
+    said = " ".join(said_of_sets(best))
+    share, size = np.array(SIZES) / sum(SIZES), np.arange(len(SIZES))
+    lost = share @ np.maximum(0, size - length) / (share @ size)
+    assert f"for these sets; best {padding.length}, and" in said
+    assert f"Sets of more than {length} items are cut, and {100 * lost:.4g} % of all" in said
+    most = best.mechanism.longer.largest_bias(50_000)
+    least = 50_000 * (share @ np.maximum(0, 1 - length / np.maximum(size, 1)))
+    assert least < most < 1.1 * least  # and what 50,000 people may have more by chance
+    assert f"each by {most:,.1f} people at most" in said
+    assert (
+        f"take a padding length of 9, with a total error of {best.padding_errors[8]:,.1f}" in said
+    )
+    low, high = padding.error_limits(length)
+    assert f"between {low:,.1f} and {high:,.1f} people" in said
+
+
+@pytest.mark.parametrize(
+    ("sizes", "length", "said"),
+    [
+        (SIZES, 9, "No set has more than 9 items: none is cut"),
+        (SIZES, 3, "Padding length 3, as set in the survey; best"),
+        (None, 60, "No set has more than 60 items"),
+        (None, 3, "how many people have such sets is not known"),
+    ],
+)
+def test_what_is_known_of_sets(sizes, length, said):
+    assert said in " ".join(said_of_sets(of_sets(sizes, length)))
+
+
+# Designs
+
+
+def test_the_better_design_is_named():
+    text = (EXAMPLES / "household.toml").read_text()
+    for design, end in (("split", 'the better design is "one-each".'), ("one-each", "does so.")):
+        made = plan_survey(survey_from_text(text.replace('"split"', f'"{design}"')))
+        said = sentences(plan_blocks(made))
+        assert said[0].endswith(end)
+        (spent,) = (one for one in said if one.endswith(" at most.") and "spends" in one)
+        shown = float(spent.split()[-3])  # never smaller than it is
+        assert made.most_spent - 1e-9 <= shown < made.most_spent + 1e-4
+
+
+# Promises
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ('"min"', "'a': a report changes the odds between it and any other at most 2.72-fold"),
+        ('"avg"', "'a': a report changes the odds between it and any other at most 7.39-fold"),
+        ("[[1.0, inf], [inf, 3.0]]", "that the policy graph protects it from at most 2.72-fold"),
+    ],
+)
+def test_the_factor_is_that_of_the_largest_pair(rule, said):
+    made = plan(f"rule = {rule}\n{levels(1.0, 3.0)}")
+    assert said in promises(made)[0]
+    assert said.split()[-1] in promise_in_short(made.questions[0])
+
+
+@pytest.mark.parametrize("epsilon", [5.0, 13.8, 14.0, 20.0, 30.0])
+def test_no_factor_is_said_to_be_smaller_than_it_is(epsilon):
+    made = plan(levels(epsilon, items=2))
+    for said in (promises(made)[0], promise_in_short(made.questions[0])):
+        factor = float(re.search(r"([\d.,e+]+)-fold", said).group(1).replace(",", ""))
+        assert math.exp(epsilon) * (1 - 1e-12) <= factor <= math.exp(epsilon) * 1.1
+
+
+def test_promises_of_every_kind_of_question():
+    rare = (
+        'kind = "sampled-choice"\n'
+        'level = [{name = "r", epsilon = 1, items = ["x"], yes_counts = [40]}]\n'
+        '[question.sampling]\nrelies_on = "aggregates-only"\n'
+    )
+    made = plan(MEAN, f"{SETS}padding_length = 2\n".replace("level", "level", 1), rare)
+    said = promises(made)
+    spent = {row.question: row.spent for row in made.spending}
+    assert said[0].startswith("q0: a report changes the odds between any two numbers")
+    assert f"epsilon {math.ceil(spent['q0'] * 1e4) / 1e4:.4f}" in said[0]
+    assert said[1].startswith("q1: whoever has a set of answers")
+    assert any(one.startswith("q2: ") and "INFINITE" in one for one in said)
+    many = plan(levels(*(1 + k / 10 for k in range(15)), items=2))
+    assert len(promises(many)) == 13
+    assert promises(many)[-1] == "q0: ... and 3 more levels."
+    assert "more than from 2.72-fold for 'a' to" in promise_in_short(many.questions[0])
