@@ -134,7 +134,8 @@ def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> floa
     ``epsilon`` and any two have ``cap``, in nats.
     """
     if min(epsilon, cap) <= 0:
-        raise InputError("epsilon", min(epsilon, cap), "above 0")
+        remedy = "Give budgets in nats, such as 1."
+        raise InputError("epsilon", min(epsilon, cap), "above 0", remedy)
     spread = length * (items - length) / items
     others = items - length + 1
     return max(
