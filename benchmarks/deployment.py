@@ -20,11 +20,9 @@ from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.client.mechanisms.unary import UnaryLaw
-from planner.deployment.collecting.counting.cluster import dask_engine
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.isolated import isolated_engine
-from planner.deployment.collecting.counting.local import Engine, local_engine
-from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.engines import Engine, dask_engine, isolated_engine, local_engine
+from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.mechanisms.deployed import Deployed
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.mechanisms.unary import draw_unary

@@ -14,7 +14,7 @@ from planner.errors import FileError, InputError
 from planner.files import replace_file
 
 if TYPE_CHECKING:
-    from planner.deployment.collecting.counting.local import Engine
+    from planner.deployment.collecting.engines import Engine
     from planner.deployment.parameter_file.parameters import Parameters
 
 
@@ -111,7 +111,12 @@ def perturb(
 def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     params: ParameterFile,
     reports: Annotated[
-        list[Path], typer.Argument(metavar="REPORTS", help="Report files, or directories.")
+        list[Path],
+        typer.Argument(
+            metavar="REPORTS",
+            help="Report files, or directories. Reports in Parquet files have no ids: one that "
+            "stands in two of them counts twice.",
+        ),
     ],
     engine: Annotated[
         str,
@@ -160,7 +165,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Estimates come with standard errors and intervals. Exit code 0: every file was
     counted; 3: some were left out, see the summary.
     """
-    from planner.deployment.collecting.counting.collector import MISSING, collect
+    from planner.deployment.collecting.collector import MISSING, collect
     from planner.deployment.collecting.estimating import (
         TABLE_SUFFIXES,
         check_set_sizes,
@@ -246,11 +251,11 @@ def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
 
 def _engine(name: str, scheduler: str) -> Engine:
     if name == "local":
-        from planner.deployment.collecting.counting.local import local_engine
+        from planner.deployment.collecting.engines import local_engine
 
         return local_engine
     if name == "isolated":
-        from planner.deployment.collecting.counting.isolated import isolated_engine
+        from planner.deployment.collecting.engines import isolated_engine
 
         return isolated_engine
     if name != "dask":
@@ -259,6 +264,6 @@ def _engine(name: str, scheduler: str) -> Engine:
     if not scheduler:
         remedy = "Name it: --scheduler tcp://HOST:8786."
         raise InputError("scheduler", scheduler, "given with --engine dask", remedy)
-    from planner.deployment.collecting.counting.cluster import dask_engine
+    from planner.deployment.collecting.engines import dask_engine
 
     return dask_engine(scheduler)

@@ -16,9 +16,8 @@ from typing import Any
 from planner.deployment.client.client import Report
 from planner.deployment.client.drawing.entropy import system
 from planner.deployment.client.mechanisms.law import Encoder, Law
-from planner.deployment.collecting.reports.batch import Key, Rows
-from planner.deployment.collecting.reports.lines import MAX_JSON_BYTES
-from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.collecting.parquet import ReportWriter
+from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, Rows
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.deployment.collecting.counting.collector import Collection
+from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.answer_rates import AnswerRatePlan, channel_sentence
 from planner.planning.whole_survey.compare import COMPARED_ERRORS, Comparison

@@ -1,7 +1,7 @@
 """Small files of reports, and their counts."""
 
 from planner.deployment.client.drawing.entropy import system
-from planner.deployment.collecting.reports.parquet import ReportWriter
+from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.mechanisms.unary import draw_unary
 from planner.mechanisms.packed import unpack
 

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.drawing.entropy import system
-from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.collector import collect
 from planner.deployment.mechanisms.unary import _bernoulli, draw_unary
 from planner.errors import FileError
 

@@ -24,7 +24,7 @@ from planner.deployment.client.laws.levels import Levels
 from planner.deployment.client.mechanisms import registry as devices
 from planner.deployment.client.mechanisms.law import ItemEncoder, OneRatioLaw
 from planner.deployment.client.schema import PROBABILITY, list_of, record
-from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.mechanisms import registry
 from planner.deployment.mechanisms.counting import CellTally

@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment.client.canonical import parse_document
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.isolated import _Worker, isolated_engine
-from planner.deployment.collecting.counting.one_file import Expected, count_file
-from planner.deployment.collecting.reports.sealing import seal
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.engines import _Worker, isolated_engine
+from planner.deployment.collecting.one_file import Expected, count_file
+from planner.deployment.collecting.parquet import seal
 from planner.errors import FileError
 from tests.deployment.report_files import draw, write
 from tests.fuzz.forged import lying_page, table

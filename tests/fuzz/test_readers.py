@@ -14,7 +14,7 @@ from random import Random
 import pytest
 
 from planner.deployment.bulk import perturb_file
-from planner.deployment.collecting.counting.one_file import Expected, count_file
+from planner.deployment.collecting.one_file import Expected, count_file
 from planner.errors import PlannerError
 from tests.deployment.report_files import draw, write
 from tests.fuzz.readers import READERS, Refused, attack

@@ -14,7 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from planner.deployment.client.questions import DeployedQuestion
-from planner.deployment.collecting.reports.batch import Key
+from planner.deployment.collecting.reports import Key
 from planner.deployment.mechanisms.answers import AnswerRows
 from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.one_file import Expected, count_file
-from planner.deployment.collecting.reports.sealing import seal
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.one_file import Expected, count_file
+from planner.deployment.collecting.parquet import seal
 from tests.deployment.report_files import KEY, draw, write
 
 
@@ -136,6 +136,6 @@ def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rn
 
 def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
-    monkeypatch.setattr("planner.deployment.collecting.reports.parquet.MAX_ROW_GROUP_BYTES", 4000)
+    monkeypatch.setattr("planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000)
     done = collect(one_question, [tmp_path])
     assert "memory is bounded" in done.quarantined[0][1]

@@ -8,11 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.isolated import _Worker, isolated_engine
-from planner.deployment.collecting.counting.local import in_order, local_engine
-from planner.deployment.collecting.counting.one_file import Expected
-from planner.deployment.collecting.counting.places import report_files
+from planner.deployment.collecting.collector import collect, report_files
+from planner.deployment.collecting.engines import _Worker, in_order, isolated_engine, local_engine
+from planner.deployment.collecting.one_file import Expected
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write
 
@@ -91,7 +89,7 @@ def test_an_engine_without_a_word_for_lost_files_passes_errors_on(tmp_path):
 
 def test_the_cluster_must_be_installed_and_answer(monkeypatch):
     pytest.importorskip("distributed")
-    from planner.deployment.collecting.counting.cluster import dask_engine
+    from planner.deployment.collecting.engines import dask_engine
 
     engine = dask_engine("nonsense://nowhere")
     with pytest.raises(InputError, match=r"scheduler is 'nonsense://nowhere'.*dask scheduler"):

@@ -2,26 +2,222 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile, Saved
-from planner.deployment.collecting.counting.known_reports import KnownReports
-from planner.deployment.collecting.counting.local import Engine, local_engine
-from planner.deployment.collecting.counting.one_file import (
+from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.engines import Engine, local_engine
+from planner.deployment.collecting.one_file import (
+    SUFFIXES,
     Expected,
     FileCount,
     count_file,
     stamp_of,
 )
-from planner.deployment.collecting.counting.places import report_files
-from planner.deployment.collecting.reports.batch import MARK_SIZE, Key
+from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Key
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate
+
+_ENDINGS = ", ".join(SUFFIXES)
+
+
+def report_files(
+    places: Sequence[Path], ignored: Iterable[Path] = ()
+) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """The report files in some places, and what else is there.
+
+    Links to files and folders are followed.
+
+    Parameters
+    ----------
+    places:
+        Files, or directories, which are searched with all that is below them.
+    ignored:
+        Files that are known not to be reports, such as the collector's own.
+
+    Returns
+    -------
+    tuple
+        Absolute paths of report files, sorted, none twice; and, also sorted, each other file
+        and each folder that cannot be read, with the reason.
+
+    Raises
+    ------
+    FileError
+        A place does not exist, or is a file that cannot hold reports.
+    """
+    files: dict[str, Path] = {}
+    others: dict[Path, str] = {}
+    skipped = set(map(os.path.realpath, ignored))
+    for place in places:
+        if not os.path.isdir(place):  # noqa: PTH112 - unlike pathlib it never raises
+            _require_report_file(place)
+            seen = iter([(place, _why_not(place))])
+        else:
+            seen = _below(place)
+        for path, reason in seen:
+            real, name = os.path.realpath(path), _absolute(path)
+            if real in skipped:
+                continue
+            if reason:
+                others[name] = reason
+            elif real not in files or str(name) == real:
+                files[real] = name
+    return sorted(files.values()), sorted(others.items())
+
+
+def _absolute(path: Path) -> Path:
+    """Its folder's links are followed, but not its own: its name says what it holds."""
+    return Path(os.path.realpath(path.parent)) / path.name
+
+
+def _require_report_file(place: Path) -> None:
+    if not os.path.exists(place):  # noqa: PTH110
+        raise FileError(place, "does not exist", "Check the path.")
+    if place.suffix.lower() not in SUFFIXES:
+        raise FileError(place, f"is none of {_ENDINGS}", "Check the path.")
+
+
+def _below(place: Path) -> Iterator[tuple[Path, str]]:
+    """Every file below a folder and why it holds no reports, if so."""
+    visited: set[tuple[int, int]] = set()
+    waiting = [place]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            status = folder.stat()
+            if (status.st_dev, status.st_ino) in visited:  # a link that leads back
+                continue
+            visited.add((status.st_dev, status.st_ino))
+            paths = list(folder.iterdir())
+        except OSError as error:
+            yield folder, f"cannot be read: {error.strerror or error}"
+            continue
+        for path in paths:
+            if os.path.isdir(path):  # noqa: PTH112
+                waiting.append(path)
+            else:
+                yield path, _why_not(path)
+
+
+def _why_not(path: Path) -> str:
+    """Why a file holds no reports; empty if it may."""
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        return "has a name that is not UTF-8"
+    if path.suffix.lower() not in SUFFIXES:
+        return f"is none of {_ENDINGS}"
+    if path.name.startswith("."):
+        return "is hidden"
+    if not os.path.isfile(path):  # noqa: PTH113
+        there = os.path.exists(path)  # noqa: PTH110
+        return "is not a regular file" if there else "cannot be found or read"
+    return ""
+
+
+_TABLES = """
+PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;
+CREATE TABLE known (id BLOB PRIMARY KEY, content BLOB, file INTEGER) WITHOUT ROWID;
+CREATE TABLE new (id BLOB, content BLOB);
+"""
+_FIND = """
+SELECT known.id, known.content, known.file, known.content = new.content
+FROM new JOIN known ON known.id = new.id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Reports that another file has, too.
+
+    Attributes
+    ----------
+    marks:
+        Their marks.
+    files:
+        The files that they were counted from.
+    contradicted:
+        A file with a report of the same id that says something else, if there is one.
+    """
+
+    marks: frozenset[bytes] = frozenset()
+    files: tuple[Path, ...] = ()
+    contradicted: Path | None = None
+
+
+class KnownReports:
+    """The marks of all counted reports.
+
+    Examples
+    --------
+    >>> from planner.deployment.collecting.reports import mark
+    >>> known, one = KnownReports(), mark("00ff", "q: AA==")
+    >>> known.add(Path("a.jsonl"), one)
+    >>> known.repeats(one + mark("00fe", "q: AA==")).files
+    (PosixPath('a.jsonl'),)
+    >>> known.repeats(mark("00ff", "q: AQ==")).contradicted
+    PosixPath('a.jsonl')
+    """
+
+    def __init__(self) -> None:
+        self._database = sqlite3.connect("", isolation_level=None)
+        self._files: list[Path] = []
+        with _named():
+            self._database.executescript(_TABLES)
+
+    def repeats(self, marks: bytes) -> Repeats:
+        """Those of some reports that are known already."""
+        if not self._files:
+            return Repeats()
+        with _named():
+            self._database.executemany("INSERT INTO new VALUES (?, ?)", _parts(marks))
+            found = self._database.execute(_FIND).fetchall()
+            self._database.execute("DELETE FROM new")
+        for _, _, number, same in found:
+            if not same:
+                return Repeats(contradicted=self._files[number])
+        numbers = sorted({number for _, _, number, _ in found})
+        same = frozenset(report_id + content for report_id, content, _, _ in found)
+        return Repeats(same, tuple(self._files[number] for number in numbers))
+
+    def add(self, path: Path, marks: bytes) -> None:
+        """Remember reports, none of which is known."""
+        if not marks:
+            return
+        rows = ((*parts, len(self._files)) for parts in sorted(_parts(marks)))
+        with _named():
+            self._database.execute("BEGIN")
+            self._database.executemany("INSERT INTO known VALUES (?, ?, ?)", rows)
+            self._database.execute("COMMIT")
+        self._files.append(path)
+
+    def close(self) -> None:
+        """Delete the temporary file."""
+        self._database.close()
+
+
+def _parts(marks: bytes) -> Iterator[tuple[bytes, bytes]]:
+    for start in range(0, len(marks), MARK_SIZE):
+        middle = start + ID_SIZE
+        yield marks[start:middle], marks[middle : start + MARK_SIZE]
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        remedy = "Make room there, or name another directory in SQLITE_TMPDIR."
+        raise FileError("temporary directory", f"cannot be written: {error}", remedy) from error
+
 
 Missing = Literal["refuse", "keep", "drop"]
 """What becomes of reports whose file was counted and is no longer there."""

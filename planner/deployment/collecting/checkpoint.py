@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from planner.deployment.collecting.reports.batch import Key
+from planner.deployment.collecting.reports import Key
 from planner.errors import FileError
 from planner.files import create_once, database_error, room_remedy
 from planner.mechanisms.aggregate import Aggregate

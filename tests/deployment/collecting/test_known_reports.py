@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.deployment.collecting.counting.known_reports import KnownReports
-from planner.deployment.collecting.reports.batch import mark
+from planner.deployment.collecting.collector import KnownReports
+from planner.deployment.collecting.reports import mark
 from planner.errors import FileError
 
 MORE = b"".join(mark(f"{i:04x}", "q: AA==") for i in range(1000))

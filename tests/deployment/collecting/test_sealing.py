@@ -4,8 +4,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.collecting.reports import sealing
-from planner.deployment.collecting.reports.sealing import check_seal, seal
+from planner.deployment.collecting import parquet as sealing
+from planner.deployment.collecting.parquet import check_seal, seal
 from planner.errors import InputError
 
 

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment import Client
-from planner.deployment.collecting.counting.checkpoint import Checkpoint
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.isolated import isolated_engine
-from planner.deployment.collecting.counting.local import local_engine
+from planner.deployment.client.line_check import line_check
+from planner.deployment.collecting.checkpoint import Checkpoint
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.engines import isolated_engine, local_engine
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
@@ -51,7 +51,7 @@ def test_newline_json_of_a_pilot(one_question, tmp_path):
 SCRIPT = """
 import sys
 from pathlib import Path
-from planner.deployment.collecting.counting.collector import collect
+from planner.deployment.collecting.collector import collect
 from planner.deployment.parameter_file.parameters import read_parameters
 
 folder = Path(sys.argv[1])
@@ -64,7 +64,7 @@ collect(parameters, [folder / "reports"], checkpoint=folder / "progress", save_s
 ENDED = """
 import os, signal, sys
 from planner.cli import main
-from planner.deployment.collecting.counting import collector
+from planner.deployment.collecting import collector
 
 save = collector.Checkpoint.save
 
@@ -239,7 +239,8 @@ def test_a_report_that_contradicts_another_of_its_id(one_question, tmp_path):
     first, second = lines(one_question, [1, 2])
     (tmp_path / "1.jsonl").write_text(first)
     forged = json.loads(second) | {"id": json.loads(first)["id"]}
-    del forged["check"]
+    parts = [forged[name] for name in ("parameters", "question", "id")]
+    forged["check"] = line_check(*parts, None, forged["report"])
     (tmp_path / "2.jsonl").write_text(json.dumps(forged) + "\n")
     done = collect(one_question, [tmp_path])
     assert done.sums[KEY].users == 1

@@ -3,7 +3,7 @@
 A file holds the reports of one question (and round). Each row has the column ``report``
 (fixed-size binary) and the column ``parameters`` (the parameter hash, stored once for each
 row group). The file's metadata names the question and carries a random file number, by which
-copies are recognised; a seal protects the whole (``reports/sealing.py``).
+copies are recognised; a seal protects the whole (:func:`seal`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BufferedIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,10 +20,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from xxhash import xxh3_128
 
-from planner.deployment.collecting.reports.batch import Batch, Key, Rows
-from planner.deployment.collecting.reports.lines import Fields
-from planner.deployment.collecting.reports.sealing import check_seal, seal
+from planner.deployment.collecting.reports import Batch, Key, Rows, round_of, text_of
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 
@@ -34,6 +34,7 @@ _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
+_ABOUT = {"version", "question", "round", "file"}
 
 
 class ReportWriter:
@@ -168,17 +169,19 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
 
 
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
+    where = "the metadata"
     try:
-        about = Fields("the metadata", json.loads((file.schema_arrow.metadata or {})[_METADATA]))
+        about = json.loads((file.schema_arrow.metadata or {})[_METADATA])
     except (KeyError, ValueError, RecursionError):
-        raise InputError.because(
-            "metadata", "the file's metadata are missing or not JSON", REPORTS_REMEDY
-        ) from None
-    about.whole("version", _VERSION, _VERSION)
-    number = about.value("round")
-    if number is not None:
-        number = about.whole("round", 1, 2)
-    return (about.text("question"), number), about.text("file")
+        about = None
+    if not isinstance(about, dict) or set(about) != _ABOUT:
+        reason = "the file's metadata are missing or not JSON of a question, round and file"
+        raise InputError.because("metadata", reason, REPORTS_REMEDY)
+    if type(about["version"]) is not int or about["version"] != _VERSION:
+        raise InputError(f"version of {where}", about["version"], f"{_VERSION}", REPORTS_REMEDY)
+    number = about["round"]
+    key = text_of(about, "question", where), None if number is None else round_of(number, where)
+    return key, text_of(about, "file", where)
 
 
 def _check_codecs(metadata: Any) -> None:
@@ -224,3 +227,85 @@ def _bytes_of(chunk: Any, size: int) -> Rows:
         raise InputError.because("reports", f"{chunk.null_count} reports are null", REPORTS_REMEDY)
     data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
     return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
+
+
+_MAGIC = b"LDPRSEAL"
+_SIZE = len(_MAGIC) + 16
+_TAIL = 8  # the footer's length and "PAR1"
+_FRAME = b"PAR1"
+_CHUNK = 2**20
+_MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
+
+
+def seal(path: str | Path) -> None:
+    """Add the seal to a complete Parquet file, in place.
+
+    Raises
+    ------
+    InputError
+        It is not a complete Parquet file.
+    """
+    with Path(path).open("r+b") as file:
+        start = _footer_start(file)
+        file.seek(start)
+        footer = file.read()
+        digest = _checksum(file, start, start)
+        file.seek(start)
+        file.write(_MAGIC + digest + footer)
+
+
+def check_seal(path: str | Path) -> None:
+    """Check the seal of a Parquet file.
+
+    Raises
+    ------
+    InputError
+        There is none, or the file is not what was sealed.
+    """
+    with Path(path).open("rb") as file:
+        footer = _footer_start(file)
+        start = max(footer - _SIZE, len(_FRAME))
+        file.seek(start)
+        found = file.read(_SIZE)
+        if not found.startswith(_MAGIC):
+            raise InputError.because(
+                "seal", "the file has no seal before its footer", REPORTS_REMEDY
+            )
+        if found[len(_MAGIC) :] != _checksum(file, start, footer):
+            raise InputError.because("checksum", "the file is not what was sealed", REPORTS_REMEDY)
+
+
+def _footer_start(file: BufferedIOBase) -> int:
+    length = file.seek(0, 2)
+    if length < 2 * len(_FRAME) + 4:
+        raise InputError.because(
+            "length", f"the file has {length} bytes, too few for a Parquet file", REPORTS_REMEDY
+        )
+    file.seek(-_TAIL, 2)
+    tail = file.read()
+    file.seek(0)
+    if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
+        raise InputError.because("frame", "the file is no complete Parquet file", REPORTS_REMEDY)
+    footer = int.from_bytes(tail[:4], "little")
+    start = length - _TAIL - footer
+    if start < len(_FRAME):
+        raise InputError.because("footer", "the Parquet file's footer is damaged", REPORTS_REMEDY)
+    if footer > _MAX_FOOTER:
+        raise InputError(
+            "size of the footer", footer, f"at most {_MAX_FOOTER} bytes", REPORTS_REMEDY
+        )
+    return start
+
+
+def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
+    """Of all bytes but those from ``end`` to ``resume``."""
+    checksum = xxh3_128()
+    buffer = memoryview(bytearray(_CHUNK))
+    file.seek(0)
+    while end > file.tell():
+        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])
+        checksum.update(buffer[:size])
+    file.seek(resume)
+    while size := file.readinto(buffer):
+        checksum.update(buffer[:size])
+    return checksum.digest()

@@ -4,14 +4,13 @@ import io
 import os
 import pickle
 import resource
-import runpy
 import sys
 from types import SimpleNamespace
 
 import pytest
 
-from planner.deployment.collecting.counting import one_file, worker
-from planner.deployment.collecting.counting.one_file import Expected, count_file, stamp_of
+from planner.deployment.collecting import one_file
+from planner.deployment.collecting.one_file import Expected, count_file, stamp_of
 from tests.deployment.report_files import KEY, counted, draw, write
 
 
@@ -70,7 +69,7 @@ def test_a_worker_answers_each_path_and_ends_with_its_input(
     screen = os.dup(1)
     os.dup2(outlet, 1)
     try:
-        runpy.run_path(worker.__file__, run_name="__main__")
+        one_file.serve()
         os.write(1, b"printed")  # goes to standard error now
     finally:
         os.dup2(screen, 1)
@@ -82,6 +81,6 @@ def test_a_worker_answers_each_path_and_ends_with_its_input(
     if sys.platform == "linux":
         ((kind, (most, _)),) = limits
         assert kind == resource.RLIMIT_DATA
-        assert most > worker.MAX_WORKER_BYTES + 40 * worker.MAX_CELL_BYTES
+        assert most > one_file.MAX_WORKER_BYTES + 40 * one_file.MAX_CELL_BYTES
     assert (first.users, second.users) == (9, 0)
     assert "No such file" in second.refused

@@ -11,14 +11,14 @@ from threading import Event, Thread
 
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.one_file import Expected
+from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.one_file import Expected
 from planner.errors import InputError
 from tests.deployment.report_files import KEY, draw, write
 
 distributed = pytest.importorskip("distributed")
 
-from planner.deployment.collecting.counting.cluster import dask_engine  # noqa: E402
+from planner.deployment.collecting.engines import dask_engine  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")  # the cluster's own
 SETTINGS = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": 50}

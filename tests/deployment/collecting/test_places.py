@@ -6,8 +6,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from planner.deployment.collecting.counting.collector import collect
-from planner.deployment.collecting.counting.places import report_files
+from planner.deployment.collecting.collector import collect, report_files
 from planner.errors import FileError
 from tests.deployment.report_files import KEY, draw, write
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.deployment.client.memory import Memory
-from planner.deployment.collecting.counting.checkpoint import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.mechanisms.aggregate import Aggregate
 

@@ -1,0 +1,187 @@
+"""Count one file, whole or not at all: what every engine runs, here or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from planner.deployment.client.mechanisms.law import Law
+from planner.deployment.collecting.parquet import parquet_batches
+from planner.deployment.collecting.reports import Batch, Key, line_batches
+from planner.deployment.mechanisms.counting import Counter
+from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.parameter_file.parameters import Parameters
+from planner.errors import FileError, InputError
+from planner.mechanisms.aggregate import Aggregate
+
+SUFFIXES = (".parquet", ".jsonl", ".ndjson")
+MAX_WORKER_BYTES = 2**30
+"""That the counting of a file may take, besides what the libraries take once they are loaded."""
+MAX_CELL_BYTES = 256
+"""The same, for each sum of the plan: its name, and what honest reports count for, are needed."""
+
+
+def read_batches(
+    path: str | Path,
+    parameters: str,
+    sizes: Mapping[Key, int],
+    without: Collection[bytes] = (),
+) -> Iterator[Batch]:
+    """The reports of a file in batches of bounded size.
+
+    A problem may show only after some batches: count a file whole or not at all.
+
+    Parameters
+    ----------
+    path:
+        ``.parquet``, ``.jsonl`` or ``.ndjson``, in small or capital letters.
+    parameters:
+        The parameter hash that every report must carry.
+    sizes:
+        Bytes of a report for every question and round.
+    without:
+        Marks of reports to leave out of a file of lines.
+
+    Raises
+    ------
+    FileError
+        The file is corrupt, truncated, foreign, or its reports have the wrong length.
+    """
+    path = Path(path)
+    try:
+        if path.suffix.lower() == ".parquet":
+            yield from parquet_batches(path, parameters, sizes)
+        else:
+            yield from line_batches(path, parameters, sizes, without)
+    except MemoryError as error:  # Arrow's own is one, too
+        raise FileError(path, "needs more memory than there is", "Use smaller files.") from error
+    except (pa.ArrowException, OSError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise FileError(path, f"is corrupt or truncated: {reason}", "Get it again.") from error
+    except InputError as error:
+        raise FileError(path, error.reason, error.remedy) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What report files must be like: the parameter hash, and each question's law."""
+
+    parameters: str
+    laws: dict[str, Law]
+    sizes: dict[Key, int]
+
+    @classmethod
+    def of(cls, parameters: Parameters) -> Expected:
+        """From verified parameters."""
+        laws = {question.name: question.law for question in parameters.questions}
+        sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
+        return cls(parameters.hash, laws, sizes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileCount:
+    """What one file holds, or why it is not counted.
+
+    Attributes
+    ----------
+    path:
+        The file.
+    stamp:
+        Its size and time of change (nanoseconds) before it was read.
+    file_id:
+        By which copies are recognised.
+    sums:
+        Partial sums by question and round.
+    marks:
+        The marks of its reports, one after the other; empty if they
+        have no ids.
+    refused:
+        Why the file is quarantined; empty if it is counted.
+    """
+
+    path: Path
+    stamp: tuple[int, int]
+    file_id: str = ""
+    sums: dict[Key, Aggregate] = field(default_factory=dict)
+    marks: bytes = b""
+    refused: str = ""
+
+    @property
+    def users(self) -> int:
+        """Number of reports."""
+        return sum(one.users for one in self.sums.values())
+
+
+def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) -> FileCount:
+    """Count a file; a file that is not right in every report is refused with the reason.
+
+    Reports whose marks are in ``without`` are checked, but not counted.
+    """
+    stamp = (-1, -1)
+    try:
+        stamp = stamp_of(path)
+        file_id, marks = "", []
+        counters: dict[Key, Counter] = {}
+        for batch in read_batches(path, expected.parameters, expected.sizes, without):
+            file_id = batch.file_id
+            marks.append(batch.marks)
+            if batch.key not in counters:
+                counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
+            counters[batch.key].add(batch.rows)
+        sums = {key: counter.sums() for key, counter in counters.items()}
+    except FileError as error:
+        return FileCount(path, stamp, refused=error.reason)
+    except OSError as error:
+        return FileCount(path, stamp, refused=f"cannot be read: {error.strerror or error}")
+    except MemoryError:
+        return FileCount(path, stamp, refused="needs more memory than there is")
+    except ValueError as error:  # an InputError: a report that the mechanism cannot produce
+        return FileCount(path, stamp, refused=str(error))
+    if not sums:
+        return FileCount(path, stamp, refused="holds no reports")
+    return FileCount(path, stamp, file_id, sums, b"".join(marks))
+
+
+def stamp_of(path: Path) -> tuple[int, int]:
+    """Size and time of change, which tell whether a file was touched since."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def serve() -> None:
+    """Count in a process of its own: paths in, counts out, until the input ends.
+
+    Both are the parent's, so the pickles are its own. What may be allocated is limited, so that a
+    file cannot take the machine's memory: allocating more fails, and the file is refused.
+    """
+    paths = sys.stdin.buffer
+    with os.fdopen(os.dup(1), "wb") as counts:
+        os.dup2(2, 1)  # nothing that is printed gets between the counts
+        expected = pickle.load(paths)  # noqa: S301
+        _limit_memory(sum(law.cells for law in expected.laws.values()))
+        while True:
+            try:
+                path = pickle.load(paths)  # noqa: S301
+            except EOFError:
+                return
+            pickle.dump(count_file(path, expected), counts)
+            counts.flush()
+
+
+def _limit_memory(cells: int) -> None:
+    """On Linux; other systems do not say what is taken, or do not keep to such a limit."""
+    with suppress(ImportError, OSError, StopIteration, ValueError):
+        import resource
+
+        status = Path("/proc/self/status").read_text().splitlines()
+        (taken,) = (int(line.split()[1]) for line in status if line.startswith("VmData:"))
+        most = taken * 1024 + MAX_WORKER_BYTES + MAX_CELL_BYTES * cells
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, hard))

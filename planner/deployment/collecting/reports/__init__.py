@@ -1,1 +1,0 @@
-"""Report files: Parquet for collections, newline JSON for small pilots."""
