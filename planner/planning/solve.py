@@ -11,6 +11,7 @@ from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
 from planner.mechanisms.design_grid import as_drawn
+from planner.patience import still_wanted
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, baseline, best_design, solve
@@ -108,6 +109,7 @@ def _solved(
     objective: Objective,
     tolerance: float,
 ) -> UnaryTable | SubsetDesign:
+    still_wanted()
     if name in BASELINES:
         return baseline(policy, name)
     if name != DESIGN:

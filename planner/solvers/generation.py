@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from planner.patience import still_wanted
 from planner.solvers.game import Columns, Game, Multipliers, lower_bound, ratios
 from planner.solvers.saddle import Answer, saddle
 
@@ -45,6 +46,7 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     columns, centre = oracle.start(), None
     likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
     for left in reversed(range(rounds)):
+        still_wanted()
         answer = saddle(game, columns, tolerance / 100)
         newest, news = answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):

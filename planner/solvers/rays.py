@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
+from planner.patience import still_wanted
 from planner.policy.policy import PrivacyPolicy
 
 Array = NDArray[np.float64]
@@ -135,6 +136,7 @@ def vertices(nodes: int, rows: dict[tuple[int, int], int]) -> list[Point]:
     seen, todo = {z}, [z]
     sets = np.arange(1, everything)
     while todo:
+        still_wanted()
         z = todo.pop()
         edges = _tight(z, rows)
         blocked = np.zeros(sets.size, dtype=bool)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
+from planner.patience import still_wanted
 from planner.solvers.game import Columns, Game, Multipliers
 
 Array = NDArray[np.float64]
@@ -81,6 +82,7 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
     at = _first(game, columns, now, theta, sigma)
     best: Answer | None = None
     for _ in range(_STEPS):
+        still_wanted()
         distance = _distance(game, columns, now, at)
         if best is None or distance < best.distance:
             value = now.value - float(game.offsets @ at.sigma)

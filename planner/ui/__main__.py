@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from importlib import resources
+from importlib import import_module, resources
+from threading import Thread
 
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
 SETTINGS: dict[str, str | int | bool] = {
@@ -37,7 +39,12 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    cli.main()
+    Thread(target=import_module, args=("planner.ui.pages.questions",), daemon=True).start()
+    try:
+        cli.main()
+    finally:
+        sys.stdout.flush()
+        os._exit(0)  # threads that still plan for visitors who are gone must not hold it up
 
 
 def _flags(settings: dict[str, str | int | bool]) -> list[str]:

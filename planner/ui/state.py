@@ -118,14 +118,20 @@ class Session:
         self.page = page
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What ``make`` returns, computed once for this visit; errors are not remembered."""
+        """What ``make`` returns or why it cannot, computed once for this visit."""
         if key not in self.memory:
-            found = make()
+            try:
+                found: T | PlannerError = make()
+            except PlannerError as error:
+                found = error.with_traceback(None)
             while len(self.memory) >= _MOST_REMEMBERED:
                 del self.memory[next(iter(self.memory))]
             self.memory[key] = found
-        result: T = self.memory[key]
-        return result
+        result = self.memory[key]
+        if isinstance(result, PlannerError):
+            raise result
+        known: T = result
+        return known
 
     def _go(self, text: str) -> None:
         self.seen, self.document = text, json.loads(text)

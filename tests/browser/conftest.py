@@ -194,13 +194,12 @@ CELLS = {1: 70, 2: 170, 3: 350}
 
 
 @pytest.fixture
-def visit(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
-    """The five diagnoses, or what the app shows without being asked for anything."""
-    asked = "" if request.node.get_closest_marker("plain_address") else "?example=health"
+def visit(browser: Browser, address: str) -> Iterator[Visit]:
+    """The five diagnoses."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     found = Visit(context.new_page(), address)
     found.watch()
-    found.open(asked)
+    found.open("?example=health")
     yield found
     context.close()
 

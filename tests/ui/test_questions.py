@@ -10,8 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
 from planner.planning.ledger import Collection, Ledger
-from planner.ui.document import cleaned
+from planner.ui import results
+from planner.ui.document import cleaned, example_document
 from planner.ui.draft.bridge import settle
+from planner.ui.link import word_of
 from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
 
 TOTAL = "Total error, for the least favourable answers"
@@ -295,3 +297,19 @@ def left_of(sample):
         elif type(one) is np.ndarray and one.shape == (3,) and tuple(one) == sample:
             return True
     return False
+
+
+def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
+    monkeypatch.setattr(results, "LONGEST", 0.5)
+    document = example_document("hours")
+    levels = [{"name": f"l{k}", "epsilon": 0.5 + k / 10, "items": [f"a{k}"]} for k in range(16)]
+    question = {"name": "q", "kind": "ordinal", "level": levels}
+    document["question"] = [question]
+    began = time.perf_counter()
+    app = open_page("questions", survey=word_of(document))
+    assert time.perf_counter() - began < 10  # 30 and more to the end
+    assert "takes longer than the 0.5 seconds" in words(app)
+    began = time.perf_counter()
+    app.run()
+    assert time.perf_counter() - began < 0.5
+    assert "takes longer" in words(app)

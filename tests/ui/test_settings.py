@@ -54,8 +54,10 @@ def test_the_server_runs_the_packaged_app(mode, monkeypatch):
     seen = []
     monkeypatch.setattr("streamlit.web.cli.main", lambda: seen.extend(sys.argv))
     monkeypatch.setattr(sys, "argv", ["planner.ui"])
+    monkeypatch.setattr("os._exit", seen.append)
     command.main("9000", mode)
     assert seen[:2] == ["streamlit", "run"]
+    assert seen[-1] == 0
     assert Path(seen[2]) == Path(str(resources.files("planner.ui") / "entry.py"))
     for words in (["--server.port", "9000"], ["--server.address", "127.0.0.1"]):
         place = seen.index(words[0])

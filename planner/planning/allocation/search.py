@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.patience import still_wanted
 from planner.planning.allocation.blocks import Block
 from planner.planning.allocation.goal import Goal
 from planner.planning.solve import ROUGH, TIGHT
@@ -103,6 +104,7 @@ def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, float]:
     few = 1 / len(blocks)
     curves = [_Curve(block, (few / 4, few, 1.0)) for block in blocks]
     while True:
+        still_wanted()
         shares, value = _guess(curves, goal)
         bound = _bound(curves, goal)
         room = [j for j, curve in enumerate(curves) if not curve.full]

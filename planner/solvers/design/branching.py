@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.patience import still_wanted
 from planner.solvers.design.problem import Columns
 
 Array = NDArray[np.float64]
@@ -94,6 +95,7 @@ def largest_ratio(
     none = np.zeros(0, dtype=np.int64)
     best = Columns(none, boxes.low[none])
     while boxes.window.size and np.isfinite(seen):
+        still_wanted()
         few = boxes.points <= pricer.few
         work += boxes.window[~few].size + boxes.points[few].sum() / _POINTS_OF_A_BOX
         done = work > most_nodes

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
+from planner.patience import still_wanted
 from planner.solvers.design.bound import between, lifted_bound, proven_bound, scaled
 from planner.solvers.design.filling import completed, varied
 from planner.solvers.design.groups import grouped
@@ -82,6 +83,7 @@ class _Search:
     def run(self) -> None:
         """Rounds until the gap is small enough, or nothing gets better."""
         for left in reversed(range(_ROUNDS)):
+            still_wanted()
             try:
                 answer = solve_restricted(self.levels, self.columns, self._precision())
             except ConvergenceError:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dgetrf, dgetri, dgetrs
 
 from planner.errors import ConvergenceError
+from planner.patience import still_wanted
 from planner.solvers.design.problem import Columns, Multipliers
 
 Array = NDArray[np.float64]
@@ -104,6 +105,7 @@ def _nearest(program: _Program, gap: float) -> _Point:
         reason = "The types cannot tell all items apart"
         raise ConvergenceError(reason, "Round the budgets, or bring them closer together.")
     for _ in range(_STEPS):
+        still_wanted()
         try:
             point = program.step(point)
         except np.linalg.LinAlgError:
