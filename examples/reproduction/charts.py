@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from planner.show.charts.style import CYCLE, DASHES
+from planner.show.figures import CYCLE, DASHES
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

@@ -90,8 +90,12 @@ def _html(block: Block) -> str:
         case Sentence(text, _, tone):
             return f'<p class="{tone}">{escape(text)}</p>'
         case Facts(facts):
-            every = (f"<dt>{escape(f.name)}</dt><dd>{escape(f.value)}</dd>" for f in facts)
-            return f"<dl>{''.join(f'<div>{one}</div>' for one in every)}</dl>"
+            every = (
+                f"<div><dt>{escape(fact.name)}</dt><dd>{escape(fact.value)}</dd>"
+                f"<dt>{escape(fact.why)}</dt></div>"
+                for fact in facts
+            )
+            return f"<dl>{''.join(every)}</dl>"
         case Table():
             return _table(block)
         case Figure(title, draw, alt):

@@ -51,6 +51,15 @@ def budgets(question: QuestionPlan) -> dict[str, float]:
     return found
 
 
+def people_for(question: QuestionPlan, share: float) -> int | None:
+    """How many people the survey would ask for an error of such a share; None if none do."""
+    if question.block is None:
+        return None
+    law, fraction = question.block.law, question.fraction
+    value = law.value_for(question.error, fraction)
+    return law.people(value, share, question.everybody, fraction)
+
+
 def budget_figure(question: QuestionPlan) -> Figure:
     """Its error against a common scale of its budgets; solved when it is drawn."""
     return frontier_figure(cast("Frontier", budget_curve(question)))
@@ -78,12 +87,11 @@ def proven_in_short(question: QuestionPlan) -> str:
 def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
-    if question.channel is not None:
-        ordered = question.question.numeric is None
-        return [(_ordered_sentence if ordered else _channel_sentence)(question.channel)]
+    if question.channel is not None and question.question.numeric is not None:
+        return [_channel_sentence(question.channel)]
     if question.design is not None and bound is not None and gap is not None:
         return [f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."]
-    found = []
+    found = [] if question.channel is None else [_ordered_sentence(question.channel)]
     if bound is not None and gap is not None and table is not None:
         where = ""
         if question.padding_length is not None:
@@ -94,8 +102,9 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
             f"it. Found by the method {table.method!r}."
         )
     if question.least_error is not None:
-        more = percent(max(0.0, question.total_error / question.least_error - 1))
-        found.append(f"{_best_of_all(question, question.least_error)} the plan's is {more} above.")
+        gap = max(question.total_error / question.least_error - 1, 1e-9)
+        proven = _best_of_all(question, question.least_error)
+        found.append(f"{proven} the plan's is within {within(gap)} of it.")
     return found
 
 
@@ -321,7 +330,7 @@ def reliance_sentence(plan: SamplingPlan) -> str:
         return f'Relies on {plan.relies_on}, acknowledged: "{needed}"'
     return (
         f"Relies on {plan.relies_on}, not acknowledged: parameters will not be written. If it is "
-        f'true, acknowledge it word for word: "{needed}"'
+        f'true, say so: "{needed}"'
     )
 
 

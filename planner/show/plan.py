@@ -44,7 +44,7 @@ ALLOCATION_ERRORS = (
 )
 _LARGE_EPSILON = 5.0  # above it a report may say almost everything: odds change 148-fold
 _FEW_PEOPLE = 100
-_MOST_SHARES = 10
+_USUAL = 0.01  # what the people are counted for where no target is stated
 
 
 def plan_blocks(plan: SurveyPlan) -> list[Block]:
@@ -62,7 +62,10 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
     if plan.several:
         blocks += said([design_sentence(plan)])
-        blocks += said(filter(None, (assumed_mean(one.question) for one in plan.questions)), "note")
+        assumed: dict[str, list[str]] = {}
+        for one in plan.questions:
+            assumed.setdefault(assumed_mean(one.question), []).append(one.name)
+        blocks += said((f"{', '.join(q)}: {text}" for text, q in assumed.items() if text), "note")
         blocks += [_sharing(plan)]
         blocks += said(
             [ALLOCATION_ERRORS, objective_sentence(plan), shares_sentence(plan)], rank="details"
@@ -128,7 +131,11 @@ def error_sentence(question: QuestionPlan) -> str:
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
     facts = [
-        Fact(question.measure, f"{people(question.total_error)} {question.unit}"),
+        Fact(
+            question.objective_name,
+            f"{people(question.total_error)} {question.unit}",
+            question.objective_answers,
+        ),
         Fact(f"share of {question.share_of}", percent(question.error_share)),
     ]
     levels = question.levels
@@ -136,10 +143,11 @@ def headline(question: QuestionPlan) -> Facts:
         worst = int(np.argmax(levels.standard_errors))
         error = f"{people(levels.standard_errors[worst])} people"
         facts.append(Fact(f"least exact, an answer of {levels.names[worst]!r}", error))
-    needed = [one.users for one in question.targets]
-    if needed and None not in needed:
-        most = max(one for one in needed if one is not None)
-        facts.append(Fact("people needed for the targets", f"{most:,}"))
+    needed = [one.users for one in question.targets] or [kinds.people_for(question, _USUAL)]
+    for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
+    known = [one for one in needed if one is not None]
+    if len(known) == len(needed):
+        facts.append(Fact(f"people needed for {for_what}", f"{max(known):,}"))
     return Facts(tuple(facts))
 
 
@@ -156,12 +164,12 @@ def assumed_mean(question: Question) -> str:
         return ""
     if question.mechanism == CHANNEL and about.epsilon is not None:
         return (
-            f"{question.name}: the expected mean is blank, so the worst of five means over the "
+            "the expected mean is blank, so the worst of five means over the "
             "range is planned for. With an idea of it the error is smaller, if it is about right."
         )
     middle = (about.domain.lower + about.domain.upper) / 2
     return (
-        f"{question.name}: the expected mean is blank, so {middle:,g}, the middle of the range, is "
+        f"the expected mean is blank, so {middle:,g}, the middle of the range, is "
         "assumed. The error and what is recommended depend on it."
     )
 
@@ -403,17 +411,9 @@ def _few_people(plan: QuestionPlan) -> str:
 def _drowned(plan: QuestionPlan) -> str:
     if plan.error_share < 1:
         return ""
-    if plan.question.kind == ORDINAL and not plan.question.of_mean:
-        meaning, remedy = "most shares say nothing", "or merge neighbouring answers"
-    elif plan.levels is None:
-        return (
-            f"The {plan.objective_name} is larger than half the range: the estimate says nothing. "
-            "Ask more people, or raise the budget."
-        )
-    else:
-        meaning = "believe only items far above their standard error"
-        remedy = "or ask for fewer items"
-    return (
-        f"The {plan.objective_name} is larger than the number of people: {meaning}. Ask more "
-        f"people, raise budgets, {remedy}."
-    )
+    if plan.levels is None and (plan.question.kind != ORDINAL or plan.question.of_mean):
+        return f"The {plan.objective_name} is larger than half the range: it says nothing."
+    meaning = "believe only items far above their standard error"
+    if plan.question.kind == ORDINAL:
+        meaning = "most shares say nothing"
+    return f"The {plan.objective_name} is larger than the number of people: {meaning}."

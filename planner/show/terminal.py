@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table as Grid
 from rich.text import Text
 
-from planner.show.blocks import Block, Facts, Figure, Heading, Sentence, Table, chosen
+from planner.show.blocks import Block, Fact, Facts, Figure, Heading, Sentence, Table, chosen
 
 _MOST_ROWS = 40
 _HEADING = 14  # letters of a number's heading on a line
@@ -61,12 +61,16 @@ def print_blocks(console: Console, blocks: Iterable[Block], *, details: bool) ->
                 lead = {"note": "Note. ", "item": "- "}.get(tone, "")
                 console.print(Text(lead + visible(text), _STYLES.get(tone, "")))
             case Facts(facts):
-                said = visible("; ".join(f"{fact.name}: {fact.value}" for fact in facts))
+                said = visible("; ".join(map(_fact, facts)))
                 console.print(Text(f"{said[:1].upper()}{said[1:]}."))
             case Table():
                 _print_table(console, block)
             case Figure():
                 pass
+
+
+def _fact(fact: Fact) -> str:
+    return f"{fact.name}: {fact.value}" + (f" {fact.why}" if fact.why else "")
 
 
 def _print_table(console: Console, table: Table) -> None:

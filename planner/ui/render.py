@@ -18,7 +18,7 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
-from planner.show.charts.style import BLUE, GREY
+from planner.show.figures import BLUE, GREY
 from planner.ui.state import session
 
 if TYPE_CHECKING:

@@ -36,7 +36,7 @@ from planner.errors import FileError, InputError, VerificationError
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.frequency import ItemReports
 from planner.planning.mechanism_choice import mechanism_choices
-from planner.planning.whole_survey.sentences import report_sentence
+from planner.show.kinds import report_sentences
 from tests.deployment.readers import replay
 
 FALSE_ALARM = 1e-6
@@ -201,7 +201,7 @@ def test_it_is_planned_compared_and_explained():
     assert {"negative", "opt0", "grr"} <= {one.name for one in plan.choice.candidates}
     assert plan.choice.of("negative").title == "negative survey"
     assert plan.total_error == pytest.approx(np.sqrt(worst(NegativeSurvey(1.0, 4))))
-    assert "probably another" in report_sentence(plan)
+    assert "probably another" in report_sentences(plan)[0]
     assert {"negative"} <= set(mechanism_choices(plan.question))
 
 

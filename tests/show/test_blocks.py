@@ -21,7 +21,7 @@ from planner.show.blocks import (
     people,
     texts,
 )
-from planner.show.charts.style import curves, figure
+from planner.show.figures import curves, figure
 from planner.show.html import page_of
 
 NAMES = (

@@ -14,8 +14,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import chosen
-from planner.show.charts.ordered import ordered_figure
-from planner.show.charts.simulation import one_survey_figure
+from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.plan import question_blocks, survey_blocks
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render

@@ -10,8 +10,7 @@ import streamlit as st
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.blocks import Column, bars, people, texts
-from planner.show.charts.ordered import ordered_figure
-from planner.show.charts.simulation import one_survey_figure
+from planner.show.figures import one_survey_figure, ordered_figure
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item

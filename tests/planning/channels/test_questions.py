@@ -11,8 +11,8 @@ from planner.planning import answer_rates as curves
 from planner.planning.answer_rates import AnswerRateModel, channel_curve, plan_answer_rate
 from planner.planning.channels import means
 from planner.planning.channels.questions import question_channel
-from planner.planning.whole_survey.cautions import assumed_mean
-from planner.planning.whole_survey.sentences import certificate_sentence, shares_sentence
+from planner.show.kinds import certificate_sentences
+from planner.show.plan import assumed_mean, shares_sentence
 from planner.survey import Numeric
 from planner.survey.file import survey_from_text
 from planner.survey.numeric_domain import NumericDomain
@@ -50,8 +50,8 @@ def test_it_is_planned_and_deployed_beside_bisample(plan):
     file = survey_parameters(plan)
     assert (file.document["version"], file.questions[0].mechanism) == (3, "mean-channel")
     assert file.questions[0].law.points == one.channel.policy.size - 1
-    assert "reports for" in certificate_sentence(one)
-    assert "Proven: no mechanism of any kind" in certificate_sentence(one)
+    assert "reports for" in certificate_sentences(one)[0]
+    assert "Proven: no mechanism of any kind" in certificate_sentences(one)[0]
     (target,) = one.targets
     assert not target.met
     assert "Not searched" in target.budgets
@@ -85,7 +85,7 @@ def test_without_a_mean_the_worst_of_five_is_made_small():
     question = asked()
     assert "worst of five means" in assumed_mean(question)
     assert "middle of the range" in assumed_mean(asked(mechanism="bisample-md"))
-    assert assumed_mean(asked(mean=3.0)) is None
+    assert not assumed_mean(asked(mean=3.0))
     (one,) = plan_survey(Survey("s", 1000, (question,))).questions
     assert one.objective_answers == "for the worst of 5 means"
 

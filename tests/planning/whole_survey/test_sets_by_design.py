@@ -19,7 +19,8 @@ from planner.deployment.parameter_file.building import question_document, survey
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.budgets import relaxed
 from planner.planning.solve import solve_for
-from planner.planning.whole_survey import sentences as said
+from planner.show import kinds
+from planner.show import plan as said
 from planner.survey import Numeric
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=11))
@@ -47,10 +48,12 @@ def test_its_padding_length_is_its_own_and_its_error_smaller(plan):
     assert question.lower_bound <= question.total_error <= (1 + 1e-6) * question.lower_bound
     assert (
         "padded or cut to 3, with any unbiased estimate of what is drawn"
-        in said.certificate_sentence(question)
+        in kinds.certificate_sentences(question)[0]
     )
-    assert "all 12 answers and a dummy" in said.types_sentence(question)
-    assert said.report_sentence(question).startswith("One of a person's answers, padded or cut to")
+    assert "all 12 answers and a dummy" in kinds.report_sentences(question)[1]
+    assert kinds.report_sentences(question)[0].startswith(
+        "One of a person's answers, padded or cut to"
+    )
 
 
 def test_the_best_is_planned_and_the_others_are_compared(plan):
@@ -114,14 +117,16 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     assert question.total_error < 0.95 * question.choice.of("opt0").error
     assert 0.8 * question.total_error < question.lower_bound < 0.999 * question.total_error
     gap = question.total_error / question.lower_bound - 1
-    stated = float(said.certificate_sentence(question).split("is within ")[1].split(" %")[0])
+    stated = float(kinds.certificate_sentences(question)[0].split("is within ")[1].split(" %")[0])
     assert 100 * gap <= stated < 100 * gap + 1
     best, policy, block = question.relaxations[0], question.deployed.policy, question.block
     raised = solve_for(relaxed(policy, 0, 0.1), "subset-design", block.objective, sets=True)
     after = question.block.law.error(raised.objective_value) / question.error
     assert (best.level, best.saving) == ("l0", pytest.approx(1 - np.sqrt(after), abs=2e-5))
     assert best.saving > 0.01
-    assert "are treated as one of 5, with the smallest budget" in said.types_sentence(question)
+    assert (
+        "are treated as one of 5, with the smallest budget" in kinds.report_sentences(question)[1]
+    )
     law = survey_parameters(plan).questions[0].law  # every pair of levels is checked, exactly
     assert deployed(law).counter() is not None
 

@@ -5,12 +5,7 @@ import pytest
 
 from planner import InputError, Numeric, NumericDomain, Question, Survey, plan_survey
 from planner.deployment.parameter_file.building import deployable_files, survey_parameters
-from planner.planning.whole_survey.sentences import (
-    design_sentence,
-    objective_sentence,
-    recommended_sentence,
-    spending_sentence,
-)
+from planner.show.plan import design_sentence, objective_sentence, spending_sentence
 from planner.survey.writer import survey_to_text
 from tests.cli.running import invoke
 
@@ -34,9 +29,9 @@ def test_several_attributes_are_sampled():
     assert plan.most_spent == pytest.approx(6.0)
     assert design_sentence(plan).endswith("This plan does so.")
     assert "3 of 5 questions" in design_sentence(plan)
-    assert recommended_sentence(plan) == "Recommended: 3 of 5 questions each."
-    assert "A person answers 3 of 5 questions and spends at most 6.0000 nats" in spending_sentence(
-        plan
+    assert (
+        "A person answers 3 of 5 questions and spends epsilon 6.0000 at most"
+        in spending_sentence(plan)
     )
     assert "if everybody answers 3 of 5 questions." in objective_sentence(plan)
 
@@ -48,7 +43,7 @@ def test_the_number_asked_may_be_given():
     assert plan.questions[0].mechanism.epsilon == pytest.approx(3.0)
     one = plan_survey(survey(6.0, "one-each"))
     assert one.asked == 1
-    assert 'put design = "some-each" under [survey]' in design_sentence(one)
+    assert 'the better design is "some-each"' in design_sentence(one)
 
 
 def test_every_question_has_a_file_of_its_own():
