@@ -18,17 +18,13 @@ from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 
 from planner import Level, Question, Survey
 from planner.deployment import Client, read_parameters, write_parameters
-from planner.deployment.client.drawing.entropy import system
-from planner.deployment.client.mechanisms.unary import UnaryLaw
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import Engine, dask_engine, isolated_engine, local_engine
 from planner.deployment.collecting.parquet import ReportWriter
-from planner.deployment.mechanisms.deployed import Deployed
-from planner.deployment.mechanisms.registry import deployed
-from planner.deployment.mechanisms.unary import draw_unary
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.mechanisms.unary import draw_reports
+from planner.laws.source import system
+from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.whole_survey.plan import plan_survey
 
 REPORTS, ITEMS, FILES = 10**7, 1024, 10
@@ -60,23 +56,15 @@ def planned(items: int, mechanism: str = "opt0", **more: Any) -> Parameters:
     return survey_parameters(plan_survey(Survey("s", REPORTS, (question,))))
 
 
-def law_of(parameters: Parameters) -> UnaryLaw:
-    law = parameters.questions[0].law
-    assert isinstance(law, UnaryLaw)
-    return law
-
-
 def write_reports(parameters: Parameters, folder: Path) -> None:
-    law, rng = law_of(parameters), np.random.default_rng(1)
-    level = np.array(law.levels.level_of())
-    a, b = (np.array(column, dtype=np.uint32)[level] for column in (law.a, law.b))
+    law, rng = parameters.questions[0], np.random.default_rng(1)
     part = 10**5
     for number in range(FILES):
         path = folder / f"{number}.parquet"
-        with ReportWriter(path, parameters.hash, KEY, law.bits // 8) as writer:
+        with ReportWriter(path, parameters.hash, KEY, law.size) as writer:
             for _ in range(REPORTS // FILES // part):
-                reports = draw_reports(rng.integers(ITEMS, size=part), a, b, rng)
-                writer.write(reports.view(np.uint8).reshape(part, -1))
+                codes = rng.integers(ITEMS, size=part)
+                writer.write(law.draw_many(codes, seeded_words(rng))[0])
 
 
 def client_report() -> Figure:
@@ -94,9 +82,9 @@ def client_report() -> Figure:
 
 
 def randomising(parameters: Parameters) -> Figure:
-    law, true = law_of(parameters), np.zeros(100_000, dtype=np.int64)
-    time_taken = seconds(lambda: draw_unary(law, true, system))
-    entropy = seconds(lambda: [os.urandom(2**20) for _ in range(98)])  # a byte a bit
+    law, true = parameters.questions[0], np.zeros(100_000, dtype=np.int64)
+    time_taken = seconds(lambda: law.draw_many(true, system_words()))
+    entropy = seconds(lambda: [os.urandom(2**20) for _ in range(122)])  # ten digits a bit
     rate = true.size / time_taken
     return Figure(
         f"perturb: reports of {ITEMS:,} items from the system's entropy",
@@ -110,12 +98,12 @@ def randomising(parameters: Parameters) -> Figure:
 
 def randomising_sets() -> Figure:
     """Sets of up to ten items by a subset design, in bulk and one by one."""
-    law = planned(ITEMS, "subset-design", kind="item-set", padding_length=5).questions[0].law
-    rng, half = np.random.default_rng(1), deployed(law)
+    law = planned(ITEMS, "subset-design", kind="item-set", padding_length=5).questions[0]
+    rng = np.random.default_rng(1)
     sizes = rng.integers(11, size=20_000)
     sets = [tuple(sorted(rng.choice(ITEMS, size, replace=False).tolist())) for size in sizes]
-    bulk = seconds(lambda: half.draw(sets, system), repeat=3)
-    single = 20 * seconds(lambda: Deployed.draw(half, sets[:1_000], system), repeat=1)
+    bulk = seconds(lambda: law.draw_many(sets, system_words()), repeat=3)
+    single = 20 * seconds(lambda: [law.draw(one, system) for one in sets[:1_000]], repeat=1)
     return Figure(
         f"perturb: sets of {ITEMS:,} items by a subset design, from the system's entropy",
         f"{len(sets) / bulk:,.0f} a second",
@@ -182,11 +170,11 @@ def designs(tables: Parameters) -> Figure:
     with tempfile.TemporaryDirectory() as name:
         folders = {"opt0": tables, "design": design}
         for kind, parameters in folders.items():
-            path, law = Path(name) / f"{kind}.parquet", parameters.questions[0].law
+            path, law = Path(name) / f"{kind}.parquet", parameters.questions[0]
             with ReportWriter(path, parameters.hash, KEY, law.size) as writer:
                 for _ in range(users // 10**5):
                     codes = rng.integers(ITEMS, size=10**5)
-                    writer.write(deployed(law).draw(codes.tolist(), system)[0])
+                    writer.write(law.draw_many(codes, system_words())[0])
         times = [
             [
                 seconds(partial(collect, parameters, [Path(name) / f"{kind}.parquet"]), repeat=1)

@@ -18,11 +18,10 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.deployment.client.drawing.entropy import system
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.designs.channel import Scenario
 from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.words import system_words
 from planner.solvers.channel_search import solve_channel
 
 SCALED = np.array([1.0, 1.2, 2.0])
@@ -79,16 +78,15 @@ def _basket(people: ItemSets, epsilon: float) -> Figure:
         asked = Survey("baskets", people.users, (replace(question, mechanism=name),))
         plan = plan_survey(asked)
         (planned,), (read,) = plan.questions, survey_parameters(plan).questions
-        half = deployed(read.law)
         if name == "opt0":  # the same law, without reports
             counted = planned.mechanism.draw_aggregate(people, np.random.default_rng(1))
             estimates = planned.mechanism.estimate(counted).values
         else:
-            counter = half.counter()
+            counter = read.shape.counter()
             every = [one.tolist() for one in np.split(people.members, people.starts[1:-1])]
             for first in range(0, people.users, 10_000):
-                counter.add(half.draw(every[first : first + 10_000], system)[0])
-            estimates = np.array(half.estimate([counter.sums()], 0.95).estimates)
+                counter.add(read.draw_many(every[first : first + 10_000], system_words())[0])
+            estimates = np.array(read.estimate([counter.sums()], 0.95).estimates)
         error = np.sqrt(np.square(estimates - people.counts()).sum())
         errors[name] = (error, planned.padding_length)
     (table, theirs), (design, ours) = errors["opt0"], errors["subset-design"]

@@ -18,8 +18,8 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
-import { MAX_CELLS, Refused, canonical, parseDocument, refuse } from "./client/document.mjs";
-import { MECHANISMS, versionFor } from "./client/mechanisms.mjs";
+import { MAX_CELLS, Refused, parseDocument, refuse } from "./client/document.mjs";
+import { lawOf } from "./client/laws.mjs";
 import { checkShape } from "./client/shape.mjs";
 
 const ID_BYTES = 8;
@@ -79,46 +79,39 @@ function checksum(key, content) {
 }
 
 export class Client {
-  #encoders = new Map();
+  #laws = new Map();
   #memory;
 
   /** data: the bytes of a parameter file; its promises are proven here, before any report. */
   constructor(data, memory = null) {
     const { document, hash } = parseDocument(data);
     checkShape(document, SCHEMA);
-    if (document.version > 1 && document.version !== versionFor(document.questions)) {
-      refuse("the version is not the first one that has all that its questions state");
-    }
     this.parameters = hash;
     this.#memory = memory;
     let cells = 0;
     for (const question of document.questions) {
-      if (this.#encoders.has(question.name)) refuse("a question's name appears twice");
-      const encoder = MECHANISMS[question.mechanism](question);
-      cells += encoder.cells;
+      if (this.#laws.has(question.name)) refuse("a question's name appears twice");
+      const law = lawOf(question);
+      cells += law.cells;
       if (cells > MAX_CELLS) refuse("all questions together have too many items");
-      for (const key of document.version === 1 ? [] : ["pairs", "estimator"]) {
-        const stated = canonical(question[key]);
-        if (stated !== canonical(encoder[key])) refuse(`${key} do not follow from the integers`);
-      }
-      this.#encoders.set(question.name, encoder);
+      this.#laws.set(question.name, law);
     }
   }
 
-  encoder(question) {
-    return this.#encoders.get(question) ?? refuse(`there is no question ${question}`);
+  law(question) {
+    return this.#laws.get(question) ?? refuse(`there is no question ${question}`);
   }
 
   /** One answer in, one line of a report file out; the answer is checked before any draw. */
   report(question, answer, { user, round } = {}) {
-    const encoder = this.encoder(question);
-    const code = encoder.code(answer);
-    const draw = () => encoder.draw(code, randomBytes);
+    const law = this.law(question);
+    const code = law.code(answer);
+    const draw = () => law.draw(code, randomBytes);
     const sized = (kept, size) => (kept.length === size ? kept : refuse("the memory is damaged"));
     let kept;
-    if (encoder.output) {
+    if (law.output) {
       if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
-      kept = this.#round(this.#memoryOf(user), [this.parameters, user, question], encoder, code, round);
+      kept = this.#round(this.#memoryOf(user), [this.parameters, user, question], law, code, round);
     } else {
       if (round !== undefined) refuse("this question has one round");
       if (user === undefined) kept = withId(draw());
@@ -127,27 +120,27 @@ export class Client {
         kept = memory.recall(key) ?? memory.keep(key, withId(draw()));
       }
     }
-    sized(kept, ID_BYTES + encoder.size);
+    sized(kept, ID_BYTES + law.size);
     const id = kept.subarray(0, ID_BYTES).toString("hex");
     const report = kept.subarray(ID_BYTES).toString("base64");
     return JSON.stringify({
       parameters: this.parameters,
       question,
       id,
-      ...(encoder.output ? { round } : {}),
+      ...(law.output ? { round } : {}),
       report,
-      check: lineCheck([this.parameters, encoder.output ? round : "", report, id, question]),
+      check: lineCheck([this.parameters, law.output ? round : "", report, id, question]),
     });
   }
 
   /** A round of two: the die is blind, but with round two's report it would tell the answer. */
-  #round(memory, parts, encoder, code, round) {
+  #round(memory, parts, law, code, round) {
     const [first, second] = [[...parts, "round 1"], [...parts, "round 2"]];
     let report = memory.recall(second);
     if (report === null) {
-      const die = memory.recall(first) ?? memory.keep(first, withId(encoder.draw(code, randomBytes)));
-      if (die.length !== ID_BYTES + encoder.size) refuse("the memory is damaged");
-      const output = encoder.output(die.subarray(ID_BYTES), code, round);
+      const die = memory.recall(first) ?? memory.keep(first, withId(law.draw(code, randomBytes)));
+      if (die.length !== ID_BYTES + law.size) refuse("the memory is damaged");
+      const output = law.output(die.subarray(ID_BYTES), code, round);
       if (round === 1) return Buffer.concat([die.subarray(0, ID_BYTES), output]);
       report = memory.keep(second, withId(output));
     }
@@ -172,14 +165,14 @@ function lineCheck(fields) {
 
 /** The report of a conformance vector; its entropy must be consumed exactly. */
 export function replay(client, vector) {
-  const encoder = client.encoder(vector.question);
+  const law = client.law(vector.question);
   const entropy = Buffer.from(vector.entropy, "hex");
   let taken = 0;
   const source = (count) => entropy.subarray(taken, (taken += count));
-  const code = encoder.code(vector.answer);
-  let report = encoder.draw(code, source);
+  const code = law.code(vector.answer);
+  let report = law.draw(code, source);
   if (taken !== entropy.length) refuse("entropy is left over");
-  if (encoder.output) report = encoder.output(report, code, vector.round);
+  if (law.output) report = law.output(report, code, vector.round);
   return report.toString("hex");
 }
 

@@ -11,13 +11,8 @@ export function words(source, count) {
   return Array.from({ length: count }, (_, i) => view.getUint32(4 * i, true));
 }
 
-export function choose(source, size) {
-  const accepted = GRID - (GRID % size);
-  for (;;) {
-    const [word] = words(source, 1);
-    if (word < accepted) return word % size;
-  }
-}
+/** Uniform below size: a word is taken again where it is in the last, incomplete run of the size. */
+export const choose = (source, size) => chooseAll(source, [size])[0];
 
 /** One choice after the other, as choose makes them, from as few calls as may be. */
 export function chooseAll(source, sizes) {
@@ -29,10 +24,6 @@ export function chooseAll(source, sizes) {
     }
   }
   return chosen;
-}
-
-export function respond(value, truth, values, source) {
-  return words(source, 1)[0] < truth ? value : choose(source, values);
 }
 
 export function xxh32(item, seed) {
@@ -48,4 +39,11 @@ export function uint32(...values) {
   const data = Buffer.alloc(4 * values.length);
   values.forEach((value, i) => data.writeUInt32LE(value, 4 * i));
   return data;
+}
+
+/** A report of bits, in whole words of 64. */
+export const octets = (bits) => 8 * Math.ceil(bits / 64);
+
+export function setBit(report, k) {
+  report[k >> 3] |= 1 << (k & 7);
 }

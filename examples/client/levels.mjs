@@ -1,8 +1,8 @@
-// The levels of a question, and which answers are theirs.
+// The levels of a question: which answers they hold, and what is demanded of every pair.
 
 import { refuse } from "./document.mjs";
 
-export function readLevels({ levels, rule }, least) {
+export function readLevels({ levels, rule }, least = 1, dummies = 0) {
   const names = new Set();
   const numbers = new Map();
   let total = 0;
@@ -20,7 +20,8 @@ export function readLevels({ levels, rule }, least) {
   }
   if (total < least) refuse("there are too few items");
   if (Array.isArray(rule)) checkMatrix(rule, levels.length);
-  return { levels, numbers, named, total, rule };
+  const rows = levels.map(({ item_count: count, epsilon }) => ({ count, epsilon }));
+  return { rows, rule, numbers, named, total, dummies, elements: total + dummies, dummyLevel: leastOf(rows) };
 }
 
 function checkMatrix(rows, size) {
@@ -31,17 +32,32 @@ function checkMatrix(rows, size) {
   if (rows.some((row, i) => row.some((x, j) => x !== rows[j][i]))) refuse("the rule is not symmetric");
 }
 
-export function itemNumber(domain, answer) {
-  if (typeof answer === "string" && domain.numbers.has(answer)) return domain.numbers.get(answer);
-  const plain = Number.isInteger(answer) && answer >= 0 && answer < domain.total;
-  if (!domain.named && plain) return answer;
-  return refuse("the answer is none of the question's items");
+/** The first level of the least budget. */
+const leastOf = (rows) => rows.reduce((best, x, i) => (x.epsilon < rows[best].epsilon ? i : best), 0);
+
+/** Elements and budget of each level, then of the dummies if there are any. */
+export function members({ rows, dummies, dummyLevel }) {
+  return dummies ? [...rows, { count: dummies, epsilon: rows[dummyLevel].epsilon }] : rows;
 }
 
-/** The numbers of a list of different items, in ascending order. */
-export function itemNumbers(domain, answer) {
-  if (!Array.isArray(answer)) refuse("the answer is not a list of items");
-  const items = answer.map((item) => itemNumber(domain, item)).sort((x, y) => x - y);
-  if (new Set(items).size < items.length) refuse("the answer has repeats");
-  return items;
+export const ofBoth = (rule, x, y) => (rule === "min" ? Math.min(x, y) : (x + y) / 2);
+
+/** Budget of two elements of the levels, Infinity for none: a lone one has no other. */
+export function demanded({ rows, rule }, i, j) {
+  if (i === j && rows[i].count === 1) return Infinity;
+  return Array.isArray(rule) ? (rule[i][j] ?? Infinity) : ofBoth(rule, rows[i].epsilon, rows[j].epsilon);
+}
+
+/** The smallest budget of any pair of elements. */
+export function leastDemanded(levels) {
+  let least = Infinity;
+  const add = (budget) => (least = Math.min(least, budget));
+  if (Array.isArray(levels.rule)) {
+    levels.rows.forEach((_, i) => levels.rows.forEach((_, j) => add(demanded(levels, i, j))));
+    return least;
+  }
+  const sorted = [...members(levels)].sort((x, y) => x.epsilon - y.epsilon);
+  for (const { count, epsilon } of sorted) if (count > 1) add(epsilon);
+  if (sorted.length > 1) add(ofBoth(levels.rule, sorted[0].epsilon, sorted[1].epsilon));
+  return least;
 }

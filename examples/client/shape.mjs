@@ -18,10 +18,15 @@ export function fits(value, schema) {
   if (schema.anyOf) return schema.anyOf.some((one) => fits(value, one));
   if (schema.enum) return schema.enum.includes(value);
   if (!TYPES[schema.type](value)) return false;
-  if (value?.length < (schema.minItems ?? schema.minLength ?? 0)) return false;
   if (schema.pattern && !new RegExp(schema.pattern, "u").test(value)) return false;
-  if (value < schema.minimum || value > schema.maximum || value <= schema.exclusiveMinimum) return false;
-  if (schema.items) return value.every((one) => fits(one, schema.items));
+  if (typeof value === "number") {
+    const { minimum, maximum, exclusiveMinimum } = schema;
+    return !(value < minimum || value > maximum || value <= exclusiveMinimum);
+  }
+  if (typeof value === "string") return value.length >= (schema.minLength ?? 0);
+  if (schema.items) {
+    return value.length >= (schema.minItems ?? 0) && value.every((one) => fits(one, schema.items));
+  }
   if (!schema.properties) return true;
   const keys = Object.keys(value);
   return (
@@ -30,12 +35,11 @@ export function fits(value, schema) {
   );
 }
 
-/** Refuse a document that is not of its version's shape. */
+/** Refuse a document that is not of the shape. */
 export function checkShape(document, schema) {
-  const shape = document.version === 1 ? schema.$defs.version1 : schema;
-  for (const key of new Set([...shape.required, ...Object.keys(document)])) {
-    const known = Object.hasOwn(shape.properties, key);
+  for (const key of new Set([...schema.required, ...Object.keys(document)])) {
+    const known = Object.hasOwn(schema.properties, key);
     if (!known || !Object.hasOwn(document, key)) refuse(`${known ? "no" : "an unknown"} key ${key}`);
-    if (!fits(document[key], shape.properties[key])) refuse(`${key} is not of the right shape`);
+    if (!fits(document[key], schema.properties[key])) refuse(`${key} is not of the right shape`);
   }
 }

@@ -213,7 +213,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     if json_output:
         print_json(collection_json(collection, estimates))
     else:
-        ordered = [one.name for one in parameters.questions if one.law.kind == ORDINAL]
+        ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]
         show([*files_blocks(collection), *estimates_blocks(estimates, confidence, ordered)])
         if out is not None:
             say(f"All {len(estimates):,} estimates written to {out}")

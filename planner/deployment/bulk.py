@@ -8,21 +8,20 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from planner.deployment.client.client import Report
-from planner.deployment.client.drawing.entropy import system
-from planner.deployment.client.mechanisms.law import Encoder, Law
 from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, Rows
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
+from planner.laws.source import system
 from planner.limits import MEBIBYTE
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.words import system_words
 
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 _BLOCK = 2**14  # answers at a time
@@ -64,8 +63,7 @@ def perturb_file(
         No file is written then.
     """
     names = list(dict.fromkeys(questions)) or [one.name for one in parameters.questions]
-    laws = {name: parameters.question(name).law for name in names}
-    columns = [Column(name, law, law.encoder()) for name, law in laws.items()]
+    columns = [parameters.question(name) for name in names]
     paths = _paths(out, columns)
     # Every answer is checked before anything is drawn.
     total = sum(len(rows) for rows in read_answers(data, columns))
@@ -75,7 +73,7 @@ def perturb_file(
         _make_directory(out)
     blocks = _randomised(data, columns, progress)
     if all(path.suffix == ".parquet" for path in paths.values()):
-        sizes = {one.name: one.law.size for one in columns}
+        sizes = {one.name: one.size for one in columns}
         _write_parquet(blocks, parameters.hash, paths, sizes)
     else:
         _write_lines(blocks, parameters.hash, paths)
@@ -83,11 +81,11 @@ def perturb_file(
 
 
 def _randomised(
-    data: Path, columns: Sequence[Column], progress: Callable[[int], None] | None
+    data: Path, columns: Sequence[CollectedLaw], progress: Callable[[int], None] | None
 ) -> Iterator[dict[Key, Rows]]:
     """Reports of all columns, a block of people at a time."""
     done = 0
-    size = sum(column.law.size * len(column.law.rounds) for column in columns)
+    size = sum(column.size * len(column.rounds) for column in columns)
     step = max(1, _BLOCK_BYTES // size)
     for block in read_answers(data, columns):
         for start in range(0, len(block), step):
@@ -101,9 +99,9 @@ def _randomised(
                 progress(done)
 
 
-def _draw(column: Column, codes: Sequence[Any]) -> dict[Key, Rows]:
-    drawn = deployed(column.law).draw(codes, system)
-    return {(column.name, n): rows for n, rows in zip(column.law.rounds, drawn, strict=True)}
+def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Rows]:
+    drawn = column.draw_many(codes, system_words())
+    return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
 
 
 def _write_parquet(
@@ -143,9 +141,9 @@ def _write_lines(
         replace_file(path, "".join(lines[key]))
 
 
-def _paths(out: Path, columns: Sequence[Column]) -> dict[Key, Path]:
+def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     numbered = enumerate(columns, start=1)
-    keys = [(i, one.name, number) for i, one in numbered for number in one.law.rounds]
+    keys = [(i, one.name, number) for i, one in numbered for number in one.rounds]
     if len(keys) == 1:
         if out.suffix not in (".parquet", ".jsonl"):
             raise FileError(out, "ends neither in .parquet nor in .jsonl", "Rename it.")
@@ -167,17 +165,8 @@ def _make_directory(path: Path) -> None:
         raise FileError(path, f"cannot be made: {error.strerror or error}", remedy) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of the file, headed by the name of the question that it answers."""
-
-    name: str
-    law: Law
-    encoder: Encoder
-
-
-def read_answers(data: Path, columns: Sequence[Column]) -> Iterator[list[list[Any]]]:
-    """Blocks of rows; each row holds, for each column, the code that its encoder draws from.
+def read_answers(data: Path, columns: Sequence[CollectedLaw]) -> Iterator[list[list[Any]]]:
+    """Blocks of rows; each row holds, for each column, its checked answer.
 
     Raises
     ------
@@ -208,14 +197,14 @@ def _place(data: Path, header: list[str], name: str) -> int:
 
 
 def _codes(
-    data: Path, line: int, row: list[str], places: list[int], columns: Sequence[Column]
+    data: Path, line: int, row: list[str], places: list[int], columns: Sequence[CollectedLaw]
 ) -> list[Any]:
     if len(row) <= max(places):
         remedy = "Give each question one column, empty where there is no answer."
         raise FileError(data, f"line {line} has too few columns", remedy)
     try:
         return [
-            column.encoder.code(column.law.from_text(row[place]))
+            column.asked.code(column.asked.from_text(row[place]))
             for place, column in zip(places, columns, strict=True)
         ]
     except InputError as error:

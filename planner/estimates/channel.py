@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,18 +47,23 @@ def estimate_wanted(channel: Channel, counts: ArrayLike) -> ChannelEstimates:
     Raises
     ------
     InputError
-        Counts that are not whole numbers of at least 0, one a report, or fewer than two people.
+        Counts that are not whole numbers of at least 0, one a report, or nobody's.
     """
     return wanted_estimates(channel.estimator, counts)
 
 
-def wanted_estimates(estimator: Array, counts: ArrayLike) -> ChannelEstimates:
+def wanted_estimates(
+    estimator: Array, counts: ArrayLike, blocks: Sequence[tuple[int, float]] = ()
+) -> ChannelEstimates:
     """The same from what each report adds to the wanted numbers, shape ``(p, outputs)``.
+
+    ``blocks`` have a number of reports and their known share of all, whatever the answers: the
+    reports of each are taken for as many as expected, unless one has none.
 
     Raises
     ------
     InputError
-        As :func:`estimate_wanted`.
+        As :func:`estimate_wanted`, or no reports at all.
     """
     column, outputs = np.asarray(counts), estimator.shape[1]
     if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
@@ -65,11 +71,23 @@ def wanted_estimates(estimator: Array, counts: ArrayLike) -> ChannelEstimates:
         remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
         raise InputError("counts", counts, allowed, remedy)
     users = int(column.sum())
-    if users < 2:
-        raise InputError("counts", users, "of at least two people", "Collect reports first.")
-    values = estimator @ column / users
-    spread = estimator - values[:, None]
-    covariance = (spread * column) @ spread.T / (users - 1) / users
+    if users < 1:
+        raise InputError("counts", users, "of at least one person", "Collect reports first.")
+    values, covariance = np.zeros(len(estimator)), np.zeros((len(estimator), len(estimator)))
+    ends = np.cumsum([size for size, _ in blocks])
+    parts = np.split(column, ends[:-1]) if blocks else [column]
+    if not all(part.any() for part in parts):
+        blocks, ends, parts = (), np.zeros(0), [column]
+    meanings = np.split(estimator, ends[:-1], axis=1) if blocks else [estimator]
+    shares = [share for _, share in blocks] or [1.0]
+    for part, meaning, share in zip(parts, meanings, shares, strict=True):
+        n = int(part.sum())
+        mean = meaning @ part / n
+        # Of one report alone nothing is known: as if all had come equally often.
+        seen, others = (part, n - 1) if n > 1 else (np.full(part.shape, 1 / part.size), 1)
+        spread = meaning - (meaning @ seen / seen.sum())[:, None]
+        values += share * mean
+        covariance += share**2 * (spread * seen) @ spread.T / others / n
     return ChannelEstimates(values, covariance, users)
 
 

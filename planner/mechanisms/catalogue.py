@@ -1,8 +1,7 @@
 """The mechanisms by the names under which surveys ask for them: one line each, for all faces.
 
-A mechanism that a question is deployed with has two more lines, one for each half of it, in
-:mod:`planner.deployment.mechanisms.registry` and
-:mod:`planner.deployment.client.mechanisms.registry`.
+A mechanism that a question is deployed with has one more line, in
+:data:`planner.deployment.parameter_file.building.MAKERS`: its integers, in the words of a law.
 """
 
 from __future__ import annotations
@@ -88,7 +87,6 @@ _ALL = (
         "probability b.",
         "name it",
         at=GeneralizedRandomizedResponse,
-        report_bytes=lambda _: 4,
     ),
     Offer(
         "subset",
@@ -111,7 +109,7 @@ _ALL = (
         report_bytes=lambda _: 8,
     ),
     Offer("direct", "direct encoding, per-input rows", by_level=True),
-    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",)),
+    Offer("bisample-md", "BiSample-MD, two bits", ("numeric",), report_bytes=lambda _: 2),
     Offer("channel", "Channel", ("numeric", "ordinal"), by_level=True, report_bytes=lambda _: 2),
     Offer("harmony", "Harmony, one bit"),
     Offer("piecewise", "Piecewise"),

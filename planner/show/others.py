@@ -125,7 +125,7 @@ def _curve(plan: AnswerRatePlan, channels: Any) -> Table:
 
 def pair_rows(question: Any) -> list[dict[str, Any]]:
     """Each pair's realised and demanded budget; ``None`` where none is demanded."""
-    names = question.law.labels
+    names = question.shape.labels
     return [
         {
             "level": names[pair.first],

@@ -27,12 +27,11 @@ from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
 from planner.deployment.client.client import Report
-from planner.deployment.client.drawing.entropy import system
-from planner.deployment.client.mechanisms.law import Law
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 from planner.mechanisms import inputs
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.words import system_words
 from planner.trial.black_box import BlackBox
 
 UNSEEN = (
@@ -143,8 +142,8 @@ def audit_client(
     return Audit(run.name, tuple(run.asked), reports, faults, visible, tests, confidence)
 
 
-def _law_of(parameters: Parameters, name: str | None) -> tuple[str, Law]:
-    laws = {one.name: one.law for one in parameters.questions}
+def _law_of(parameters: Parameters, name: str | None) -> CollectedLaw:
+    laws = {law.name: law for law in parameters.questions}
     chosen = next(iter(laws)) if name is None and len(laws) == 1 else name
     if chosen not in laws:
         raise InputError.unknown("question", chosen, tuple(laws), "Name the question to audit.")
@@ -152,7 +151,7 @@ def _law_of(parameters: Parameters, name: str | None) -> tuple[str, Law]:
     if law.rounds != (None,):
         allowed = "a question whose reports are made in one round"
         raise InputError("question", chosen, allowed, "Audit its law by `verify`.")
-    return str(chosen), law
+    return law
 
 
 class _Malformed(Exception):
@@ -162,16 +161,15 @@ class _Malformed(Exception):
 class _Run:
     """Counts of one client's reports, answer by answer, and of four times as many honest ones."""
 
-    def __init__(self, parameters: Parameters, chosen: tuple[str, Law], asked: list[Any]) -> None:
-        (self.name, self._law), self._hash = chosen, parameters.hash
-        self.asked = asked or list(dict.fromkeys(self._law.examples()))
-        encoder = self._law.encoder()
-        self._codes = [encoder.code(answer) for answer in self.asked]  # refuses what is none
+    def __init__(self, parameters: Parameters, law: CollectedLaw, asked: list[Any]) -> None:
+        self.name, self._law, self._hash = law.name, law, parameters.hash
+        self.asked = asked or list(dict.fromkeys(law.asked.examples()))
+        self._codes = [law.asked.code(answer) for answer in self.asked]  # refuses what is none
         if len(set(map(repr, self._codes))) != len(self._codes) or len(self._codes) < 2:
             raise InputError("answers", self.asked, "two or more that differ", "Name others.")
         line = Report(self._hash, self.name, bytes(self._law.size), "0" * 16).to_json()
         self.longest = len(line.encode())
-        self._half, self._ids, self._asked_of = deployed(self._law), set[str](), 0
+        self._ids, self._asked_of = set[str](), 0
         kinds = len(self._features(self._drawn(self._codes)))
         self._seen, self._honest = (np.zeros((len(self.asked), kinds), np.int64) for _ in range(2))
         self._id_bits = np.zeros((len(self.asked), 64), np.int64)
@@ -244,14 +242,14 @@ class _Run:
         return one, payload
 
     def _drawn(self, codes: Sequence[Any]) -> Rows:
-        return self._half.draw(codes, system)[0]
+        return self._law.draw_many(codes, system_words())[0]
 
     def _features(self, rows: Rows) -> Counts:
         """How many reports have each bit and cell; the same of those with an odd number of ones."""
         odd = np.bitwise_count(rows).sum(axis=1) % 2 == 1
         parts = [np.array([odd.sum()])]
         for some in (rows, rows[odd]):
-            counter = self._half.counter()
+            counter = self._law.shape.counter()
             if len(some):
                 counter.add(np.ascontiguousarray(some))
             parts += [_ones(some), counter.sums().counts]

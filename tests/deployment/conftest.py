@@ -10,9 +10,9 @@ import pytest
 
 from planner import Level, Question, Survey, solve
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client.questions import read_questions
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
+from planner.laws.law import DEVICE, Law
 from tests.deployment.examples import ANSWERS, SMALL, every_mechanism, with_tables
 from tests.deployment.report_files import counted, draw, write
 
@@ -35,8 +35,9 @@ def document(parameter_file):
 
 
 @pytest.fixture(scope="session")
-def encoders(document):
-    return {one.name: one.law.encoder() for one in read_questions(document, "parameters")}
+def laws(document):
+    """As a device reads them."""
+    return {one["name"]: Law.read(one, DEVICE) for one in document["questions"]}
 
 
 @pytest.fixture(scope="session")

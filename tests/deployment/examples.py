@@ -5,7 +5,6 @@ from pathlib import Path
 
 from planner import Level, Question, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
-from planner.deployment.client.questions import version_for
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
@@ -121,8 +120,8 @@ def index(document, name):
 
 
 def only(document, questions):
-    """The document with these questions alone, in the version that they need."""
-    return sealed(document | {"questions": questions, "version": version_for(questions)})
+    """The document with these questions alone."""
+    return sealed(document | {"questions": questions})
 
 
 def singles(document):

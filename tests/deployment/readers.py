@@ -24,8 +24,8 @@ for await (const line of createInterface({ input: process.stdin })) {
 def both_clients_agree(node, parameters, folder):
     """Both make the reports of the vectors of these parameters, byte for byte."""
     made = make_vectors(parameters)
-    encoders = {one.name: one.law.encoder() for one in parameters.questions}
-    assert all(replay(encoders[v["question"]], v).hex() == v["report"] for v in made["vectors"])
+    laws = {law.name: law for law in parameters.questions}
+    assert all(replay(laws[v["question"]], v).hex() == v["report"] for v in made["vectors"])
     file, vectors = folder / "params.json", folder / "vectors.json"
     file.write_text(parameters.to_json())
     vectors.write_text(json.dumps(made))
@@ -34,8 +34,8 @@ def both_clients_agree(node, parameters, folder):
     assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
 
 
-def replay(encoder, vector):
-    """The report that an encoder makes of a vector's answer and entropy, all of which it takes."""
+def replay(law, vector):
+    """The report that a law makes of a vector's answer and entropy, all of which it takes."""
     left = bytes.fromhex(vector["entropy"])
 
     def source(count):
@@ -43,10 +43,10 @@ def replay(encoder, vector):
         data, left = left[:count], left[count:]
         return data
 
-    code = encoder.code(vector["answer"])
-    report = encoder.draw(code, source)
+    code = law.asked.code(vector["answer"])
+    report = law.draw(code, source)
     assert not left, f"{len(left)} bytes are left over"
-    return encoder.output(report, code, vector.get("round"))
+    return law.output(report, code, vector.get("round"))
 
 
 def collector(data):

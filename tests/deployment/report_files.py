@@ -1,15 +1,16 @@
 """Small files of reports, and their counts."""
 
-from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.parquet import ReportWriter
-from planner.deployment.mechanisms.unary import draw_unary
 from planner.mechanisms.packed import unpack
+from planner.mechanisms.words import seeded_words
 
 KEY = ("q", None)
 
 
 def draw(parameters, rng, reports):
-    return draw_unary(parameters.questions[0].law, rng.integers(40, size=reports), system)
+    codes = rng.integers(40, size=reports)
+    (rows,) = parameters.questions[0].draw_many(codes, seeded_words(rng))
+    return rows
 
 
 def write(path, parameters, rows, *, key=KEY, name=None):

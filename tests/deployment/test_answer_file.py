@@ -1,27 +1,26 @@
 """Answers from a CSV file: as the person would give them, or refused with the line."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from planner.deployment import bulk
-from planner.deployment.bulk import Column, read_answers
-from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms.item_sets import SetLaw
-from planner.deployment.client.mechanisms.sampling import SamplingLaw
-from planner.deployment.client.mechanisms.sign import SignLaw
-from planner.deployment.client.mechanisms.unary import UnaryLaw
+from planner.deployment.bulk import read_answers
 from planner.errors import FileError
-from tests.deployment.client.laws.oracle import D
+from planner.laws.answers import Item, ItemOrNone, Number, OneOfSet
+from planner.laws.levels import Levels
 
 NAMED = Levels(("s",), (1.0,), (3,), (("x", "7", "a,b\nc"),), "min")
 NUMBERED = Levels(("s",), (1.0,), (12,), ((),), "min")
-LAWS = {
-    "named": UnaryLaw(NAMED, (9,), (8,)),
-    "numbered": UnaryLaw(NUMBERED, (9,), (8,)),
-    "set": SetLaw(NAMED, (9,), (8,), 2),
-    "numbered set": SetLaw(NUMBERED, (9,), (8,), 2),
-    "age": SignLaw(1.0, 0.0, 120.0, yes_no=False, low=9),
-    "sampled": SamplingLaw(NAMED, 1, D - 4, (1, 1, 1), 1.0, everyone_has_value=False),
+ASKED = {
+    "named": Item(NAMED),
+    "numbered": Item(NUMBERED),
+    "set": OneOfSet(NAMED.with_dummies(1), 2),
+    "numbered set": OneOfSet(NUMBERED.with_dummies(1), 2),
+    "age": Number(Levels(("all",), (1.0,), (3,), ((),)), 0.0, 120.0, yes_no=False, points=2),
+    "sampled": ItemOrNone(NAMED, everyone_has_value=False),
 }
+LAWS = {name: SimpleNamespace(name=name, asked=asked) for name, asked in ASKED.items()}
 
 
 @pytest.fixture
@@ -31,7 +30,7 @@ def read(tmp_path):
 
     def read(text, *names):
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        columns = [Column(name, LAWS[name], LAWS[name].encoder()) for name in names]
+        columns = [LAWS[name] for name in names]
         return [row for block in read_answers(path, columns) for row in block]
 
     return read
@@ -115,8 +114,8 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_blocks_are_bounded(read, tmp_path, monkeypatch):
     monkeypatch.setattr(bulk, "_BLOCK", 2)
     read("named\n" + "x\n" * 5, "named")
-    column = Column("named", LAWS["named"], LAWS["named"].encoder())
-    assert [len(block) for block in read_answers(tmp_path / "answers.csv", [column])] == [2, 2, 1]
+    blocks = read_answers(tmp_path / "answers.csv", [LAWS["named"]])
+    assert [len(block) for block in blocks] == [2, 2, 1]
 
 
 def test_a_blank_line_of_one_column_is_a_missing_answer(read):

@@ -1,51 +1,13 @@
-"""Bulk draws follow the client's law, and answers are randomised from a file."""
+"""Answers are randomised from a file."""
 
 import json
 
-import numpy as np
 import pytest
-from scipy.stats import norm
 
 from planner.deployment import bulk
 from planner.deployment.bulk import perturb_file
-from planner.deployment.client.drawing.entropy import system
 from planner.deployment.collecting.collector import collect
-from planner.deployment.mechanisms.unary import _bernoulli, draw_unary
 from planner.errors import FileError
-
-FALSE_ALARM = 1e-6
-
-
-def test_bulk_bits_are_exact():
-    """All first digits, and at a tie all values around the rest: k of 2^32, counted."""
-    threshold = np.uint32(0x5A_123456)
-
-    def bit(first, rest):
-        played = iter([bytes([first]), np.array([rest], "<u4").tobytes()])
-        return bool(_bernoulli(np.array([threshold]), 1, lambda _: next(played))[0, 0])
-
-    ones = sum(bit(first, 0xFFFFFFFF) * 2**24 for first in range(256) if first != 0x5A)
-    assert ones == 0x5A * 2**24
-    below = [bit(0x5A, rest) for rest in (0, 0x123455, 0x123456, 0xFFFFFF, 0xFF_000000)]
-    assert below == [True, True, False, False, True]  # 0x123456 of the 2^24 rests
-
-
-def test_bulk_reports_follow_the_law(one_question):
-    law, n = one_question.questions[0].law, 30_000
-    true = np.full(n, 2)
-    rows = draw_unary(law, true, system)
-    counts = np.unpackbits(rows, axis=1, bitorder="little")[:, :40].sum(axis=0)
-    level = np.array(law.levels.level_of())
-    p = np.array(law.b)[level] / 2**32
-    p[2] = law.a[0] / 2**32
-    z = (counts - n * p) / np.sqrt(n * p * (1 - p))
-    limit = norm.isf(FALSE_ALARM / 80)
-    assert abs(z).max() < limit
-    wrong = (counts - n * 1.1 * p) / np.sqrt(n * p * (1 - p))
-    assert abs(wrong).min() > limit  # a near miss shows in every bit
-
-
-# -- files -------------------------------------------------------------------------
 
 
 def test_a_question_named_twice_is_answered_once(parameters, everything, tmp_path):

@@ -8,12 +8,11 @@ import pytest
 
 from planner import AssumedSets, Level, Question, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.client.drawing.entropy import system
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.words import system_words
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
 PEOPLE, FREQUENT = 5_000, 100
@@ -56,13 +55,13 @@ def test_sets_of_baskets(baskets):
     plan = plan_survey(survey)
     mechanism = plan.questions[0].mechanism
     parameters = survey_parameters(plan)
-    client, half = Client(parameters.document), deployed(parameters.questions[0].law)
+    client, law = Client(parameters.document), parameters.questions[0]
     assert parameters.questions[0].mechanism == "subset-design-ps"
-    counter = half.counter()
+    counter = law.shape.counter()
     reports = [client.report("basket", list(one)).payload for one in baskets[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
-    counter.add(half.draw(baskets[BY_CLIENT:], system)[0])
-    estimates = half.estimate([counter.sums()], 0.95).estimates
+    counter.add(law.draw_many(baskets[BY_CLIENT:], system_words())[0])
+    estimates = law.estimate([counter.sums()], 0.95).estimates
     ours = as_predicted(np.asarray(estimates), mechanism, people)
     table = replace(survey, questions=(replace(question, mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
@@ -94,15 +93,15 @@ def test_first_items_of_baskets(firsts, epsilon):
     design = best_design(question.policy)
     survey = Survey("baskets", firsts.size, (question,))
     parameters = parameters_from_mechanisms(survey, {"first": design})
-    client, half = Client(parameters.document), deployed(parameters.questions[0].law)
-    counter, rng = half.counter(), np.random.default_rng(5)
+    client, law = Client(parameters.document), parameters.questions[0]
+    counter, rng = law.shape.counter(), np.random.default_rng(5)
     reports = [client.report("first", int(item)).payload for item in firsts[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
-    counter.add(half._mechanism.perturb(firsts[BY_CLIENT:], rng).view(np.uint8))
+    counter.add(law.draw_many(firsts[BY_CLIENT:], system_words())[0])
     aggregate: Aggregate = counter.sums()
     truth = np.bincount(firsts)
-    errors = np.asarray(half.estimate([aggregate], 0.95).estimates) - truth
-    predicted = half._mechanism.variance(truth)
+    errors = np.asarray(law.estimate([aggregate], 0.95).estimates) - truth
+    predicted = law.shape._mechanism.variance(truth)
     # The total's relative standard deviation; entropy of the system: six of them, 1e-8.
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
     assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread

@@ -96,12 +96,12 @@ def _within_prediction(parameters, table, truth, estimate):
     Draws are the operating system's: whatever passes the first line passes those that tell it
     from wrong predictions, as long as the collection is large enough to tell.
     """
-    law = parameters.questions[0].law
-    assert law.mechanism == "subset-design"
+    assert parameters.questions[0].mechanism == "subset-design"
+    law = parameters.questions[0].shape
     assert [row["answer"] for row in table] == law.levels.item_names()
     variance = SubsetDesignMechanism(
         PrivacyPolicy(law.levels.epsilons, law.levels.item_counts),
-        *(np.array(part) for part in (law.types, law.groups, law.values)),
+        *(np.array(part) for part in (law.types, law.weights, law.values)),
     ).variance(truth)
     # Errors of items are normal but for rounding and all but independent.
     spread = np.sqrt(2 * np.square(variance).sum()) / variance.sum()

@@ -38,21 +38,20 @@ def exported(length=None, **more):
 def collected(parameters, sets, seed=3):
     """Estimates at 99.999999 %, from the law that everybody's reports together have."""
     (question,) = parameters.questions
-    law, drawn = question.law, np.random.default_rng(seed)
+    law, drawn = question.shape, np.random.default_rng(seed)
     level = np.repeat(np.arange(len(law.a)), law.levels.item_counts)
     a, b = (np.array(column)[level] / 2**32 for column in (law.a, law.b))
-    slot = drawn.integers(np.maximum(sets.sizes, law.padding_length))
+    slot = drawn.integers(np.maximum(sets.sizes, question.asked.padding_length))
     real = slot < sets.sizes
     items = sets.members[(sets.starts[:-1] + slot)[real]]
     held = np.bincount(items, minlength=ITEMS)
     ones = drawn.binomial(held, a) + drawn.binomial(sets.users - held, b)
-    ones = np.concatenate([ones, np.zeros(law.dummies, dtype=np.int64)])
+    ones = np.concatenate([ones, np.zeros(law.levels.dummies, dtype=np.int64)])
     return estimates_table(parameters, {("q", None): Aggregate(sets.users, ones)}, 1 - 1e-8)
 
 
 def test_limits_hold_for_the_sets_that_were_planned_with(sets):
     told = exported(1, sets=AssumedSets(np.bincount(sets.sizes)))
-    assert told.document["version"] == 3
     (question,) = told.document["questions"]
     length, longer = question["padding_length"], question["longer_sets"]
     assert longer[-1]["size"] == sets.sizes.max()
@@ -81,8 +80,7 @@ def page_of(table):
 
 def test_nothing_is_claimed_above_where_no_sizes_are_known(sets):
     untold = exported(length=2)
-    assert untold.document["version"] == 2
-    assert "longer_sets" not in untold.document["questions"][0]
+    assert untold.document["questions"][0]["longer_sets"] is None
     table = collected(untold, sets)
     for row, count in zip(table.to_pylist(), sets.counts().tolist(), strict=True):
         assert row["lower"] <= count
@@ -107,7 +105,7 @@ def test_a_mechanism_of_which_nothing_is_said_states_nothing():
     mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, ITEMS), 2)
     question = Question("q", LEVELS, kind="item-set", padding_length=2)
     made = parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": mechanism})
-    assert made.questions[0].law.longer_sets is None
+    assert made.questions[0].asked.longer_sets is None
 
 
 @pytest.fixture(scope="module")
@@ -133,10 +131,10 @@ def asked(sets):
     parameters = survey_parameters(plan)
     rng = np.random.default_rng(4)
     baskets = plan.questions[0].mechanism.draw_aggregate(sets, rng)
-    dummies = np.zeros(parameters.questions[0].law.dummies, dtype=np.int64)
+    dummies = np.zeros(parameters.questions[0].levels.dummies, dtype=np.int64)
     counts = np.concatenate([baskets.counts, dummies])
     answers = np.searchsorted(numbers, sets.sizes)
-    rows = np.array(parameters.questions[1].law.rows) / 2**32
+    rows = np.array(parameters.questions[1].shape.rows) / 2**32
     held = np.bincount(answers, minlength=len(numbers))
     reports = sum(rng.multinomial(n, row) for n, row in zip(held, rows, strict=True))
     sums = {

@@ -1,4 +1,4 @@
-"""A mechanism that nobody ships, in this one file: from its law to estimates, by one registration.
+"""A form of report that nobody ships, in this one file: from its law to estimates.
 
 Negative survey: a report names an item that is probably *not* the person's own.
 """
@@ -18,23 +18,24 @@ from planner import Level, Question, Survey, plan_survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.canonical import content_hash
-from planner.deployment.client.drawing.entropy import choose, coin
-from planner.deployment.client.laws.exact import DENOMINATOR as D
-from planner.deployment.client.laws.levels import Levels
-from planner.deployment.client.mechanisms import registry as devices
-from planner.deployment.client.mechanisms.law import ItemEncoder, OneRatioLaw
-from planner.deployment.client.schema import PROBABILITY, list_of, record
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.mechanisms import registry
-from planner.deployment.mechanisms.counting import CellTally
-from planner.deployment.mechanisms.one_ratio import DeployedOneRatio, one_ratio
+from planner.deployment.parameter_file import building
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import json_schema
 from planner.deployment.parameter_file.vectors import make_vectors
 from planner.errors import FileError, InputError, VerificationError
+from planner.laws.exact import check_ratio
+from planner.laws.law import DEVICE
+from planner.laws.schema import PROBABILITY
+from planner.laws.shape import Shape
+from planner.laws.source import choose, words
+from planner.limits import DENOMINATOR as D
+from planner.mechanisms.asking import COLLECTOR
 from planner.mechanisms.catalogue import CATALOGUE, Offer
-from planner.mechanisms.frequency import ItemReports
+from planner.mechanisms.collected import Collected
+from planner.mechanisms.counting import CellCounter
+from planner.mechanisms.frequency import ItemReports, linear_estimates
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.show.kinds import report_sentences
 from tests.deployment.readers import replay
@@ -76,19 +77,37 @@ class NegativeSurvey(ItemReports):
         return np.full((self.items,) * 2, self.b[0]) + (self.a - self.b)[0] * np.eye(self.items)
 
 
-@dataclass(frozen=True, slots=True)
-class NegativeLaw(OneRatioLaw):
-    """The own item with ``own/D``, else any other alike."""
+@dataclass(frozen=True)
+class Negative(Shape):
+    """The own item with ``own/D``, else any other alike; two bytes.
 
-    mechanism: ClassVar = "negative-survey"
-    keys: ClassVar = OneRatioLaw.shared | {"own": PROBABILITY}
-    estimates: ClassVar = record(dict.fromkeys(("offsets", "slopes"), list_of({"type": "number"})))
+    Draws a word, which names the own item if it is below ``own``, then how far another is from it.
+    """
+
+    name: ClassVar = "negative"
+    asked: ClassVar = ("item",)
+    keys: ClassVar = {"own": PROBABILITY}
 
     own: int
 
-    @classmethod
-    def read(cls, question):
-        return cls(Levels.read(question, least=2), question["own"])
+    def require_fit(self):
+        pass
+
+    def check(self, wanted):  # noqa: ARG002
+        check_ratio(self.ratio(0, 0), self.levels.least_demanded())
+        if not self.support()[0] < self.support()[1]:
+            raise VerificationError("The own item must be the rarer one")
+
+    def support(self):
+        return Fraction(self.own, D), Fraction(D - self.own, D * (self.levels.total - 1))
+
+    def ratio(self, i, j):  # noqa: ARG002
+        return max(self.support()) / min(self.support())
+
+    def draw(self, own, source):
+        items = self.levels.total
+        step = 0 if words(source, 1)[0] < self.own else 1 + choose(source, items - 1)
+        return ((own[0] + step) % items).to_bytes(2, "little")
 
     @property
     def cells(self):
@@ -98,50 +117,26 @@ class NegativeLaw(OneRatioLaw):
     def size(self):
         return 2
 
-    @property
-    def support(self):
-        return Fraction(self.own, D), Fraction(D - self.own, D * (self.levels.total - 1))
 
-    @property
-    def ratio(self):
-        own, other = self.support
-        return max(own, other) / min(own, other)
-
-    def estimator(self):
-        own, other = self.support
-        size = len(self.levels.names)
-        return {"offsets": [float(other)] * size, "slopes": [float(own - other)] * size}
-
-    def encoder(self):
-        return NegativeEncoder(self)
-
-
-class NegativeEncoder(ItemEncoder):
-    """Two bytes; draws a coin for the own item, then how far the named one is from it."""
-
-    def __init__(self, law):
-        super().__init__(law.levels)
-        self._law = law
-
-    def draw(self, code, source):
-        items = self._law.levels.total
-        step = 0 if coin(source, self._law.own) else 1 + choose(source, items - 1)
-        return ((code + step) % items).to_bytes(2, "little")
-
-
-class DeployedNegative(DeployedOneRatio):
-    law_type = NegativeLaw
-    sources = (NegativeSurvey,)
-
-    @classmethod
-    def describe(cls, source, question):
-        return one_ratio(source, question) | {"own": source.own}
-
+class CollectedNegative(Negative, Collected):
     def counter(self):
-        return CellTally(self.law.levels.total, "<u2")
+        return CellCounter(self.cells, "<u2")
+
+    def estimate(self, rounds):
+        return linear_estimates(rounds[0], *(np.full(self.cells, float(x)) for x in self.support()))
+
+    def draw_many(self, own, words):
+        step = 1 + words.below(self.cells - 1, own.size)
+        step[words.half(own.size) < self.own] = 0
+        return [((own + step) % self.cells).astype("<u2")[:, None].view(np.uint8)]
 
 
-TABLES = (devices.LAWS, registry._BY_NAME, registry._BY_SOURCE, CATALOGUE)
+def negative(source, question):
+    levels = building._levels(question).document()
+    law = {"mechanism": "negative-survey", "law": "negative", "own": source.own}
+    return {"asked": "item"} | levels | law
+
+
 OFFER = Offer(
     "negative",
     "negative survey",
@@ -153,14 +148,12 @@ OFFER = Offer(
 
 
 @pytest.fixture(autouse=True)
-def registered():
-    """One line; afterwards it is forgotten, as other tests count the mechanisms."""
-    before = [dict(table) for table in TABLES]
-    registry.register(DeployedNegative, OFFER)
-    yield
-    for table, old in zip(TABLES, before, strict=True):
-        table.clear()
-        table.update(old)
+def registered(monkeypatch):
+    """A line for each half, one for what is planned; afterwards they are forgotten."""
+    monkeypatch.setitem(DEVICE.shapes, "negative", Negative)
+    monkeypatch.setitem(COLLECTOR.shapes, "negative", CollectedNegative)
+    monkeypatch.setitem(building.MAKERS, NegativeSurvey, negative)
+    monkeypatch.setitem(CATALOGUE, "negative", OFFER)
 
 
 # -- all that one can do with it ------------------------------------------------------
@@ -219,8 +212,8 @@ def test_every_reader_checks_it(path, reader):
     own = NegativeSurvey(1.0, 4).own
     with pytest.raises(VerificationError, match="'diagnosis': A report realises"):
         reader(altered(path, own=own - 100))
-    with pytest.raises(VerificationError, match="estimator does not follow"):
-        reader(altered(path, own=own + 100))
+    with pytest.raises(VerificationError, match="the rarer one"):
+        reader(altered(path, own=D // 4))  # as rare as the others: says nothing
     with pytest.raises(FileError, match="own of question 'diagnosis' is 0 but must be"):
         reader(altered(path, own=0))
     with pytest.raises(FileError, match="'truth'"):
@@ -236,8 +229,8 @@ def test_a_client_reports_and_vectors_are_made(path):
     parameters = read_parameters(path)
     vectors = make_vectors(parameters)["vectors"]
     assert {vector["answer"] for vector in vectors} == {"HIV", "cold", "none"}
-    encoder = parameters.questions[0].law.encoder()
-    assert all(replay(encoder, one).hex() == one["report"] for one in vectors)
+    (law,) = parameters.questions
+    assert all(replay(law, one).hex() == one["report"] for one in vectors)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "jsonl"])
@@ -262,7 +255,6 @@ def test_reports_are_written_counted_and_estimated(path, tmp_path, ending):
 
 
 def test_impossible_reports_are_noticed(path):
-    half = registry.deployed(read_parameters(path).questions[0].law)
-    counter = half.counter()
+    counter = read_parameters(path).questions[0].shape.counter()
     with pytest.raises(InputError, match="report 0 is 4"):
         counter.add(np.array([[4, 0]], np.uint8))

@@ -190,7 +190,7 @@ def _survey(_, folder):
 
 
 def _answers(parameters, folder):
-    columns = [_Column(parameters)]
+    columns = [parameters.question("q")]
 
     def read(path):
         for block in read_answers(path, columns):
@@ -199,15 +199,6 @@ def _answers(parameters, folder):
                 assert 0 <= row[0] < ITEMS
 
     return Attack("answers", _answers_file(folder), read)
-
-
-class _Column:
-    """The column of the only question."""
-
-    def __init__(self, parameters):
-        self.name = "q"
-        self.law = parameters.question("q").law
-        self.encoder = self.law.encoder()
 
 
 def _ledger(_, folder):

@@ -8,9 +8,9 @@ from hypothesis import given
 
 from planner import PrivacyPolicy, Question, Survey, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.client.laws.pairs import demanded_budget, least_budget
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
+from planner.laws.levels import Levels
 from planner.planning.budgets import relaxed, scaled
 from planner.planning.frontier import frontier
 from planner.planning.relax import relaxations
@@ -109,12 +109,12 @@ def test_the_clients_own_words_for_a_rule_mean_the_same(rule, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, int(rng.integers(1, 6)), rule)
     epsilons, plain = policy.epsilons.tolist(), policy.rule.plain(policy.epsilons)
-    demanded = [
-        [demanded_budget(epsilons, plain, i, j) for j in range(policy.size)]
-        for i in range(policy.size)
-    ]
+    rule_ = plain if isinstance(plain, str) else tuple(map(tuple, plain))
+    size = policy.size  # levels of several items, so that every pair is one
+    levels = Levels(("x",) * size, tuple(epsilons), (2,) * size, ((),) * size, rule_)
+    demanded = [[levels.demanded(i, j) for j in range(policy.size)] for i in range(policy.size)]
     np.testing.assert_array_equal(demanded, policy.bounds())
-    assert least_budget(epsilons, plain) == policy.room(np.zeros(policy.size)).min()
+    assert levels.least_demanded() == policy.room(np.zeros(policy.size)).min()
     assert rule_of(plain, policy.size) == policy.rule
 
 

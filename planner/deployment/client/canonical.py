@@ -5,7 +5,7 @@ Only the standard library is used; clients and collectors read files through her
 The content hash is the SHA-256 of the document without its key ``hash`` in the canonical
 form of RFC 8785: no blanks, keys sorted by UTF-16 code units, strings with the shortest
 escapes, numbers as ECMAScript prints them (shortest digits that read back the same
-double). Version 1 had no key ``hash``; its hash is that of the whole document.
+double).
 """
 
 from __future__ import annotations
@@ -23,19 +23,8 @@ from planner.errors import FileError, InputError
 from planner.files import unreadable
 from planner.limits import EXPORT_REMEDY, MAX_FILE_BYTES
 
-__all__ = [
-    "FORMAT",
-    "MAX_FILE_BYTES",
-    "VERSIONS",
-    "canonical",
-    "content_hash",
-    "parse_document",
-    "parse_json",
-    "read_document",
-]
-
 FORMAT = "ldp-planner-parameters"
-VERSIONS = (1, 2, 3)
+VERSION = 4
 _MAX_MARKS = 2**20  # commas, colons and opening brackets: bounds what a file becomes in memory
 _MAX_DEPTH = 64
 _NESTING = (dict, list, tuple)
@@ -48,7 +37,7 @@ def read_document(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     FileError
-        Unreadable, too large, not JSON, not of a known format and version, or altered.
+        Unreadable, too large, not JSON, not of the format and version, or altered.
     """
     path = Path(path)
     try:
@@ -94,14 +83,14 @@ def parse_document(data: bytes | str, source: str | Path = "parameters") -> dict
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise FileError(source, f"is not a parameter file (format {FORMAT!r})", EXPORT_REMEDY)
     version = document.get("version")
-    if isinstance(version, bool) or not isinstance(version, int) or version not in VERSIONS:
-        known = ", ".join(map(str, VERSIONS[:-1])) + f" and {VERSIONS[-1]}"
-        raise FileError(source, f"version: {version!r} is not known; {known} are", EXPORT_REMEDY)
+    if type(version) is not int or version != VERSION:
+        reason = f"version: {version!r} is not {VERSION}, the one that is read"
+        raise FileError(source, reason, EXPORT_REMEDY)
     try:
         actual = content_hash(document)
     except InputError as error:
         raise FileError(source, error.reason, EXPORT_REMEDY) from error
-    if version > 1 and document.get("hash") != actual:  # version 1 has no such key
+    if document.get("hash") != actual:
         reason = f"hash: the content has the hash {actual}, the file says {document.get('hash')!r}"
         remedy = "The file was altered or damaged. Get the original, or export it again."
         raise FileError(source, reason, remedy)

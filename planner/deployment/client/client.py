@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from planner.deployment.client.canonical import content_hash, parse_document, read_document
-from planner.deployment.client.drawing.entropy import system
 from planner.deployment.client.line_check import line_check
-from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.client.memory import Memory
 from planner.deployment.client.questions import read_questions
 from planner.errors import FileError, InputError, VerificationError
+from planner.laws.law import DEVICE, Law
+from planner.laws.source import system
 
 _ID_BYTES = 8
 
@@ -94,14 +94,14 @@ class Client:
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
     >>> client = Client(parameters_from_mechanisms(survey, mechanisms).document)
     >>> len(client.report("q", "b").payload)
-    4
+    8
     >>> client.report("q", "d")
     Traceback (most recent call last):
     ...
     planner.errors.InputError: answer is 'of type str' but must be the name of an item of ...
     """
 
-    __slots__ = ("_encoders", "_hash", "_laws", "_memory")
+    __slots__ = ("_hash", "_laws", "_memory")
 
     def __init__(
         self,
@@ -114,14 +114,14 @@ class Client:
             document = read_document(parameters)
         source = "parameters" if isinstance(parameters, Mapping) else parameters
         self._hash = content_hash(document)
-        self._laws = {one.name: one.law for one in read_questions(document, source)}
-        self._encoders = {name: law.encoder() for name, law in self._laws.items()}
+        laws = read_questions(document, source, Law, DEVICE)
+        self._laws = {law.name: law for law in laws}
         self._memory = memory if memory is None or isinstance(memory, Memory) else Memory(memory)
 
     @property
     def questions(self) -> tuple[str, ...]:
         """Names of the questions."""
-        return tuple(self._encoders)
+        return tuple(self._laws)
 
     @property
     def parameter_hash(self) -> str:
@@ -162,25 +162,25 @@ class Client:
         FileError
             The memory cannot be used; nothing is released.
         """
-        if not isinstance(question, str) or question not in self._encoders:
+        if not isinstance(question, str) or question not in self._laws:
             remedy = "Name a question of the parameter file."
-            raise InputError("question", question, f"one of {', '.join(self._encoders)}", remedy)
-        encoder, size = self._encoders[question], self._laws[question].size
-        code = encoder.code(answer)
-        self._check_round(self._laws[question].rounds, user, round_number)
+            raise InputError("question", question, f"one of {', '.join(self._laws)}", remedy)
+        law = self._laws[question]
+        code = law.asked.code(answer)
+        self._check_round(law.rounds, user, round_number)
         if user is None:
-            return self._released(question, _with_id(encoder.draw(code, system)))
+            return self._released(question, _with_id(law.draw(code, system)))
         memory, key = self._memory_for(user), (self._hash, user, question)
         if round_number is None:
             kept = memory.change(
                 key,
-                lambda kept: _with_id(encoder.draw(code, system)) if kept is None else kept,
+                lambda kept: _with_id(law.draw(code, system)) if kept is None else kept,
             )
             return self._released(question, kept)
-        kept = memory.change(key, partial(_next_round, encoder, code, size, round_number))
+        kept = memory.change(key, partial(_next_round, law, code, round_number))
         if round_number == 1:  # what is kept is the throw of the die
             drawn = kept[1 + _ID_BYTES :]
-            kept = kept[: 1 + _ID_BYTES] + encoder.output(drawn, code, round_number)
+            kept = kept[: 1 + _ID_BYTES] + law.output(drawn, code, round_number)
         return self._released(question, kept[1:], round_number)
 
     def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
@@ -214,9 +214,7 @@ class Client:
         return self._memory
 
 
-def _next_round(
-    encoder: Encoder, code: Any, size: int, round_number: int, kept: bytes | None
-) -> bytes:
+def _next_round(law: Law, code: Any, round_number: int, kept: bytes | None) -> bytes:
     """What is kept for a person: the round, its report's id, and the die or round two's report.
 
     The die is blind: it says nothing of the answer. Together with round two's report it would, as
@@ -227,9 +225,9 @@ def _next_round(
     if kept is not None and kept[0] > round_number:
         remedy = "Its report was forgotten, as both together tell the answer."
         raise InputError("round_number", round_number, f"{kept[0]}: round one is over", remedy)
-    drawn = encoder.draw(code, system) if kept is None else kept[1 + _ID_BYTES :]
-    _require_size(drawn, size)
-    keeps = drawn if round_number == 1 else encoder.output(drawn, code, round_number)
+    drawn = law.draw(code, system) if kept is None else kept[1 + _ID_BYTES :]
+    _require_size(drawn, law.size)
+    keeps = drawn if round_number == 1 else law.output(drawn, code, round_number)
     return bytes([round_number]) + _with_id(keeps)
 
 

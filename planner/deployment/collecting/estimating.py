@@ -13,15 +13,14 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from planner.deployment.client.questions import DeployedQuestion
 from planner.deployment.collecting.reports import Key
-from planner.deployment.mechanisms.answers import AnswerRows
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.estimates.rows import AnswerRows
 from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.asking import CollectedLaw
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
@@ -74,14 +73,14 @@ def estimates_table(
     """
     sizes = dict(set_sizes or {})
     check_set_sizes(parameters, sizes)
-    questions = {question.name: question for question in parameters.questions}
+    laws = {law.name: law for law in parameters.questions}
     tables = []
-    for name, question in questions.items():
-        if rounds := _rounds(question, sums):
-            mechanism = deployed(question.law)
+    for name, law in laws.items():
+        if rounds := _rounds(law, sums):
+            asked = law.asked
             if name in sizes:
-                mechanism = mechanism.with_sizes(_set_sizes(questions[sizes[name]], sums))
-            tables.append(_table(name, mechanism.estimate(rounds, confidence)))
+                asked = asked.with_sizes(_set_sizes(laws[sizes[name]], sums))
+            tables.append(_table(name, asked.rows(law.shape.estimate(rounds), confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
@@ -95,14 +94,14 @@ def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> Non
     InputError
         A question is unknown or of another kind, or its scores are no numbers of items.
     """
-    laws = {question.name: question.law for question in parameters.questions}
+    laws = {law.name: law for law in parameters.questions}
     for name in (*set_sizes, *set_sizes.values()):
         if name not in laws:
             remedy = "Name two questions of the parameters, that about sets first."
             raise InputError.unknown("set_sizes", name, tuple(laws), remedy)
     for of_sets, of_sizes in set_sizes.items():
-        deployed(laws[of_sets]).with_sizes(None)
-        deployed(laws[of_sizes]).size_reader()
+        laws[of_sets].asked.with_sizes(None)
+        laws[of_sizes].asked.require_sizes()
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
@@ -124,25 +123,25 @@ def write_table(path: str | Path, table: pa.Table) -> None:
     replace_file(path, content.getvalue())
 
 
-def _rounds(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> list[Aggregate]:
+def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]:
     """The sums of each round; none if there are no reports at all."""
-    found = [sums.get((question.name, number)) for number in question.law.rounds]
+    found = [sums.get((law.name, number)) for number in law.rounds]
     counts = [0 if one is None else one.users for one in found]
     if not any(counts):
         return []
     if len(set(counts)) > 1:
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
-        raise InputError(f"reports of {question.name!r} per round", counts, "equally many", remedy)
+        raise InputError(f"reports of {law.name!r} per round", counts, "equally many", remedy)
     return [one for one in found if one is not None]
 
 
-def _set_sizes(question: DeployedQuestion, sums: Mapping[Key, Aggregate]) -> SetSizes:
+def _set_sizes(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> SetSizes:
     """What a question says of the sizes of sets."""
-    rounds = _rounds(question, sums)
+    rounds = _rounds(law, sums)
     if not rounds:
         remedy = "Collect them first, or estimate without set sizes."
-        raise InputError.because("reports", f"question {question.name!r} has none", remedy)
-    return deployed(question.law).size_reader()(rounds)
+        raise InputError.because("reports", f"question {law.name!r} has none", remedy)
+    return law.asked.set_sizes(law.shape.estimate(rounds))
 
 
 def _table(name: str, rows: AnswerRows) -> pa.Table:

@@ -12,14 +12,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from planner.deployment.client.mechanisms.law import Law
 from planner.deployment.collecting.parquet import parquet_batches
 from planner.deployment.collecting.reports import Batch, Key, line_batches
-from planner.deployment.mechanisms.counting import Counter
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Counter
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_WORKER_BYTES = 2**30
@@ -74,13 +73,13 @@ class Expected:
     """What report files must be like: the parameter hash, and each question's law."""
 
     parameters: str
-    laws: dict[str, Law]
+    laws: dict[str, CollectedLaw]
     sizes: dict[Key, int]
 
     @classmethod
     def of(cls, parameters: Parameters) -> Expected:
         """From verified parameters."""
-        laws = {question.name: question.law for question in parameters.questions}
+        laws = {law.name: law for law in parameters.questions}
         sizes = {(name, number): law.size for name, law in laws.items() for number in law.rounds}
         return cls(parameters.hash, laws, sizes)
 
@@ -133,7 +132,7 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
             file_id = batch.file_id
             marks.append(batch.marks)
             if batch.key not in counters:
-                counters[batch.key] = deployed(expected.laws[batch.key[0]]).counter()
+                counters[batch.key] = expected.laws[batch.key[0]].shape.counter()
             counters[batch.key].add(batch.rows)
         sums = {key: counter.sums() for key, counter in counters.items()}
     except FileError as error:
@@ -165,7 +164,7 @@ def serve() -> None:
     with os.fdopen(os.dup(1), "wb") as counts:
         os.dup2(2, 1)  # nothing that is printed gets between the counts
         expected = pickle.load(paths)  # noqa: S301
-        _limit_memory(sum(law.cells for law in expected.laws.values()))
+        _limit_memory(sum(law.shape.cells for law in expected.laws.values()))
         while True:
             try:
                 path = pickle.load(paths)  # noqa: S301

@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from planner.deployment.client.canonical import FORMAT, content_hash
-from planner.deployment.client.laws.exact import DENOMINATOR
-from planner.deployment.client.questions import derived, law_of, version_for
-from planner.deployment.mechanisms.registry import half_for
+import numpy as np
+
+from planner.deployment.client.canonical import FORMAT, VERSION, content_hash
 from planner.deployment.parameter_file.parameters import Parameters
+from planner.designs.channel import Channel
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
 from planner.errors import InputError
+from planner.estimates.channel import shares_up_to
+from planner.laws.answers import MEAN_OF_SCORES
+from planner.laws.exact import round_inward
+from planner.laws.levels import Levels
+from planner.limits import DENOMINATOR as D
+from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.means import (
+    BiSampleMD,
+    MeanChannelMechanism,
+    NumericMechanism,
+    SignCoin,
+)
+from planner.mechanisms.padded_design import PaddedDesignMechanism
+from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.sampled import SamplingPlan
+from planner.policy.policy import require_set_budgets
 from planner.survey import Question, Survey
-from planner.version import VERSION
+from planner.version import VERSION as PLANNER_VERSION
 
 if TYPE_CHECKING:
+    from planner.estimates.truncation import LongerSets
     from planner.planning.whole_survey.plan import SurveyPlan
 
 
@@ -28,8 +52,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     survey:
         The questions with their levels, items and rule.
     mechanisms:
-        For each question's name a :class:`UnaryTable`, a frequency mechanism, a
-        :class:`BiSampleMD` or an acknowledged :class:`SamplingPlan`. Levels and items are the
+        For each question's name one that :data:`MAKERS` knows. Levels and items are the
         question's, in its order.
 
     Raises
@@ -57,8 +80,8 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     questions = [question_document(q, mechanisms[q.name]) for q in survey.questions]
     document = {
         "format": FORMAT,
-        "version": version_for(questions),
-        "planner_version": VERSION,
+        "version": VERSION,
+        "planner_version": PLANNER_VERSION,
         "created": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "survey": survey.name,
         "users": survey.users,
@@ -68,27 +91,19 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
 
 
 def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
-    """One question of the file: the mechanism's integers, pairs and estimator constants.
+    """One question of the file: the way of asking, and the mechanism's integers.
 
     Raises
     ------
     InputError
         The mechanism cannot be deployed, or does not fit the question.
     """
-    half = half_for(mechanism, question.kind)
-    if half is None:
+    make = MAKERS.get(type(mechanism))
+    if make is None:
         what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
         remedy = "Take the mechanism that plan_survey chose for the question."
         raise InputError(what, name, "one that can be deployed", remedy)
-    law = half.law_type
-    document = {
-        "name": question.name,
-        "kind": law.kind,
-        "mechanism": law.mechanism,
-        "denominator": DENOMINATOR,
-        **half.describe(mechanism, question),
-    }
-    return document | derived(law_of(document))
+    return {"name": question.name, "denominator": D, **make(mechanism, question)}
 
 
 def one_file(plan: SurveyPlan) -> bool:
@@ -145,3 +160,240 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     questions = tuple(one.deployed for one in planned)
     survey = replace(plan.survey, users=users, questions=questions, objective="sum", asked=None)
     return parameters_from_mechanisms(survey, {one.name: one.mechanism for one in planned})
+
+
+# -- what the file has of each mechanism, table or plan ------------------------------------
+
+
+def _levels(question: Question) -> Levels:
+    rows = [(one.name, float(one.epsilon), one.item_count, tuple(one.items))
+            for one in question.levels]  # fmt: skip
+    names, epsilons, counts, items = zip(*rows, strict=True)
+    rule = question.policy.rule.plain(question.policy.epsilons)
+    if not isinstance(rule, str):
+        rule = tuple(map(tuple, rule))
+    return Levels(names, epsilons, counts, items, rule)
+
+
+def _wrong_mechanism(question: Question, what: str, reason: str) -> InputError:
+    remedy = "Take the mechanism that plan_survey chose for the question."
+    return InputError.because(what, f"the {what} of question {question.name!r} is {reason}", remedy)
+
+
+def _require_items(found: int, question: Question) -> None:
+    items = sum(level.item_count for level in question.levels)
+    if found != items:
+        allowed, remedy = f"{items}, as in its levels", "Plan the mechanism for this question."
+        raise InputError(f"items of question {question.name!r}", found, allowed, remedy)
+
+
+def _unary(source: Any, question: Question) -> dict[str, Any]:
+    table = _table_of(source, question) if isinstance(source, UnaryMechanism) else source
+    if table.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
+        raise _wrong_mechanism(question, "table", "for another policy")
+    levels = _levels(question)
+    a, b = round_inward(table.a.tolist(), table.b.tolist(), levels)
+    name = table.model if table.model in ("rappor", "oue") else "idue"
+    return _item(levels) | {"mechanism": name, "law": "bits", "a": a, "b": b}
+
+
+def _table_of(mechanism: UnaryMechanism, question: Question) -> UnaryTable:
+    """The mechanism's table, as one of the question's levels."""
+    table, policy = mechanism.table, question.policy
+    order = np.repeat(np.arange(table.policy.size), table.policy.item_counts)
+    if not np.array_equal(mechanism.level_of, order):
+        remedy = "Number the items through the levels, one level after the other."
+        raise InputError("level_of", mechanism.level_of, "in the order of the levels", remedy)
+    _require_items(mechanism.items, question)
+    if table.model in ("rappor", "oue") and table.policy.size == 1 != policy.size:
+        # A baseline of one budget protects every level as the strictest one needs.
+        a, b = (np.repeat(column, policy.size) for column in (table.a, table.b))
+        return replace(table, policy=policy, a=a, b=b)
+    if table.policy != policy and table.policy.size == policy.size:
+        return replace(table, policy=policy, certificate=None)  # which speaks of its own policy
+    return table
+
+
+def _item(levels: Levels) -> dict[str, Any]:
+    return {"asked": "item", **levels.document()}
+
+
+def _sets(length: int, dummies: int, longer: LongerSets | None) -> dict[str, Any]:
+    stated = None
+    if longer is not None:
+        pairs = zip(longer.sizes, longer.shares, strict=True)
+        stated = [{"size": size, "share": share} for size, share in pairs]
+    return {
+        "asked": "one-of-set",
+        "padding_length": length,
+        "dummies": dummies,
+        "longer_sets": stated,
+    }
+
+
+def _padded_unary(source: PaddedUnaryMechanism, question: Question) -> dict[str, Any]:
+    require_set_budgets(question.policy)
+    unary, length = _unary(source.unary, question), source.padding_length
+    return unary | _sets(length, length, source.longer) | {"mechanism": f"{unary['mechanism']}-ps"}
+
+
+def _padded_design(source: PaddedDesignMechanism, question: Question) -> dict[str, Any]:
+    if source.solved is None or source.solved.policy != question.policy:
+        raise _wrong_mechanism(question, "design", "for another policy")
+    sides = _sides("subset-design-ps", source.single, source.solved.design.groups, question)
+    return sides | _sets(source.padding_length, 1, source.longer)
+
+
+def _design(source: SubsetDesign, question: Question) -> dict[str, Any]:
+    if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
+        raise _wrong_mechanism(question, "design", "for another policy")
+    return _sides("subset-design", SubsetDesignMechanism.of(source), source.groups, question)
+
+
+def _sides(
+    name: str, drawn: SubsetDesignMechanism, groups: Any, question: Question
+) -> dict[str, Any]:
+    return _item(_levels(question)) | {
+        "mechanism": name,
+        "law": "sides",
+        "groups": np.asarray(groups).tolist(),
+        "types": drawn.high_counts.tolist(),
+        "weights": drawn.integers.tolist(),
+        "values": drawn.estimator.tolist(),
+    }
+
+
+def _selection(name: str, size: int, held: int, question: Question) -> dict[str, Any]:
+    """Sets of one size, the own item among them with ``held/2^32``."""
+    levels = _levels(question)
+    return _item(levels) | {
+        "mechanism": name,
+        "law": "sides",
+        "groups": [0] * len(levels.names),
+        "types": [[size]],
+        "weights": [[[D - held, held]]],
+        "values": [],
+    }
+
+
+def _subset(source: SubsetSelection, question: Question) -> dict[str, Any]:
+    _require_items(source.items, question)
+    held = round(float(source.a[0]) * D)
+    return _selection("subset-selection", source.size, held, question)
+
+
+def _response(source: GeneralizedRandomizedResponse, question: Question) -> dict[str, Any]:
+    _require_items(source.items, question)
+    return _selection("grr", 1, int(source.p * D), question)
+
+
+def _hashing(source: OptimizedLocalHashing, question: Question) -> dict[str, Any]:
+    _require_items(source.items, question)
+    response = GeneralizedRandomizedResponse(source.epsilon, source.values)
+    return _item(_levels(question)) | {
+        "mechanism": "olh",
+        "law": "hash",
+        "hash_function": "xxh32",
+        "truth": round((response.p - response.q) * D),
+        "values": source.values,
+    }
+
+
+def _number(mechanism: NumericMechanism, question: Question, points: int) -> dict[str, Any]:
+    domain = mechanism.domain
+    if question.numeric is None or question.numeric.domain != domain:
+        allowed, remedy = "that of a numeric question", "Plan the mechanism for this range."
+        raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
+    promised = question.numeric.epsilon
+    if promised is not None and mechanism.epsilon > promised:
+        remedy = "Plan the mechanism with the promised budget."
+        raise InputError("epsilon", mechanism.epsilon, f"at most {promised}, as promised", remedy)
+    return {
+        "asked": "number",
+        "law": "rows",
+        "epsilon": float(mechanism.epsilon),
+        "lower": domain.lower,
+        "upper": domain.upper,
+        "yes_no": domain.yes_no,
+        "points": points,
+    }
+
+
+def _two_bits(source: BiSampleMD, question: Question) -> dict[str, Any]:
+    """Reports ``2s + b``: by positive (1) or negative (0) sampling, a bit; half of each."""
+    low = SignCoin(source.epsilon).low
+    low += low % 2
+    few, many = low // 2, D // 2 - low // 2
+    theta, noise = (D - 2 * low) / D, low / D
+    signs = [0.0, -2 / theta, 0.0, 2 / theta]
+    answered = [-2 * noise / theta, (2 - 2 * noise) / theta] * 2
+    return _number(source, question, 2) | {
+        "mechanism": "bisample-md",
+        "rows": [[few, many, many, few], [many, few, few, many], [many, few, many, few]],
+        "values": [signs, answered],
+        "blocks": [2, 2],
+    }
+
+
+def _channel(source: Channel, question: Question) -> dict[str, Any]:
+    if question.kind != "ordinal":
+        yes_no = question.numeric is not None and question.numeric.domain.yes_no
+        mechanism = MeanChannelMechanism.of(source, yes_no)
+        return _number(mechanism, question, len(mechanism.integers) - 1) | {
+            "mechanism": "mean-channel",
+            "rows": mechanism.integers.tolist(),
+            "values": mechanism.values.tolist(),
+            "blocks": [],
+        }
+    answers, drawn = question.ordered, as_drawn(source)
+    if source.symbols != answers:
+        raise _wrong_mechanism(question, "channel", f"for {', '.join(source.symbols)}")
+    if question.wanted != MEAN_OF_SCORES:
+        drawn = shares_up_to(drawn)
+    elif not np.array_equal(drawn.wanted, [question.scores]):
+        raise _wrong_mechanism(question, "channel", f"for {', '.join(source.wanted_names)}")
+    items = [item for level in question.levels for item in level.items]
+    return {
+        "mechanism": "ordered-channel",
+        "asked": "ordered",
+        "law": "rows",
+        **_levels(question).document(),
+        "order": [items.index(answer) for answer in answers],
+        "scores": list(question.scores),
+        "wanted": question.wanted,
+        "rows": integers_of(drawn)[[answers.index(item) for item in items]].tolist(),
+        "values": drawn.estimator.tolist(),
+        "blocks": [],
+    }
+
+
+def _sampling(source: SamplingPlan, question: Question) -> dict[str, Any]:
+    planned = source.to_document()  # refuses while the weak point is not acknowledged
+    keys = ("sampling", "zero", "decoys", "everyone_has_value", "guarantee")
+    return (
+        _item(_levels(question))
+        | {key: planned[key] for key in keys}
+        | {
+            "mechanism": "sampling-privacy",
+            "asked": "item-or-none",
+            "law": "die",
+            "rule": "min",
+            "none_epsilon": source.design.question.none_epsilon,
+        }
+    )
+
+
+MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
+    UnaryTable: _unary,
+    UnaryMechanism: _unary,
+    PaddedUnaryMechanism: _padded_unary,
+    SubsetDesign: _design,
+    PaddedDesignMechanism: _padded_design,
+    SubsetSelection: _subset,
+    GeneralizedRandomizedResponse: _response,
+    OptimizedLocalHashing: _hashing,
+    BiSampleMD: _two_bits,
+    Channel: _channel,
+    SamplingPlan: _sampling,
+}
+"""What writes the keys of a question for a mechanism, table or plan."""

@@ -1,9 +1,8 @@
 """The parameter file: what a plan hands to the clients and the collector.
 
-Version 2 (:class:`Parameters`) holds any mechanism's integer probabilities over 2^32, the
-budgets they keep, the constants of the estimator and a content hash. Files of version 1
-stay readable. Reading is strict: a file that is not exactly right, or whose probabilities
-do not keep their budgets, is refused with the reason.
+It holds integer probabilities over 2^32, the budgets that they keep, and a content hash. Reading is
+strict: a file that is not exactly right, or whose probabilities do not keep their budgets, is
+refused with the reason.
 """
 
 from __future__ import annotations
@@ -14,29 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.client.canonical import (
-    FORMAT,
-    MAX_FILE_BYTES,
-    VERSIONS,
-    content_hash,
-    parse_document,
-    read_document,
-)
-from planner.deployment.client.questions import DeployedQuestion, read_questions
-from planner.deployment.client.shape import file_shape
-from planner.deployment.mechanisms.registry import deployed
+from planner.deployment.client.canonical import content_hash, parse_document, read_document
+from planner.deployment.client.questions import file_form, read_questions
 from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
-
-__all__ = [
-    "FORMAT",
-    "MAX_FILE_BYTES",
-    "Parameters",
-    "json_schema",
-    "parse_parameters",
-    "read_parameters",
-    "write_parameters",
-]
+from planner.limits import MAX_EPSILON
+from planner.mechanisms.asking import COLLECTOR, CollectedLaw
+from planner.mechanisms.collected import Die
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +33,12 @@ class Parameters:
     hash:
         SHA-256 of its canonical form (RFC 8785) without the key ``hash``; reports carry it.
     questions:
-        The questions, each with its mechanism's law.
+        The law of each question.
     """
 
     document: Mapping[str, Any]
     hash: str
-    questions: tuple[DeployedQuestion, ...]
+    questions: tuple[CollectedLaw, ...]
 
     @classmethod
     def of(cls, document: Mapping[str, Any], source: str | Path = "parameters") -> Parameters:
@@ -64,12 +47,11 @@ class Parameters:
         Raises
         ------
         FileError
-            It is not exactly of its version's form; ``source`` is named.
+            It is not exactly of the form; ``source`` is named.
         VerificationError
-            The probabilities do not keep the promised budgets, or something that is stated
-            does not follow from them.
+            The probabilities do not keep the promised budgets, or an estimator is biased.
         """
-        questions = tuple(read_questions(document, source))
+        questions = tuple(read_questions(document, source, CollectedLaw, COLLECTOR))
         _prove(questions)
         return cls(document, content_hash(document), questions)
 
@@ -84,9 +66,9 @@ class Parameters:
         return int(self.document["users"])
 
     @property
-    def created(self) -> str | None:
-        """Time of creation (UTC); ``None`` in version 1."""
-        return self.document.get("created")
+    def created(self) -> str:
+        """Time of creation (UTC)."""
+        return str(self.document["created"])
 
     def to_json(self) -> str:
         """The file's text."""
@@ -100,9 +82,9 @@ class Parameters:
         VerificationError
             Names the question and what does not hold.
         """
-        _prove(read_questions(self.document, "parameters"))
+        _prove(read_questions(self.document, "parameters", CollectedLaw, COLLECTOR))
 
-    def question(self, name: str | None = None) -> DeployedQuestion:
+    def question(self, name: str | None = None) -> CollectedLaw:
         """The question of that name; without a name, the only one.
 
         Raises
@@ -120,7 +102,7 @@ class Parameters:
 
 
 def read_parameters(path: str | Path) -> Parameters:
-    """Read and verify a parameter file of at most 64 MiB, of any known version.
+    """Read and verify a parameter file of at most 64 MiB.
 
     Raises
     ------
@@ -150,10 +132,6 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
     VerificationError
         The probabilities do not keep the promised budgets.
     """
-    if parameters.document["version"] == VERSIONS[0]:
-        allowed = f"at least {VERSIONS[1]}"
-        remedy = "Build the parameters anew from the survey."
-        raise InputError("version", parameters.document["version"], allowed, remedy)
     if content_hash(parameters.document) != parameters.document["hash"]:
         raise InputError("hash", parameters.hash, "the content's hash", "Build the file anew.")
     parameters.verify()
@@ -163,23 +141,44 @@ def write_parameters(path: str | Path, parameters: Parameters) -> None:
 
 
 def json_schema() -> str:
-    """The file's JSON Schema (draft 2020-12), as text; that of version 1 among its ``$defs``."""
+    """The file's JSON Schema (draft 2020-12), as text."""
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Parameters",
         "description": "A parameter file. What no schema can say is checked by every client.",
     }
-    old = {"$defs": {"version1": file_shape(1)}}
-    return json.dumps(about | file_shape() | old, indent=2) + "\n"
+    return json.dumps(about | file_form(), indent=2) + "\n"
 
 
-def _prove(questions: Iterable[DeployedQuestion]) -> None:
-    """What a device cannot prove of the questions that were read."""
-    for question in questions:
-        try:
-            deployed(question.law).verify()
-        except VerificationError as error:
-            raise VerificationError(f"Question {question.name!r}: {error.reason}") from error
+def _prove(laws: Iterable[CollectedLaw]) -> None:
+    """What a device cannot prove of the questions that were read: released totals."""
+    for law in laws:
+        if isinstance(law.shape, Die):
+            try:
+                _prove_totals(law.shape)
+            except VerificationError as error:
+                raise VerificationError(f"Question {law.name!r}: {error.reason}") from error
+
+
+def _prove_totals(die: Die) -> None:
+    """Both (epsilon, delta) statements about released totals, by sums over binomial laws."""
+    from planner.planning.sampled_views import ROUNDING, AggregateView
+
+    stated = die.totals
+    view = AggregateView(die.mechanism, stated.others_with_each_value, stated.others_with_none)
+    for what, epsilon, curve in (
+        ("The estimates", stated.difference_epsilon, view.difference_delta),
+        ("The totals of both rounds", stated.totals_epsilon, view.totals_delta),
+    ):
+        if epsilon is not None and epsilon > MAX_EPSILON:
+            reason = f"{what} have epsilon {epsilon:.6g}, of which nothing can be proven"
+            raise VerificationError(reason)
+        realised = 0.0 if epsilon is None else curve(epsilon)
+        if realised > stated.delta * (1 + ROUNDING):  # which is less than what was added
+            reason = f"{what} have delta {realised:.3g} at epsilon {epsilon:.6g}"
+            raise VerificationError(f"{reason} but {stated.delta:.3g} is promised")
+    if stated.totals_are_exact and not view.totals_are_exact:
+        raise VerificationError("The totals' epsilon is a bound, but is stated as exact")
 
 
 def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
-from planner.deployment.client.mechanisms.law import Encoder
 from planner.deployment.parameter_file.parameters import Parameters
+from planner.laws.law import Law
 
 _VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
@@ -45,16 +45,13 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
         ``report`` (hexadecimal) and, for Sampling Privacy, ``round``; the entropy is then
         the die's.
     """
-    vectors = []
-    for question in parameters.questions:
-        law, encoder = question.law, question.law.encoder()
-        for i, answer in enumerate(law.examples()):
-            for prefix in _PREFIXES:
-                seed = f"{question.name} {i} {prefix.hex()}"
-                vectors += [
-                    _vector(question.name, encoder, answer, prefix, seed, number)
-                    for number in law.rounds
-                ]
+    vectors = [
+        _vector(law, answer, prefix, f"{law.name} {i} {prefix.hex()}", number)
+        for law in parameters.questions
+        for i, answer in enumerate(law.asked.examples())
+        for prefix in _PREFIXES
+        for number in law.rounds
+    ]
     return {
         "format": _VECTOR_FORMAT,
         "version": 1,
@@ -63,13 +60,11 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
     }
 
 
-def _vector(
-    name: str, encoder: Encoder, answer: Any, prefix: bytes, seed: str, number: int | None
-) -> dict[str, Any]:
+def _vector(law: Law, answer: Any, prefix: bytes, seed: str, number: int | None) -> dict[str, Any]:
     source = _Recorded(prefix, seed)
-    code = encoder.code(answer)
-    report = encoder.output(encoder.draw(code, source), code, number)
-    vector = {"question": name, "answer": answer, "entropy": source.taken.hex()}
+    code = law.asked.code(answer)
+    report = law.output(law.draw(code, source), code, number)
+    vector = {"question": law.name, "answer": answer, "entropy": source.taken.hex()}
     if number is not None:
         vector["round"] = number
     return vector | {"report": report.hex()}

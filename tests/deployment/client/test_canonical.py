@@ -8,13 +8,9 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.deployment.client.canonical import (
-    MAX_FILE_BYTES,
-    canonical,
-    parse_document,
-    read_document,
-)
+from planner.deployment.client.canonical import canonical, parse_document, read_document
 from planner.errors import FileError, InputError
+from planner.limits import MAX_FILE_BYTES
 from tests.deployment.examples import sealed
 from tests.effort import tries
 
@@ -71,12 +67,15 @@ def test_deep_nesting_is_named():
         (b"1" * 5000, "Invalid JSON"),
         (b'{"format": "other"}', "not a parameter file"),
         (b"[]", "not a parameter file"),
-        (b'{"format": "ldp-planner-parameters", "version": 4}', "version: 4"),
+        (
+            b'{"format": "ldp-planner-parameters", "version": 3}',
+            "version: 3 is not 4",
+        ),
         (b'{"format": "ldp-planner-parameters", "version": true}', "version: True"),
-        (b'{"format": "ldp-planner-parameters", "version": 2}', "hash"),
-        (b'{"format": "ldp-planner-parameters", "version": 1, "version": 1}', "twice"),
-        (b'{"format": "ldp-planner-parameters", "version": 1, "x": NaN}', "NaN"),
-        (b'{"format": "ldp-planner-parameters", "version": 1, "x": 1e999}', "finite"),
+        (b'{"format": "ldp-planner-parameters", "version": 4}', "hash"),
+        (b'{"format": "ldp-planner-parameters", "version": 4, "version": 4}', "twice"),
+        (b'{"format": "ldp-planner-parameters", "version": 4, "x": NaN}', "NaN"),
+        (b'{"format": "ldp-planner-parameters", "version": 4, "x": 1e999}', "finite"),
     ],
     ids=lambda value: str(value)[:60],
 )

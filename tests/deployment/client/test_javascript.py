@@ -12,15 +12,11 @@ SCRIPT = str(EXAMPLES / "client.mjs")
 
 
 def test_javascript_passes_the_vectors(node, tmp_path, parameter_file, parameters):
-    path = tmp_path / "vectors.json"
-    for file, made in (
-        (parameter_file, make_vectors(parameters)),
-        (FILES / "version2.json", json.loads((FILES / "vectors.json").read_text())),
-    ):
-        path.write_text(json.dumps(made))
-        call = [node, SCRIPT, str(file), "--vectors", str(path)]
-        done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
-        assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
+    path, made = tmp_path / "vectors.json", make_vectors(parameters)
+    path.write_text(json.dumps(made))
+    call = [node, SCRIPT, str(parameter_file), "--vectors", str(path)]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == f"{len(made['vectors'])} vectors pass"
     made["vectors"][3]["report"] = "ff" + made["vectors"][3]["report"][2:]
     path.write_text(json.dumps(made))
     done = subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603

@@ -6,7 +6,11 @@ import jsonschema
 import numpy as np
 import pytest
 
-from planner.deployment.client.schema import (
+from planner.deployment.client.questions import file_form
+from planner.deployment.parameter_file.parameters import json_schema
+from planner.errors import InputError
+from planner.laws.law import DEVICE, question_form
+from planner.laws.schema import (
     BUDGET,
     FLAG,
     PROBABILITY,
@@ -18,9 +22,7 @@ from planner.deployment.client.schema import (
     record,
     whole,
 )
-from planner.deployment.client.shape import file_shape, question_shape
-from planner.errors import InputError
-from tests.deployment.examples import FILES, singles
+from tests.deployment.examples import singles
 from tests.deployment.mutations import mutated, paths_of
 from tests.effort import tries
 
@@ -96,31 +98,33 @@ def test_an_empty_record_of_anything_takes_more_keys():
     check({"a": 1, "more": 2}, record({"a": whole(1, 1)}) | {"additionalProperties": True})
 
 
-@pytest.mark.parametrize("version", [1, 2])
-def test_mutated_documents_get_the_librarys_verdict(document, version):
-    """By the schemas of versions 1 and 2; no hash is looked at here."""
-    rng, shape = np.random.default_rng(version), file_shape(version)
-    library = jsonschema.Draft202012Validator(shape)
-    old = json.loads((FILES / "version1.json").read_text())
-    goods = singles(document) if version == 2 else [old]
-    verdicts = []
+def test_mutated_documents_get_the_librarys_verdict(document):
+    """By the form of the file; no hash is looked at here."""
+    rng, form = np.random.default_rng(2), file_form()
+    library = jsonschema.Draft202012Validator(form)
+    goods, verdicts = singles(document), []
     for good in goods:
         text = json.dumps(good)
         places = [path for path in paths_of(good) if path]
         for _ in range(tries(240, 1200) // len(goods)):
             one = mutated(text, places, rng)
-            if version == 1:  # which has none
-                del one["hash"]
-            verdicts.append(passes(one, shape))
+            verdicts.append(passes(one, form))
             # 1.0 is a whole number to the library, and read as 1 before our check.
             assert verdicts[-1] == library.is_valid(one) or "1.0" in json.dumps(one)
     assert 0.2 < np.mean(verdicts) < 0.8
 
 
-def test_a_mechanisms_shape_has_its_description():
-    from planner.deployment.client.mechanisms.registry import LAWS
+def test_the_printed_schema_describes_the_files(document):
+    schema = json.loads(json_schema())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    validator.validate(document)
+    for change in ({"version": 3}, {"extra": 1}, {"questions": []}, {"users": 0}):
+        assert not validator.is_valid(document | change)
 
-    for name, law in LAWS.items():
-        shape = question_shape(law)
-        assert shape["properties"]["mechanism"] == {"enum": [name]}
-        assert shape["description"]
+
+def test_every_law_has_a_form_with_its_description():
+    for asked, shape in DEVICE.pairs():
+        form = question_form(asked, shape)
+        assert form["properties"]["law"] == {"enum": [shape.name]}
+        assert form["description"]

@@ -11,6 +11,7 @@ import pytest
 
 from planner.deployment.collecting import one_file
 from planner.deployment.collecting.one_file import Expected, count_file, stamp_of
+from planner.mechanisms.collected import Bits
 from tests.deployment.report_files import KEY, counted, draw, write
 
 
@@ -23,7 +24,7 @@ def test_every_question_and_round_is_expected(parameters):
     sizes = Expected.of(parameters).sizes
     assert len(sizes) == 20
     assert sizes["design", None] == 16  # the type and the items
-    assert (sizes["idue", None], sizes["olh", None], sizes["age", None]) == (8, 8, 1)
+    assert (sizes["idue", None], sizes["olh", None], sizes["age", None]) == (8, 8, 2)
     assert (sizes["sampled", 1], sizes["sampled", 2]) == (4, 4)
     assert ("sampled", None) not in sizes
 
@@ -50,7 +51,7 @@ def test_a_file_whose_counting_takes_too_much_memory_is_refused(
         raise MemoryError
 
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 9))
-    monkeypatch.setattr(one_file, "deployed", full)
+    monkeypatch.setattr(Bits, "counter", full)
     found = count_file(tmp_path / "a.parquet", expected)
     assert (found.users, found.refused) == (0, "needs more memory than there is")
 

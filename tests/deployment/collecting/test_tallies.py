@@ -1,26 +1,21 @@
-"""Counting reports: right for every mechanism, and no report counted that none can produce."""
+"""Counting reports: right for every law, and no report counted that none can produce."""
 
 import numpy as np
 import pytest
 import xxhash
 
-from planner.deployment.client.mechanisms.hashing import HashingLaw
-from planner.deployment.client.mechanisms.item_sets import SetLaw
-from planner.deployment.client.mechanisms.response import ResponseLaw
-from planner.deployment.client.mechanisms.sampling import SamplingLaw
-from planner.deployment.client.mechanisms.sign import SignLaw
-from planner.deployment.client.mechanisms.subset import SubsetLaw
-from planner.deployment.mechanisms.registry import deployed
 from planner.errors import InputError
-from tests.deployment.client.laws.oracle import D, levels
+from planner.laws.levels import Levels
+from planner.mechanisms.collected import Bits, Die, Hash, Rows, Sides
 
-LEVELS = levels((1.0, 2.0), (2, 3))
-UNARY = SetLaw(LEVELS, (9, 9), (8, 8), 2)
-DIE = SamplingLaw(LEVELS, 1, D - 6, (1,) * 5, 1.0, everyone_has_value=False)
+D = 2**32
+LEVELS = Levels(("a", "b"), (1.0, 2.0), (2, 3), ((), ()))
+UNARY = Bits(LEVELS.with_dummies(2), (9, 9), (8, 8))
+DIE = Die(LEVELS, 1, D - 6, (1,) * 5, 1.0, everyone_has_value=False, guarantee={})
 
 
 def tally(law, *batches):
-    tallier = deployed(law).counter()
+    tallier = law.counter()
     for batch in batches:
         tallier.add(batch)
     return tallier.sums()
@@ -43,29 +38,24 @@ def test_bits():
         tally(UNARY, bits({7}))
 
 
-def test_items_and_outputs():
-    grr = tally(ResponseLaw(LEVELS, 5), words(4, 0, 4))
-    assert grr.counts.tolist() == [1, 0, 0, 0, 2]
+def test_small_numbers():
     assert tally(DIE, words(5, 0, 0)).counts.tolist() == [2, 0, 0, 0, 0, 1]
-    for law, number in ((ResponseLaw(LEVELS, 5), 5), (DIE, 6)):
+    channel = Rows(LEVELS, ((1, 1, D - 2),) * 5, ())
+    assert tally(channel, np.array([[2, 0], [0, 0], [2, 0]], np.uint8)).counts.tolist() == [1, 0, 2]
+    for law, row, number in (
+        (DIE, words(0, 6), 6),
+        (channel, np.array([[0, 0], [3, 0]], np.uint8), 3),
+    ):
         with pytest.raises(InputError, match=f"report 1 is {number} .* from 0 to {number - 1}"):
-            tally(law, words(0, number))
-
-
-def test_two_bits():
-    law = SignLaw(1.0, 0.0, 1.0, yes_no=False, low=5)
-    rows = np.array([[3], [0], [3], [2]], np.uint8)
-    assert tally(law, rows).counts.tolist() == [1, 0, 1, 2]
-    with pytest.raises(InputError, match=r"report 0 is 4 .* from 0 to 3"):
-        tally(law, np.array([[4]], np.uint8))
+            tally(law, row)
 
 
 def test_subsets_have_one_size():
-    law = SubsetLaw(LEVELS, 9, 2)
+    law = Sides(LEVELS, (0, 0), ((2,),), (((9, D - 9),),), ())
     found = tally(law, bits({0, 1}, {1, 4}))
-    assert found.counts.tolist() == [1, 2, 0, 0, 1]
+    assert found.counts.tolist() == [2, 1, 2, 0, 0, 1]
     for wrong in ({1}, {0, 1, 2}):
-        with pytest.raises(InputError, match=f"size of report 1 is {len(wrong)} .* 2 items"):
+        with pytest.raises(InputError, match=rf"size of reports\[1\] is \[{len(wrong)}\] .*\[2\]"):
             tally(law, bits({0, 1}, wrong))
 
 
@@ -77,7 +67,7 @@ def test_hashed_values_support_the_items_with_that_hash(values):
     ]
     rows = words(*(word for seed in range(30) for word in (seed, hashed[seed][seed % 5])), width=2)
     expected = [sum(one[k] == one[seed % 5] for seed, one in enumerate(hashed)) for k in range(5)]
-    found = tally(HashingLaw(LEVELS, 9, values), rows)
+    found = tally(Hash(LEVELS, "xxh32", 9, values), rows)
     assert found.counts.tolist() == expected
     with pytest.raises(InputError, match=f"from 0 to {values - 1}"):
-        tally(HashingLaw(LEVELS, 9, values), words(0, values, width=2))
+        tally(Hash(LEVELS, "xxh32", 9, values), words(0, values, width=2))

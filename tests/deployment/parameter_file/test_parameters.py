@@ -19,19 +19,19 @@ from tests.deployment.examples import FILES, SMALL, with_tables
 
 def test_every_mechanism_there_and_back(parameters, parameter_file):
     assert read_parameters(parameter_file) == parameters
-    found = {question.mechanism for question in parameters.questions}
-    assert len(found) == 11
-    assert parameters.question("idue").pairs[0].realised > 0
+    found = {law.mechanism for law in parameters.questions}
+    assert len(found) == 13
+    for law in parameters.questions:
+        # Budgets are kept, and not idle: the tightest pair comes close to its own.
+        gaps = [pair.demanded - pair.realised for pair in law.pairs]
+        assert 0 <= min(gaps) < 0.65, law.name
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_files_of_every_version_stay_readable(version):
-    path = FILES / f"version{version}.json"
-    parameters = read_parameters(path)
-    client = Client(path)
-    assert client.questions == tuple(question.name for question in parameters.questions)
+def test_a_frozen_file_stays_readable():
+    path = FILES / "parameters.json"
+    parameters, client = read_parameters(path), Client(path)
+    assert client.questions == tuple(law.name for law in parameters.questions)
     assert client.parameter_hash == parameters.hash
-    assert parameters.document["version"] == version
 
 
 def test_writing_refuses_another_hash(parameters, tmp_path):
@@ -59,9 +59,9 @@ def test_the_same_plan_exported_again_keeps_the_file_and_its_hash(tmp_path):
 
 def test_what_does_not_verify_is_not_written(small_parameters, tmp_path):
     document = json.loads(small_parameters.to_json())
-    document["questions"][0]["pairs"][0]["realised"] = 0.1
+    document["questions"][0]["a"][0] += 10_000
     sealed = replace(small_parameters, document=document | {"hash": content_hash(document)})
-    with pytest.raises(VerificationError, match="pairs"):
+    with pytest.raises(VerificationError, match=r"Question 'diagnosis': Levels .* realise"):
         write_parameters(tmp_path / "copy.json", sealed)
     assert not list(tmp_path.iterdir())
 
@@ -72,10 +72,3 @@ def test_questions_are_found_by_name(parameters, one_question):
     for name, said in ((None, "missing"), ("nobody", "'nobody'")):
         with pytest.raises(InputError, match=f"question is {said} but must be one of idue, "):
             parameters.question(name)
-
-
-def test_old_versions_are_read_and_never_written(tmp_path):
-    old = read_parameters(FILES / "version1.json")
-    with pytest.raises(InputError, match="version is 1 but must be at least 2"):
-        write_parameters(tmp_path / "x.json", old)
-    assert not list(tmp_path.iterdir())

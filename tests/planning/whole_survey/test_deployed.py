@@ -16,7 +16,7 @@ def test_what_is_deployed_spends_what_is_said():
     spent = {(row.question, row.level): row.spent for row in plan.spending}
     *choices, income = parameters.questions
     for question in choices:
-        for level in question.document["levels"]:
+        for level in question.document()["levels"]:
             assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
     assert [q.name for q in choices] == ["diagnosis", "page"]
     assert income.law.epsilon == pytest.approx(spent["income", "income"])
@@ -33,7 +33,7 @@ def test_one_each_exports_question_by_question():
         survey_parameters(plan)
     page = survey_parameters(plan, "page")
     assert page.users == plan.questions[1].users
-    epsilons = list(page.questions[0].law.levels.epsilons)
+    epsilons = list(page.questions[0].levels.epsilons)
     assert epsilons == survey.questions[1].policy.epsilons.tolist()
     assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
     assert plan.most_spent == 4.0
@@ -45,7 +45,7 @@ def test_item_sets_are_exported_with_padding():
     plan = plan_survey(shop(mechanism="best"))
     (question,) = survey_parameters(plan).questions
     assert question.mechanism == "subset-design-ps"
-    assert question.law.padding_length == plan.questions[0].padding_length
+    assert question.asked.padding_length == plan.questions[0].padding_length
 
 
 def test_a_set_is_never_exported_without_padding():

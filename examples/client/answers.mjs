@@ -1,0 +1,104 @@
+// Ways of asking: which answers there are, and what each report is about. Each gives
+// { levels, wanted, code, own }: "code" checks an answer and draws nothing; "own" makes of it the
+// number that the report is about, in as many random words for every answer; "wanted" is what each
+// number counts as, a list of exact fractions for each wanted one, where reports are rows.
+
+import { refuse } from "./document.mjs";
+import { GRID, choose, words } from "./draws.mjs";
+import { fraction } from "./exact.mjs";
+import { readLevels } from "./levels.mjs";
+
+const MAX_ANSWERS = 32;
+
+function itemNumber({ numbers, named, total }, answer) {
+  if (typeof answer === "string" && numbers.has(answer)) return numbers.get(answer);
+  if (!named && Number.isInteger(answer) && answer >= 0 && answer < total) return answer;
+  return refuse("the answer is none of the question's items");
+}
+
+function item(question, least = 1) {
+  const levels = readLevels(question, least);
+  return { levels, code: (answer) => itemNumber(levels, answer), own: (number) => number };
+}
+
+function itemOrNone(question) {
+  const { levels, own } = item(question);
+  const none = (answer) => answer === null && !question.everyone_has_value;
+  return { levels, own, code: (answer) => (none(answer) ? 0 : 1 + itemNumber(levels, answer)) };
+}
+
+function ordered(question) {
+  const { order, scores, wanted } = question;
+  const asked = item(question, 2);
+  const size = asked.levels.total;
+  const sorted = [...order].sort((a, b) => a - b);
+  if (size > MAX_ANSWERS || order.length !== size || sorted.some((k, i) => k !== i)) {
+    refuse("the order does not have every item once");
+  }
+  if (scores.length && scores.length !== size) refuse("scores do not fit the items");
+  const ofMean = wanted === "mean of scores";
+  if (ofMean && !scores.length) refuse("a mean has no scores");
+  const rank = order.map((_, k) => order.indexOf(k));
+  const upTo = (answer) => rank.map((place) => [place <= answer ? 1n : 0n, 1n]);
+  const shares = () => Array.from({ length: size - 1 }, (_, answer) => upTo(answer));
+  return { ...asked, wanted: ofMean ? [rank.map((place) => fraction(scores[place]))] : shares() };
+}
+
+function number({ epsilon, lower, upper, yes_no: yesNo, points }) {
+  if (!(lower < upper) || !Number.isFinite(upper - lower)) refuse("the range is empty or endless");
+  if (yesNo && points !== 2) refuse("a question of yes and no has two points");
+  const last = points - 1;
+  const grid = Array.from({ length: points }, (_, k) => [BigInt(2 * k - last), BigInt(last)]);
+  const everybody = { name: "any answer or none", epsilon, item_count: points + 1, items: [] };
+  return {
+    levels: readLevels({ levels: [everybody], rule: "min" }),
+    wanted: [[...grid, [0n, 1n]], [...grid.map(() => [1n, 1n]), [0n, 1n]]],
+    code: (answer) => {
+      if (answer === null || Number.isNaN(answer)) return null;
+      if (typeof answer !== "number" || !(answer >= lower && answer <= upper)) {
+        refuse("the answer is outside the question's range");
+      }
+      if (yesNo && answer !== lower && answer !== upper) refuse("the answer is neither yes nor no");
+      return answer;
+    },
+    own: (answer, source) => {
+      const [word] = words(source, 1);
+      if (answer === null) return points;
+      const share = ((answer - lower) / (upper - lower)) * last;
+      const below = Math.min(Math.floor(share), last - 1);
+      return below + (word < Math.floor((share - below) * GRID + 0.5));
+    },
+  };
+}
+
+function oneOfSet(question) {
+  const { padding_length: length, dummies, longer_sets: longer } = question;
+  let [before, above] = [length, 1];
+  for (const { size, share } of longer ?? []) {
+    if (size <= before || share > above) refuse("longer sets are out of order");
+    [before, above] = [size, share];
+  }
+  const levels = readLevels(question, 1, dummies);
+  return {
+    levels,
+    code: (answer) => {
+      if (!Array.isArray(answer)) refuse("the answer is not a list of items");
+      const items = answer.map((one) => itemNumber(levels, one)).sort((x, y) => x - y);
+      if (new Set(items).size < items.length) refuse("the answer has repeats");
+      return items;
+    },
+    own: (items, source) => {
+      const slot = choose(source, Math.max(items.length, length));
+      const dummy = dummies > 1 ? choose(source, dummies) : 0; // always drawn: the number of words is public
+      return slot < items.length ? items[slot] : levels.total + dummy;
+    },
+  };
+}
+
+export const ASKED = new Map([
+  ["item", item],
+  ["item-or-none", itemOrNone],
+  ["ordered", ordered],
+  ["number", number],
+  ["one-of-set", oneOfSet],
+]);

@@ -1,0 +1,32 @@
+// Unary encoding: one bit an element. The order of random words is that of planner/laws/bits.py.
+
+import { refuse } from "./document.mjs";
+import { octets, setBit, words } from "./draws.mjs";
+import { checkUnary } from "./exact.mjs";
+
+export function bits({ a, b }, { levels }) {
+  const { rows, elements, dummyLevel } = levels;
+  if (a.length !== rows.length || b.length !== rows.length) refuse("one integer a level is needed");
+  if (a.some((top, i) => b[i] >= top)) refuse("b must be below a");
+  checkUnary(levels, a, b);
+  const expand = (column) => {
+    const full = new Uint32Array(elements).fill(column[dummyLevel]);
+    let start = 0;
+    rows.forEach(({ count }, i) => full.fill(column[i], start, (start += count)));
+    return full;
+  };
+  let thresholds = null; // there may be millions
+  return {
+    cells: elements,
+    size: octets(elements),
+    draw: (own, source) => {
+      thresholds ??= [expand(a), expand(b)];
+      const [ones, zeros] = thresholds;
+      const report = Buffer.alloc(octets(elements));
+      words(source, elements).forEach((word, k) => {
+        if (word < (k === own ? ones : zeros)[k]) setBit(report, k);
+      });
+      return report;
+    },
+  };
+}

@@ -1,0 +1,47 @@
+// Sampling Privacy: a die with decoys, thrown once for two rounds.
+// The order of random words is that of planner/laws/die.py.
+
+import { refuse } from "./document.mjs";
+import { GRID, uint32, words } from "./draws.mjs";
+import { checkRatio } from "./exact.mjs";
+
+const ACKNOWLEDGEMENTS = {
+  "round-two": "Nobody who sees a person's round two can see that person's round one.",
+  "aggregates-only": "A trusted aggregator releases totals only.",
+};
+
+export function die(question, { levels }) {
+  const { guarantee, sampling: sampled, zero, decoys, none_epsilon: none } = question;
+  const { aggregates, relies_on: relied, acknowledged, round_two_epsilon: roundTwo } = guarantee;
+  if (acknowledged !== ACKNOWLEDGEMENTS[relied]) refuse("the weak point is not acknowledged");
+  if (decoys.length !== levels.total) refuse("one decoy per value is needed");
+  if (aggregates.others_with_each_value.length !== levels.total) refuse("one number of others per value");
+  if (decoys.reduce((sum, x) => sum + x, sampled + zero) !== GRID) refuse("the die has a gap");
+  if (!zero && !question.everyone_has_value) refuse("output 0 would give a person away");
+  const faces = []; // of each level the one that the truth raises most
+  let start = 0;
+  for (const { count, epsilon } of levels.rows) {
+    const own = decoys.slice(start, (start += count));
+    faces.push([own.reduce((x, y) => Math.min(x, y)), epsilon]);
+  }
+  if (!question.everyone_has_value) faces.push([zero, none]);
+  for (const [face, epsilon] of faces) {
+    for (const budget of [epsilon, roundTwo]) checkRatio([face + sampled, face], budget);
+  }
+  if (relied === "aggregates-only" && aggregates.totals_epsilon === "infinite") {
+    refuse("released totals have no finite epsilon, yet are relied on");
+  }
+  return {
+    cells: 2 * (1 + levels.total), // of both rounds
+    size: 4,
+    draw: (_, source) => uint32(...words(source, 1)),
+    output: (thrown, own, round) => {
+      let left = thrown.readUInt32LE(0);
+      for (const [face, width] of [zero, ...decoys].entries()) {
+        if (left < width) return uint32(face);
+        left -= width;
+      }
+      return uint32(round === 2 ? own : 0);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+// Local hashing: a seed, and a hash value by randomised response.
+// The order of random words is that of planner/laws/hashing.py.
+
+import { refuse } from "./document.mjs";
+import { GRID, choose, uint32, words, xxh32 } from "./draws.mjs";
+import { checkRatio } from "./exact.mjs";
+import { leastDemanded } from "./levels.mjs";
+
+const D = BigInt(GRID);
+
+export function hash({ truth, values }, { levels }) {
+  const kept = D - BigInt(truth);
+  checkRatio([BigInt(truth) * BigInt(values) + kept, kept], leastDemanded(levels));
+  if (BigInt(truth) * BigInt(values) + kept <= D) refuse("a report says nothing of the true item");
+  return {
+    cells: levels.total,
+    size: 8,
+    draw: (own, source) => {
+      const [seed] = words(source, 1);
+      const [word] = words(source, 1);
+      return uint32(seed, word < truth ? xxh32(own, seed) % values : choose(source, values));
+    },
+  };
+}

@@ -1,0 +1,80 @@
+// Channels: a table of probabilities, a row an element; a report is one small number.
+// The order of random words is that of planner/laws/rows.py.
+
+import { refuse } from "./document.mjs";
+import { GRID, words } from "./draws.mjs";
+import { SCALE, checkRatio, floorScaled, fraction, likelihoods, worstRatio } from "./exact.mjs";
+import { demanded } from "./levels.mjs";
+
+const D = BigInt(GRID);
+const BIAS = 1000000000n; // a person's bias is at most one part in so many of what a person counts for
+const [MAX_ROWS, MAX_REPORTS] = [64, 4096];
+
+const sum = (list) => list.reduce((total, x) => total + x, 0);
+const magnitude = (x) => (x < 0n ? -x : x);
+
+export function rows({ rows: table, values, blocks }, { levels, wanted }) {
+  const reports = table[0].length;
+  if (table.length > MAX_ROWS || reports > MAX_REPORTS) refuse("there are too many rows or reports");
+  const shaped = (one) => one.every((row) => row.length === reports);
+  if (table.length !== levels.total || !shaped(table) || !shaped(values)) refuse("rows and values do not fit");
+  if (blocks.length && sum(blocks) !== reports) refuse("blocks do not fit the reports");
+  const totals = (row) => {
+    let start = 0;
+    return blocks.map((size) => sum(row.slice(start, (start += size)))).join();
+  };
+  for (const row of table) {
+    if (sum(row) !== GRID) refuse("a row does not sum to 2^32");
+    if (totals(row) !== totals(table[0])) refuse("a block says something of the answers");
+  }
+  checkBudgets(table, levels);
+  checkUnbiased(table, values, wanted);
+  return {
+    cells: reports,
+    size: 2,
+    draw: (own, source) => {
+      const [word] = words(source, 1);
+      const row = table[own];
+      let [report, end] = [0, row[0]];
+      while (end <= word) end += row[++report];
+      const data = Buffer.alloc(2);
+      data.writeUInt16LE(report);
+      return data;
+    },
+  };
+}
+
+function checkBudgets(table, levels) {
+  let start = 0;
+  const ends = levels.rows.map(({ count }) => {
+    const part = table.slice(start, (start += count));
+    return likelihoods(
+      part[0].map((_, y) => {
+        const column = part.map((row) => row[y]);
+        return [[BigInt(Math.min(...column)), 1n], [BigInt(Math.max(...column)), 1n]];
+      }),
+    );
+  });
+  ends.forEach((one, i) => {
+    for (let j = i; j < ends.length; j++) {
+      const budget = demanded(levels, i, j);
+      if (budget !== Infinity) checkRatio(worstRatio(one, ends[j]), budget);
+    }
+  });
+}
+
+/** Each element counts as what is wanted of it, on average. */
+function checkUnbiased(table, values, wanted) {
+  if (values.length !== wanted.length) refuse("values do not fit what is wanted");
+  const weights = table.map((row) => row.map(BigInt));
+  values.forEach((meaning, j) => {
+    const scaled = meaning.map((value) => floorScaled(fraction(value)));
+    const numbers = wanted[j].map((number) => floorScaled(number, D * SCALE));
+    const sizes = wanted[j].map(([top, bottom]) => floorScaled([magnitude(top), bottom], D * SCALE));
+    const bound = sizes.reduce((most, x) => (x > most ? x : most), 0n) / BIAS;
+    weights.forEach((row, x) => {
+      const total = row.reduce((found, weight, y) => found + weight * scaled[y], 0n);
+      if (magnitude(total - numbers[x]) > bound) refuse("the estimator is biased");
+    });
+  });
+}

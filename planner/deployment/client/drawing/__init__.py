@@ -1,1 +1,0 @@
-"""From an answer to the bytes of a report: checks and exact draws; standard library only."""

@@ -1,1 +1,0 @@
-"""The mechanisms as a device knows them, one file each: shape, law, exact check, drawing."""

@@ -1,1 +1,0 @@
-"""The mechanisms as planner and collector know them, one file each: describe, count, estimate."""

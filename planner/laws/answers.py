@@ -1,0 +1,408 @@
+"""Ways of asking: which answers there are, and what each report is about.
+
+Errors say of what type an answer is, never the answer: they may end up in a log.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from planner.errors import InputError
+from planner.laws.levels import LEVELS, RULE, Levels
+from planner.laws.schema import (
+    BUDGET,
+    FINITE,
+    FLAG,
+    Schema,
+    choice,
+    either,
+    list_of,
+    record,
+    whole,
+)
+from planner.laws.shape import Own, Part, Wanted, as_lists
+from planner.laws.source import Source, choose, words
+from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
+
+_MAX_ANSWERS = 32
+MEAN_OF_SCORES = "mean of scores"
+WANTED = ("shares up to", "counts", MEAN_OF_SCORES)
+ANY_ANSWER = "any answer or none"
+
+
+@dataclass(frozen=True)
+class Asked(Part, ABC):
+    """How an answer becomes what a report is about.
+
+    Attributes
+    ----------
+    levels:
+        The items, with the dummies that reports may be about.
+    """
+
+    name: ClassVar[str]
+    """Its name in the file, the value of ``asked``."""
+    kind: ClassVar[str]
+    """The kind of question in a survey."""
+    keys: ClassVar[Mapping[str, Schema]]
+    """Its keys of a question."""
+
+    levels: Levels
+
+    @classmethod
+    @abstractmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        """From a question of the right form; InputError if its parts do not fit."""
+
+    def counts_as(self) -> Wanted | None:
+        """What each element counts as in each wanted number; ``None``: an item counts for one."""
+        return None
+
+    @abstractmethod
+    def code(self, answer: Any) -> Any:
+        """The answer, checked, in the form that :meth:`own` takes; InputError if it is none."""
+
+    @abstractmethod
+    def own(self, code: Any, source: Source) -> Own:
+        """What the report is about; takes as many random words for every answer."""
+
+    @abstractmethod
+    def from_text(self, cell: str) -> Any:
+        """The answer that a person means by a cell of a table; any cell gives something."""
+
+    @abstractmethod
+    def examples(self) -> Iterator[Any]:
+        """Answers that a conformance test should try: first, middle, last, none."""
+
+    def document(self) -> dict[str, Any]:
+        """The keys of a question."""
+        own = {key: as_lists(getattr(self, key)) for key in self.keys if hasattr(self, key)}
+        return own | self.levels.document() if "levels" in self.keys else own
+
+
+@dataclass(frozen=True)
+class Item(Asked):
+    """One item, given by its name or, where items have no names, by its number. Draws nothing."""
+
+    name: ClassVar[str] = "item"
+    kind: ClassVar[str] = "categorical"
+    keys: ClassVar[Mapping[str, Schema]] = {"rule": RULE, "levels": LEVELS}
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        return cls(Levels.read(question))
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The number of each named item."""
+        return self.levels.numbers()
+
+    def code(self, answer: Any) -> Any:
+        return self.number(answer)
+
+    def number(self, answer: Any) -> int:
+        """The number of an item; InputError if it is none."""
+        levels = self.levels
+        if type(answer) is str and answer in self.numbers:
+            return self.numbers[answer]
+        if not levels.named and type(answer) is int and 0 <= answer < levels.total:
+            return answer
+        allowed = "the name of an item of this question"
+        if not levels.named:
+            allowed += f", or its number from 0 to {levels.total - 1}"
+        remedy = "Give an item as the parameter file lists it."
+        raise InputError("answer", _type_of(answer), allowed, remedy)
+
+    def own(self, code: Any, source: Source) -> Own:
+        del source
+        return (code,)
+
+    def from_text(self, cell: str) -> Any:
+        return self.levels.from_text(cell) if cell else None
+
+    def examples(self) -> Iterator[Any]:
+        total, names = self.levels.total, self.levels.item_names()
+        for k in sorted({0, total // 2, total - 1}):
+            yield names[k] if names[k] in self.numbers else k
+
+
+@dataclass(frozen=True)
+class ItemOrNone(Item):
+    """One item or, if not everybody has one, none: number 0, items from 1. Draws nothing."""
+
+    name: ClassVar[str] = "item-or-none"
+    kind: ClassVar[str] = "sampled-choice"
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "rule": choice("min"),
+        "levels": LEVELS,
+        "everyone_has_value": FLAG,
+    }
+
+    everyone_has_value: bool
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        return cls(Levels.read(question), question["everyone_has_value"])
+
+    def code(self, answer: Any) -> Any:
+        none = answer is None and not self.everyone_has_value
+        return 0 if none else 1 + self.number(answer)
+
+    def examples(self) -> Iterator[Any]:
+        yield from super().examples()
+        if not self.everyone_has_value:
+            yield None
+
+
+@dataclass(frozen=True)
+class Ordered(Item):
+    """One of some ordered answers; wanted are shares up to each, counts, or a mean of scores.
+
+    Items stand level by level, as everywhere; ``order`` has their numbers from the lowest answer
+    to the highest, ``scores`` what each answer counts for, in their order.
+    """
+
+    name: ClassVar[str] = "ordered"
+    kind: ClassVar[str] = "ordinal"
+    keys: ClassVar[Mapping[str, Schema]] = {
+        **Item.keys,
+        "order": list_of(whole(0, _MAX_ANSWERS - 1), 2)
+        | {"description": "The items' numbers, from the lowest answer to the highest."},
+        "scores": list_of(FINITE, 0)
+        | {
+            "description": "What each answer, in their order, counts for in a mean; empty if no "
+            "mean is wanted."
+        },
+        "wanted": choice(*WANTED)
+        | {"description": "Of which the error is small. For a mean nothing else is estimated."},
+    }
+
+    order: tuple[int, ...]
+    scores: tuple[float, ...]
+    wanted: str
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        levels = Levels.read(question, least=2)
+        order, scores, size = question["order"], question["scores"], levels.total
+        if size > _MAX_ANSWERS or sorted(order) != list(range(size)):
+            allowed = f"the numbers of all items once, at most {_MAX_ANSWERS}"
+            raise InputError("order", order, allowed, EXPORT_REMEDY)
+        if len(scores) not in (0, size):
+            raise InputError("scores", scores, f"{size} numbers, or none", EXPORT_REMEDY)
+        wanted = question["wanted"]
+        if wanted == MEAN_OF_SCORES and not scores:
+            raise InputError("scores", scores, f"given for {wanted!r}", EXPORT_REMEDY)
+        return cls(levels, tuple(order), tuple(map(float, scores)), wanted)
+
+    def counts_as(self) -> Wanted:
+        rank = [self.order.index(k) for k in range(len(self.order))]
+        if self.wanted == MEAN_OF_SCORES:
+            return [[Fraction(self.scores[place]) for place in rank]]
+        shares = range(len(rank) - 1)
+        return [[Fraction(place <= answer) for place in rank] for answer in shares]
+
+
+@dataclass(frozen=True)
+class Number(Asked):
+    """A number from ``lower`` to ``upper`` or none, all protected alike.
+
+    Elements are ``points`` even grid points from the lower to the upper end, then "no answer".
+    With ``share = (answer - lower) / (upper - lower) (points - 1)`` in doubles and ``k`` its whole
+    part, at most ``points - 2``, the answer becomes point ``k + 1`` if a random word is below
+    ``floor((share - k) 2^32 + 1/2)``, else ``k``. One word is drawn, also for no answer.
+    """
+
+    name: ClassVar[str] = "number"
+    kind: ClassVar[str] = "numeric"
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "epsilon": BUDGET,
+        "lower": FINITE,
+        "upper": FINITE,
+        "yes_no": FLAG,
+        "points": whole(2, 63)
+        | {
+            "description": "Even grid points from the lower to the upper end; an answer between "
+            "two is rounded to either at random, without bias."
+        },
+    }
+
+    lower: float
+    upper: float
+    yes_no: bool
+    points: int
+
+    @property
+    def epsilon(self) -> float:
+        """The budget, in nats."""
+        return self.levels.epsilons[0]
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        lower, upper = (float(question[key]) for key in ("lower", "upper"))
+        if not lower < upper or not math.isfinite(upper - lower):
+            allowed = f"above lower, which is {lower!r}, by a finite amount"
+            raise InputError("upper", upper, allowed, EXPORT_REMEDY)
+        if question["yes_no"] and question["points"] != 2:
+            raise InputError("points", question["points"], "2: no and yes", EXPORT_REMEDY)
+        points, epsilon = question["points"], float(question["epsilon"])
+        levels = Levels((ANY_ANSWER,), (epsilon,), (points + 1,), ((),))
+        return cls(levels, lower, upper, question["yes_no"], points)
+
+    def counts_as(self) -> Wanted:
+        last = self.points - 1
+        grid = [Fraction(2 * k - last, last) for k in range(self.points)]
+        return [[*grid, Fraction(0)], [*[Fraction(1)] * self.points, Fraction(0)]]
+
+    def code(self, answer: Any) -> Any:
+        if answer is None or (isinstance(answer, float) and math.isnan(answer)):
+            return None
+        lower, upper = self.lower, self.upper
+        plain = isinstance(answer, int | float) and not isinstance(answer, bool)
+        allowed = f"a number from {lower:g} to {upper:g}, or none"
+        if not plain or not lower <= answer <= upper:
+            remedy = "Give a number within the range, or None."
+            raise InputError("answer", _type_of(answer), allowed, remedy)
+        if self.yes_no and answer not in (lower, upper):
+            allowed, remedy = f"{lower:g}, {upper:g} or none", "Give one of the two, or None."
+            raise InputError("answer", _type_of(answer), allowed, remedy)
+        return float(answer)
+
+    def own(self, code: Any, source: Source) -> Own:
+        return (self.point(code, words(source, 1)[0]),)
+
+    def point(self, code: float | None, word: int) -> int:
+        """The element that an answer takes with this word."""
+        if code is None:
+            return self.points
+        share = (code - self.lower) / (self.upper - self.lower) * (self.points - 1)
+        below = min(int(share), self.points - 2)
+        return below + (word < int((share - below) * DENOMINATOR + 0.5))
+
+    def from_text(self, cell: str) -> Any:
+        try:
+            return float(cell) if cell.strip() else None
+        except ValueError:
+            return cell
+
+    def examples(self) -> Iterator[Any]:
+        yield from (self.lower, self.upper, None)
+        if not self.yes_no:
+            yield from (self.lower + (self.upper - self.lower) * share for share in (0.5, 0.7))
+
+
+@dataclass(frozen=True)
+class OneOfSet(Item):
+    """A set of items; the report is about one of them, in ascending order, or about a dummy.
+
+    Draws a slot from 0 to ``max(set size, padding length) - 1`` and, of several dummies, one,
+    which counts if no item of the set has the slot. Both are always drawn, so that the number of
+    words says nothing of the set, but for words that a choice rejects: with one probability for all
+    sets up to the padding length, below ``size / 2^32`` for those of more items.
+
+    ``longer_sets`` are sizes of longer sets and the shares of people; ``None`` if nothing is said.
+    """
+
+    name: ClassVar[str] = "one-of-set"
+    kind: ClassVar[str] = "item-set"
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "rule": choice("min"),
+        "levels": LEVELS,
+        "padding_length": whole(1, MAX_PADDING_LENGTH),
+        "dummies": whole(1, MAX_PADDING_LENGTH),
+        "longer_sets": either(
+            list_of(
+                record(
+                    {
+                        "size": whole(2, MAX_COUNT),
+                        "share": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+                    }
+                ),
+                0,
+            ),
+            {"type": "null"},
+        )
+        | {
+            "description": "share of the people have a set of more items than the size before, or "
+            "than the padding length for the first; no set has more than the last size; none is "
+            "longer if the list is empty, and nothing is known if it is null. A statement of the "
+            "planner, on which upper limits of estimates rest; no reader can check it."
+        },
+    }
+
+    padding_length: int
+    longer_sets: tuple[tuple[int, float], ...] | None = None
+
+    @property
+    def dummies(self) -> int:
+        """Elements of which one is reported where no item has the slot."""
+        return self.levels.dummies
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self:
+        length, stated = question["padding_length"], question["longer_sets"]
+        levels = Levels.read(question).with_dummies(question["dummies"])
+        if stated is None:
+            return cls(levels, length, None)
+        longer = tuple((one["size"], one["share"]) for one in stated)
+        before, above = length, 1.0
+        for size, share in longer:
+            if size <= before or share > above:
+                allowed = f"of sizes that rise from above {length}, and shares that do not rise"
+                raise InputError("longer_sets", (size, share), allowed, EXPORT_REMEDY)
+            before, above = size, share
+        return cls(levels, length, longer)
+
+    def document(self) -> dict[str, Any]:
+        longer = self.longer_sets
+        rows = None if longer is None else [{"size": n, "share": share} for n, share in longer]
+        return super().document() | {"longer_sets": rows}
+
+    def code(self, answer: Any) -> Any:
+        if type(answer) not in (list, tuple, set, frozenset):
+            remedy = "Put the items into a list, [] if there are none."
+            allowed = "a list of items, empty for none"
+            raise InputError("answer", _type_of(answer), allowed, remedy)
+        found = sorted(map(self.number, answer))
+        if len(set(found)) < len(found):
+            remedy = "Give each item once."
+            raise InputError.because("answer", "answer is a list that has an item twice", remedy)
+        return tuple(found)
+
+    def own(self, code: Any, source: Source) -> Own:
+        slot = choose(source, max(len(code), self.padding_length))
+        dummy = choose(source, self.dummies) if self.dummies > 1 else 0
+        return (code[slot] if slot < len(code) else self.levels.total + dummy,)
+
+    def from_text(self, cell: str) -> Any:
+        return [self.levels.from_text(item) for item in _items(cell)]
+
+    def examples(self) -> Iterator[Any]:
+        items = list(super().examples())
+        yield from ([], items[:1], items)
+
+
+def _items(cell: str) -> list[Any]:
+    """What a cell of a table lists: in JSON, or between semicolons."""
+    if not cell.startswith("["):
+        return [item for item in cell.split(";") if item]
+    try:
+        items = json.loads(cell)
+    except (ValueError, RecursionError):
+        items = None
+    if not isinstance(items, list):
+        remedy = 'Write the items as a list in brackets: ["tea", "rice"].'
+        raise InputError("answer", "text", "a JSON list", remedy)
+    return items
+
+
+def _type_of(answer: Any) -> str | None:
+    """What kind of thing the answer is, or that there is none; never the answer."""
+    return None if answer is None else f"of type {type(answer).__name__}"

@@ -1,0 +1,101 @@
+"""Unary encoding (IDUE, RAPPOR, OUE): one bit an element."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain, repeat
+from typing import ClassVar
+
+from planner.errors import InputError, VerificationError
+from planner.laws.exact import PairViolation, check_unary, unary_ratios
+from planner.laws.schema import PROBABILITY, Schema, list_of
+from planner.laws.shape import Own, Shape, Wanted, octets
+from planner.laws.source import Source, words
+from planner.limits import DENOMINATOR, EXPORT_REMEDY
+
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+
+
+@dataclass(frozen=True)
+class Bits(Shape):
+    """Bit ``k`` is 1 with ``a/2^32`` of its level if element ``k`` is the own one, else ``b/2^32``.
+
+    Bits are independent; dummies have the probabilities of the first level of the least budget.
+    Bit ``k`` of the report is bit ``k % 8`` of byte ``k // 8``; bytes fill 64-bit words.
+
+    Draws one word per bit in order, all at once; a bit is 1 if its word is below its threshold.
+    """
+
+    name: ClassVar[str] = "bits"
+    asked: ClassVar[tuple[str, ...]] = ("item", "one-of-set")
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "a": list_of(PROBABILITY)
+        | {"description": "Of each level, 2^32 times the probability that the answer's bit is 1."},
+        "b": list_of(PROBABILITY)
+        | {"description": "Of each level, 2^32 times the probability that another's bit is 1."},
+    }
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+
+    def require_fit(self) -> None:
+        size = len(self.levels.names)
+        for key, column in (("a", self.a), ("b", self.b)):
+            if len(column) != size:
+                raise InputError(key, len(column), f"{size} integers, one a level", EXPORT_REMEDY)
+        for name, top, bottom in zip(self.levels.names, self.a, self.b, strict=True):
+            if bottom >= top:
+                raise InputError(f"b of level {name!r}", bottom, f"below a = {top}", EXPORT_REMEDY)
+
+    def check(self, wanted: Wanted | None) -> None:
+        del wanted
+        try:
+            check_unary(self.a, self.b, self.levels)
+        except PairViolation as broken:
+            names = [*self.levels.names, "dummies"]
+            first, second = names[broken.first], names[broken.second]
+            reason = broken.reason.partition(" realise ")[2]
+            raise VerificationError(f"Levels {first!r} and {second!r} realise {reason}") from broken
+
+    def ratio(self, i: int, j: int) -> Fraction | None:
+        ones, zeros = self._ratios
+        return max(ones[i] * zeros[j], ones[j] * zeros[i])
+
+    def support(self) -> list[tuple[Fraction, Fraction]]:
+        """Of each level the chance that an element's bit is 1, as the own one and as another."""
+        pairs = zip(self.a, self.b, strict=True)
+        return [(Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)) for a, b in pairs]
+
+    @property
+    def cells(self) -> int:
+        return self.levels.elements
+
+    @property
+    def size(self) -> int:
+        return octets(self.levels.elements)
+
+    def draw(self, own: Own, source: Source) -> bytes:
+        tops, bottoms = self._thresholds
+        drawn = words(source, len(bottoms))
+        bits = bytearray(map(operator.lt, drawn, bottoms))
+        bits[own[0]] = drawn[own[0]] < tops[own[0]]
+        bits.reverse()
+        return int(bytes(bits.translate(_DIGITS)), 2).to_bytes(self.size, "little")
+
+    @cached_property
+    def _ratios(self) -> tuple[list[Fraction], list[Fraction]]:
+        return unary_ratios(self.a, self.b, self.levels)
+
+    @cached_property
+    def _thresholds(self) -> tuple[list[int], list[int]]:
+        counts = [*self.levels.item_counts, self.levels.dummies]
+        last = self.levels.dummy_level
+        a, b = (
+            list(chain.from_iterable(map(repeat, [*column, column[last]], counts)))
+            for column in (self.a, self.b)
+        )
+        return a, b

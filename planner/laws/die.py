@@ -1,0 +1,184 @@
+"""Sampling Privacy: a die with decoys, thrown once for two rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any, ClassVar, NamedTuple, Self
+
+from planner.errors import InputError, VerificationError
+from planner.laws.exact import check_ratio, log_upper_bound
+from planner.laws.levels import Levels, PairBudget
+from planner.laws.schema import (
+    BUDGET,
+    FLAG,
+    PROBABILITY,
+    TEXT,
+    Schema,
+    choice,
+    either,
+    list_of,
+    record,
+    whole,
+)
+from planner.laws.shape import Own, Shape, Wanted
+from planner.laws.source import Source, words
+from planner.limits import DENOMINATOR as D
+from planner.limits import MAX_EPSILON
+
+ACKNOWLEDGEMENTS = {
+    "round-two": "Nobody who sees a person's round two can see that person's round one.",
+    "aggregates-only": "A trusted aggregator releases totals only.",
+}
+_MAX_OTHERS = 10**7
+_INFINITE = choice("infinite")
+_FINITE = {"type": "number", "minimum": 0, "maximum": MAX_EPSILON + 1}
+_EPSILON = either(_FINITE, _INFINITE)
+_AGGREGATES = record(
+    {
+        "delta": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        "difference_epsilon": _EPSILON,
+        "totals_epsilon": _EPSILON,
+        "totals_are_exact": FLAG,
+        "others_with_each_value": list_of(whole(0, _MAX_OTHERS)),
+        "others_with_none": whole(0, _MAX_OTHERS),
+    },
+    "What released totals promise, (epsilon, delta), to people of whom so many others are asked.",
+)
+_GUARANTEE = record(
+    {
+        "relies_on": choice(*ACKNOWLEDGEMENTS),
+        "acknowledged": TEXT,
+        "round_two_epsilon": _FINITE,
+        "linkable_epsilon": _INFINITE,
+        "aggregates": _AGGREGATES,
+    },
+    "The three views; a deployment relies on one of the weaker two and says so.",
+)
+
+
+class Totals(NamedTuple):
+    """What released totals promise; ``None`` stands for an endless epsilon."""
+
+    delta: float
+    difference_epsilon: float | None
+    totals_epsilon: float | None
+    totals_are_exact: bool
+    others_with_each_value: tuple[int, ...]
+    others_with_none: int
+
+
+@dataclass(frozen=True)
+class Die(Shape):
+    """A die with ``zero``, a decoy per value, and "sampled", which tells the truth in round two.
+
+    Report 0 is none of the values, else a value's number from 1, in four bytes, little-endian. The
+    die is kept by the person and thrown once for both rounds; it is blind to the answer.
+
+    Draws one word. The faces follow each other: staying at 0, each value's decoy, "sampled".
+    """
+
+    name: ClassVar[str] = "die"
+    asked: ClassVar[tuple[str, ...]] = ("item-or-none",)
+    rounds: ClassVar[tuple[int | None, ...]] = (1, 2)
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "sampling": PROBABILITY,
+        "zero": whole(0, D - 1),
+        "decoys": list_of(PROBABILITY),
+        "none_epsilon": BUDGET,
+        "everyone_has_value": FLAG,
+        "guarantee": _GUARANTEE,
+    }
+
+    sampling: int
+    zero: int
+    decoys: tuple[int, ...]
+    none_epsilon: float
+    everyone_has_value: bool
+    guarantee: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any], levels: Levels) -> Self:
+        law = super().read(question, levels)
+        stated = law.guarantee
+        needed = ACKNOWLEDGEMENTS[stated["relies_on"]]
+        if stated["acknowledged"] != needed:
+            remedy = "Export the parameters again with this sentence."
+            raise InputError("acknowledged", stated["acknowledged"], repr(needed), remedy)
+        return law
+
+    def require_fit(self) -> None:
+        """Whatever the numbers are; what does not fit has no proof."""
+
+    @property
+    def totals(self) -> Totals:
+        """What is promised of released totals, which a device cannot prove."""
+        stated = dict(self.guarantee["aggregates"])
+        for key in ("difference_epsilon", "totals_epsilon"):
+            stated[key] = None if isinstance(stated[key], str) else float(stated[key])
+        stated["others_with_each_value"] = tuple(stated["others_with_each_value"])
+        return Totals(**stated)
+
+    @property
+    def cells(self) -> int:
+        return len(self.rounds) * (1 + self.levels.total)
+
+    @property
+    def size(self) -> int:
+        return 4
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return (*self.levels.names, "none of the values")
+
+    def check(self, wanted: Wanted | None) -> None:
+        del wanted
+        values = self.levels.total
+        for what, found in (
+            ("decoys", len(self.decoys)),
+            ("numbers of others", len(self.totals.others_with_each_value)),
+        ):
+            if found != values:
+                raise VerificationError(f"{found} {what} for {values} values")
+        total = self.sampling + self.zero + sum(self.decoys)
+        if total != D:
+            raise VerificationError(f"The die's faces have {total} of 2^32 parts in total")
+        if not self.zero and not self.everyone_has_value:
+            raise VerificationError("Output 0 would give away that a person has none of the values")
+        for pair in self.pairs():
+            ratio = self.ratio(pair.first, pair.first)
+            check_ratio(ratio, pair.demanded, self.labels[pair.first])
+            check_ratio(ratio, self.guarantee["round_two_epsilon"], "Round two")
+        endless = self.totals.totals_epsilon is None
+        if self.guarantee["relies_on"] == "aggregates-only" and endless:
+            raise VerificationError("Released totals have no finite epsilon, yet are relied on")
+
+    def ratio(self, i: int, j: int) -> Fraction:
+        """How much having a value of level ``i`` raises the chance of reporting it in round two."""
+        del j
+        ends = [*accumulate(self.levels.item_counts)]
+        faces = [self.decoys[first:last] for first, last in zip([0, *ends], ends, strict=False)]
+        face = min([*faces, (self.zero,)][i])
+        return Fraction(face + self.sampling, face)
+
+    def pairs(self) -> list[PairBudget]:
+        """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
+        budgets = [*self.levels.epsilons, self.none_epsilon]
+        return [
+            PairBudget(i, i, log_upper_bound(self.ratio(i, i)), budget)
+            for i, budget in enumerate(budgets[: len(budgets) - self.everyone_has_value])
+        ]
+
+    def draw(self, own: Own, source: Source) -> bytes:
+        del own
+        return words(source, 1)[0].to_bytes(4, "little")
+
+    def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:
+        left = int.from_bytes(drawn, "little")
+        for face, width in enumerate((self.zero, *self.decoys)):
+            if left < width:
+                return face.to_bytes(4, "little")
+            left -= width
+        return (own[0] if round_number == 2 else 0).to_bytes(4, "little")

@@ -1,0 +1,252 @@
+"""Privacy of probabilities that are whole numbers over 2^32, decided in exact arithmetic.
+
+Every bound errs to the private side: ``e^r`` is a rational number from below, realised budgets
+are rounded up. So no rounding error can hide a violation, here or in a client.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from heapq import nlargest
+from operator import index, truediv
+
+from planner.errors import InputError, VerificationError
+from planner.laws.levels import Levels, of_both
+from planner.limits import DENOMINATOR
+
+_UP = Context(prec=60, rounding=ROUND_CEILING)
+_NEAR = 1 - 2**-40  # of the largest of some ratios of doubles, which are right to 2^-50
+_MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
+
+
+@lru_cache(maxsize=4096)
+def exp_lower_bound(exponent: float) -> Fraction:
+    """A rational number not above ``e^exponent``, within a factor of ``1 - 10^-58``.
+
+    The standard library's decimal ``exp`` is correctly rounded, so the next smaller
+    decimal is below the true value.
+
+    Examples
+    --------
+    >>> float(exp_lower_bound(1.0))
+    2.718281828459045
+    """
+    return Fraction(_UP.next_minus(_UP.exp(Decimal(exponent))))
+
+
+def log_upper_bound(ratio: Fraction) -> float:
+    """A float not below ``ln(ratio)``, for a rational of at least 1; 0 for 1.
+
+    Examples
+    --------
+    >>> math.log(2) < log_upper_bound(Fraction(2)) < 0.6931472
+    True
+    """
+    if ratio == 1:
+        return 0.0
+    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return math.nextafter(float(_UP.next_plus(_UP.ln(quotient))), math.inf)
+
+
+def check_ratio(ratio: Fraction | None, budget: float, name: str = "A report") -> None:
+    """Prove that a ratio of two probabilities, ``None`` if infinite, is at most ``e^budget``.
+
+    Raises
+    ------
+    VerificationError
+        It is larger.
+
+    Examples
+    --------
+    >>> check_ratio(Fraction(3), 1.0986)
+    Traceback (most recent call last):
+    ...
+    planner.errors.VerificationError: A report realises 1.098612289 nats but 1.098600000 are ...
+    """
+    if budget == math.inf or (ratio is not None and ratio <= exp_lower_bound(budget)):
+        return
+    realised = "more" if ratio is None else f"{log_upper_bound(ratio):.9f} nats"
+    raise VerificationError(f"{name} realises {realised} but {budget:.9f} are promised")
+
+
+class Likelihoods:
+    """Smallest and largest likelihood of the elements of a level in every report, up to a scale.
+
+    Rational numbers; both are 0 in a report that the level never sends.
+    """
+
+    def __init__(self, least: Sequence[int | Fraction], most: Sequence[int | Fraction]) -> None:
+        self.least, self.most = least, most
+
+    @cached_property
+    def zeros(self) -> list[int]:
+        """Reports that some element of the level never sends."""
+        return [o for o, value in enumerate(self.least) if not value]
+
+    @cached_property
+    def floats(self) -> tuple[list[float], list[float]]:
+        """Both as doubles; what is zero below any line stands for infinity, and is not met."""
+        return [float(value) or math.inf for value in self.least], list(map(float, self.most))
+
+    def ratio(self, other: Likelihoods) -> Fraction | None:
+        """Largest ratio of an element of each in one report, whichever is larger; ``None``: no end.
+
+        Doubles find the few reports that may have it, exact numbers decide.
+        """
+        ways = (self, other), (other, self)
+        if any(top.most[o] for top, bottom in ways for o in bottom.zeros):
+            return None
+        doubles = [list(map(truediv, t.floats[1], b.floats[0])) for t, b in ways]
+        nearly = max(map(max, doubles)) * _NEAR
+        return max(
+            Fraction(top.most[o], 1) / bottom.least[o]
+            for (top, bottom), ratios in zip(ways, doubles, strict=True)
+            for o, ratio in enumerate(ratios)
+            if ratio >= nearly
+        )
+
+
+class PairViolation(VerificationError):
+    """A pair of levels exceeds its budget; ``first`` and ``second`` are their positions."""
+
+    def __init__(self, first: int, second: int, realised: float, demanded: float) -> None:
+        self.first, self.second = first, second
+        super().__init__(
+            f"Levels {first} and {second} realise {realised!r} nats but are promised {demanded!r}"
+        )
+
+
+def round_inward(
+    a: Sequence[float], b: Sequence[float], levels: Levels
+) -> tuple[list[int], list[int]]:
+    """Integers over 2^32, ``a`` rounded down and ``b`` up, that keep every pair's budget.
+
+    Raises
+    ------
+    InputError
+        A level's probabilities are so close that no two integers fit between them.
+    VerificationError
+        The probabilities break the policy by more than rounding.
+    """
+    low = [min(math.floor(value * DENOMINATOR), DENOMINATOR - 1) for value in a]
+    high = [max(math.ceil(value * DENOMINATOR), 1) for value in b]
+    for _ in range(1 + _MAX_STEPS):
+        for i, (top, bottom) in enumerate(zip(low, high, strict=True)):
+            if bottom >= top:
+                raise InputError(
+                    f"epsilons[{i}]",
+                    levels.epsilons[i],
+                    "large enough for probabilities that differ by more than 2^-32",
+                    "Raise the smallest budgets, or leave out the levels that force them.",
+                )
+        try:
+            check_unary(low, high, levels)
+        except PairViolation as broken:
+            for i in {broken.first, broken.second}:
+                place = levels.dummy_level if i == len(low) else i
+                low[place] -= 1
+                high[place] += 1
+            continue
+        return low, high
+    raise VerificationError("The probabilities break the policy by more than rounding")
+
+
+def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
+    """Prove that bits with these probabilities over 2^32 keep every pair's budget.
+
+    ``a_i (D - b_j) <= e^r b_i (D - a_j)`` for all pairs of different elements. Rules ``"min"`` and
+    ``"avg"`` take O(t log t), a matrix O(t^2). Dummies have the probabilities of the first level of
+    the least budget.
+
+    Raises
+    ------
+    VerificationError
+        Names the first pair that exceeds its budget, or the first impossible integer.
+    InputError
+        Not one integer a level.
+
+    Examples
+    --------
+    >>> level = Levels(("all",), (1.0986,), (5,), ((),))
+    >>> check_unary([2**31], [2**30 + 2**16], level)
+    >>> check_unary([2**31], [2**30], level)
+    Traceback (most recent call last):
+    ...
+    planner...PairViolation: Levels 0 and 0 realise 1.0986... nats but are promised 1.0986. ...
+    """
+    size = len(levels.epsilons)
+    if len(a) != size or len(b) != size:
+        lengths = (len(a), len(b))
+        remedy = "Give a and b for every level."
+        raise InputError("lengths of a and b", lengths, f"{size}, as many as levels", remedy)
+    ones, zeros = unary_ratios(a, b, levels)
+    if not isinstance(levels.rule, str):
+        for i in range(size):
+            for j in range(size):
+                _check_pair(ones, zeros, i, j, levels.demanded(i, j))
+    elif levels.rule == "min":
+        _check_min(ones, zeros, levels.members)
+    else:
+        _check_avg(ones, zeros, levels.members)
+
+
+def unary_ratios(
+    a: Sequence[int], b: Sequence[int], levels: Levels
+) -> tuple[list[Fraction], list[Fraction]]:
+    """How much more often an own bit is 1, and how much more often another's is 0.
+
+    One of each level, then of the dummies; VerificationError if an integer is impossible.
+    """
+    pairs = [(index(top), index(bottom)) for top, bottom in zip(a, b, strict=True)]
+    for i, (top, bottom) in enumerate(pairs):  # NumPy's integers would overflow
+        if not 0 < bottom < top < DENOMINATOR:
+            reason = f"Level {i} has a = {top}, b = {bottom}; 0 < b < a < 2^32 is required"
+            raise VerificationError(reason)
+    pairs += [pairs[levels.dummy_level]] if levels.dummies else []
+    ones = [Fraction(top, bottom) for top, bottom in pairs]
+    return ones, [Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in pairs]
+
+
+def _check_min(
+    ones: list[Fraction], zeros: list[Fraction], members: list[tuple[int, float]]
+) -> None:
+    # Going down from the largest budget, every pair is met at its smaller budget.
+    order = sorted(range(len(ones)), key=lambda i: -members[i][1])
+    best_one = best_zero = order[0]
+    for place, i in enumerate(order):
+        count, epsilon = members[i]
+        if count > 1:
+            _check_pair(ones, zeros, i, i, epsilon)
+        if place:
+            _check_pair(ones, zeros, i, best_zero, epsilon)
+            _check_pair(ones, zeros, best_one, i, epsilon)
+        best_one = i if ones[i] > ones[best_one] else best_one
+        best_zero = i if zeros[i] > zeros[best_zero] else best_zero
+
+
+def _check_avg(
+    ones: list[Fraction], zeros: list[Fraction], members: list[tuple[int, float]]
+) -> None:
+    # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
+    halves = [exp_lower_bound(epsilon / 2) for _, epsilon in members]
+    levels = range(len(ones))
+    pairs = [(i, i) for i in levels if members[i][0] > 1]
+    pairs += [
+        (i, j)
+        for i in nlargest(2, levels, key=lambda k: ones[k] / halves[k])
+        for j in nlargest(2, levels, key=lambda k: zeros[k] / halves[k])
+        if i != j
+    ]
+    for i, j in pairs:
+        if ones[i] * zeros[j] > halves[i] * halves[j]:
+            demanded = of_both("avg", members[i][1], members[j][1])
+            raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), demanded)
+
+
+def _check_pair(ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float) -> None:
+    if budget < math.inf and ones[i] * zeros[j] > exp_lower_bound(budget):
+        raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), budget)

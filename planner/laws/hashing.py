@@ -1,0 +1,87 @@
+"""Optimised local hashing: a hash value of the item, by randomised response."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from planner.errors import VerificationError
+from planner.laws.exact import check_ratio
+from planner.laws.schema import PROBABILITY, Schema, choice, whole
+from planner.laws.shape import Own, Shape, Wanted
+from planner.laws.source import Source, choose, words
+from planner.limits import DENOMINATOR as D
+
+MAX_VALUES = 2**29  # about 1 + e^20: beyond, seeds of 32 bits no longer spread items evenly
+_MASK = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Hash(Shape):
+    """A seed and, with ``truth/2^32``, XXH32 of the item modulo ``values``, else any value alike.
+
+    Seed and value have four bytes each, little-endian. Draws a word as the seed, a word that tells
+    the truth if it is below ``truth``, and if it is not a choice of any value.
+    """
+
+    name: ClassVar[str] = "hash"
+    asked: ClassVar[tuple[str, ...]] = ("item",)
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "hash_function": choice("xxh32"),
+        "truth": PROBABILITY,
+        "values": whole(2, MAX_VALUES),
+    }
+
+    hash_function: str
+    truth: int
+    values: int
+
+    def require_fit(self) -> None:
+        """Whatever the numbers are."""
+
+    def check(self, wanted: Wanted | None) -> None:
+        del wanted
+        check_ratio(self.ratio(0, 0), self.levels.least_demanded())
+        own, other = self.support()[0]
+        if own <= other:
+            raise VerificationError("A report must support the true item more often than another")
+
+    def ratio(self, i: int, j: int) -> Fraction:
+        del i, j  # of two hash values, whatever the seed
+        return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
+
+    def support(self) -> list[tuple[Fraction, Fraction]]:
+        """Of each level the chance that a report supports an item, as the own one and another."""
+        own = Fraction(self.truth, D) + Fraction(D - self.truth, D * self.values)
+        return [(own, Fraction(1, self.values))] * len(self.levels.names)
+
+    @property
+    def cells(self) -> int:
+        return self.levels.total
+
+    @property
+    def size(self) -> int:
+        return 8
+
+    def draw(self, own: Own, source: Source) -> bytes:
+        seed, word = words(source, 1)[0], words(source, 1)[0]
+        value = xxh32(own[0], seed) % self.values
+        value = value if word < self.truth else choose(source, self.values)
+        return seed.to_bytes(4, "little") + value.to_bytes(4, "little")
+
+
+def xxh32(item: int, seed: int) -> int:
+    """XXH32 of the item's four little-endian bytes under a seed.
+
+    Examples
+    --------
+    >>> hex(xxh32(1, 7))
+    '0x57848006'
+    """
+    h = (seed + 374761393 + 4 + item * 3266489917) & _MASK
+    h = ((h << 17 | h >> 15) & _MASK) * 668265263 & _MASK
+    h = (h ^ h >> 15) * 2246822519 & _MASK
+    h = (h ^ h >> 13) * 3266489917 & _MASK
+    return h ^ h >> 16

@@ -1,0 +1,159 @@
+"""Laws: a way of asking and a form of report, read from a question of the file and proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+from planner.errors import InputError, VerificationError
+from planner.laws.answers import Asked, Item, ItemOrNone, Number, OneOfSet, Ordered
+from planner.laws.bits import Bits
+from planner.laws.die import Die
+from planner.laws.hashing import Hash
+from planner.laws.levels import Levels, PairBudget
+from planner.laws.rows import Rows
+from planner.laws.schema import TEXT, check, choice, record
+from planner.laws.shape import Shape
+from planner.laws.sides import Sides
+from planner.laws.source import Source
+from planner.limits import DENOMINATOR
+
+
+class Halves(NamedTuple):
+    """The classes of which laws are made, by the names in the file."""
+
+    shapes: dict[str, type[Shape]]
+    asked: dict[str, type[Asked]]
+
+    def pairs(self) -> list[tuple[type[Asked], type[Shape]]]:
+        """The ways of asking with the forms of report that serve them."""
+        return [(self.asked[name], one) for one in self.shapes.values() for name in one.asked]
+
+
+DEVICE = Halves(
+    {one.name: one for one in (Bits, Sides, Rows, Hash, Die)},
+    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet)},
+)
+"""What a person's device needs of each, and no more."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law of one question, proven when it is read.
+
+    Attributes
+    ----------
+    name:
+        The question's.
+    mechanism:
+        Its name for people, such as ``"grr"``; nothing depends on it.
+    asked, shape:
+        The way of asking, and the form of report.
+    """
+
+    name: str
+    mechanism: str
+    asked: Asked
+    shape: Shape
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any], halves: Halves, place: str = "question") -> Self:
+        """The law of one question of the file; ``place`` is named in errors.
+
+        Raises
+        ------
+        InputError
+            The question is not exactly of its law's form, or its parts do not fit.
+        VerificationError
+            It does not keep the promised budgets, or its estimator is biased.
+
+        Examples
+        --------
+        >>> level = {"name": "all", "epsilon": 1.1, "item_count": 3, "items": []}
+        >>> question = {"name": "q", "mechanism": "grr", "asked": "item", "law": "sides",
+        ...             "denominator": 2**32, "rule": "min", "levels": [level], "groups": [0],
+        ...             "types": [[1]], "weights": [[[2**31, 2**31]]], "values": []}
+        >>> law = Law.read(question, DEVICE)
+        >>> round(law.shape.pairs()[0].realised, 6)  # ln 2
+        0.693147
+        >>> law.document() == question
+        True
+        """
+        names = {"name": TEXT, "asked": choice(*halves.asked), "law": choice(*halves.shapes)}
+        check(question, record(names) | {"additionalProperties": True}, place)
+        where = f" of question {question['name']!r}"
+        asked, shape = halves.asked[question["asked"]], halves.shapes[question["law"]]
+        if asked.name not in shape.asked:
+            allowed = " or ".join(map(repr, shape.asked))
+            raise InputError(f"asked{where}", asked.name, f"{allowed} for law {shape.name!r}")
+        check(question, question_form(asked, shape), where=where)
+        try:
+            way = asked.read(question)
+            form = shape.read(question, way.levels)
+            form.check(way.counts_as())
+        except VerificationError as error:
+            raise VerificationError(f"Question {question['name']!r}: {error.reason}") from error
+        except InputError as error:
+            reason = f"question {question['name']!r}: {error.reason}"
+            raise InputError.because(error.argument + where, reason, error.remedy) from error
+        return cls(question["name"], question["mechanism"], way, form)
+
+    def document(self) -> dict[str, Any]:
+        """The question in the file."""
+        about = {
+            "name": self.name,
+            "mechanism": self.mechanism,
+            "asked": self.asked.name,
+            "law": self.shape.name,
+            "denominator": DENOMINATOR,
+        }
+        return about | self.asked.document() | self.shape.document()
+
+    @property
+    def kind(self) -> str:
+        """The kind of question in a survey."""
+        return self.asked.kind
+
+    @property
+    def levels(self) -> Levels:
+        """The items and their budgets."""
+        return self.asked.levels
+
+    @property
+    def rounds(self) -> tuple[int | None, ...]:
+        """The rounds in which reports are made; ``None`` if the question has no rounds."""
+        return self.shape.rounds
+
+    @property
+    def size(self) -> int:
+        """Bytes of a report."""
+        return self.shape.size
+
+    @property
+    def pairs(self) -> list[PairBudget]:
+        """Realised and demanded budgets."""
+        return self.shape.pairs()
+
+    def draw(self, code: Any, source: Source) -> bytes:
+        """All randomness of one person whose answer was checked by ``asked.code``."""
+        return self.shape.draw(self.asked.own(code, source), source)
+
+    def output(self, drawn: bytes, code: Any, round_number: int | None) -> bytes:
+        """The report of a round; where there are no rounds, what was drawn."""
+        if round_number is None:
+            return drawn
+        return self.shape.output(drawn, (code,), round_number)
+
+
+def question_form(asked: type[Asked], shape: type[Shape]) -> dict[str, Any]:
+    """The form of a question: a JSON Schema."""
+    about = {
+        "name": TEXT,
+        "mechanism": {**TEXT, "description": "A name for people; no reader acts on it."},
+        "asked": choice(asked.name),
+        "law": choice(shape.name),
+        "denominator": choice(DENOMINATOR),
+    }
+    description = (shape.__doc__ or "").partition("\n")[0]
+    return record(about | dict(asked.keys) | dict(shape.keys), description)

@@ -1,0 +1,217 @@
+"""Levels of budgets: which answers they hold, and what is demanded of every pair of answers."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
+from typing import Any, NamedTuple
+
+from planner.errors import InputError
+from planner.laws.schema import BUDGET, TEXT, Schema, choice, either, list_of, record, whole
+from planner.limits import EXPORT_REMEDY, MAX_COUNT
+
+Rule = str | Sequence[Sequence[float]]
+_NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
+LEVELS: Schema = list_of(
+    record(
+        {
+            "name": TEXT,
+            "epsilon": BUDGET,
+            "item_count": whole(1, MAX_COUNT),
+            "items": list_of(TEXT, least=0),
+        },
+        "One privacy level and its items; items is empty where only their number is known.",
+    )
+)
+RULE: Schema = either(choice("min", "avg"), list_of(list_of(either(BUDGET, {"type": "null"})))) | {
+    "description": "Pair budgets: of both levels the smaller, the mean, or a symmetric matrix "
+    "with null where none is demanded.",
+}
+
+
+class PairBudget(NamedTuple):
+    """Realised and demanded budget of telling an item of level ``first`` from one of ``second``.
+
+    ``realised`` is rounded up, in nats; ``demanded`` is ``inf`` for a pair without protection.
+    """
+
+    first: int
+    second: int
+    realised: float
+    demanded: float
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """Levels in file order; items are numbered from 0 through the levels, one after the other.
+
+    Attributes
+    ----------
+    names, epsilons, item_counts:
+        One per level; budgets in nats.
+    items:
+        Item names per level; empty for a level of which only the number of items is known.
+    rule:
+        ``"min"``, ``"avg"`` or a matrix of pair budgets with ``inf`` for none.
+    dummies:
+        Elements that fill up sets, numbered after the items. Where budgets are compared they are
+        one more level, of the least budget.
+    """
+
+    names: tuple[str, ...]
+    epsilons: tuple[float, ...]
+    item_counts: tuple[int, ...]
+    items: tuple[tuple[str, ...], ...]
+    rule: Rule = "min"
+    dummies: int = 0
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any], least: int = 1) -> Levels:
+        """The levels of a question of the right form that has ``least`` items or more.
+
+        Raises
+        ------
+        InputError
+            The parts do not fit each other, or a name appears twice.
+        """
+        rows = question["levels"]
+        names, counts = ([row[key] for row in rows] for key in ("name", "item_count"))
+        items = [tuple(row["items"]) for row in rows]
+        for i, (given, count) in enumerate(zip(items, counts, strict=True)):
+            if given and len(given) != count:
+                reason = f"levels[{i}] lists {len(given)} items, and its item_count is {count}"
+                raise InputError.because(f"levels[{i}].items", reason, EXPORT_REMEDY)
+        epsilons = [float(row["epsilon"]) for row in rows]
+        rule = _rule(question["rule"], len(rows))
+        levels = cls(tuple(names), tuple(epsilons), tuple(counts), tuple(items), rule)
+        if levels.total < least:
+            reason = f"the levels have {levels.total} item together, at least {least} are needed"
+            raise InputError.because("levels", reason, EXPORT_REMEDY)
+        for kind, values in (("level", names), ("item", [x for row in items for x in row])):
+            if len(set(values)) < len(values):
+                reason = f"two {kind}s have the same name"
+                raise InputError.because("levels", reason, EXPORT_REMEDY)
+        return levels
+
+    def with_dummies(self, dummies: int) -> Levels:
+        """The same with so many dummies."""
+        return replace(self, dummies=dummies)
+
+    def document(self) -> dict[str, Any]:
+        """The keys ``rule`` and ``levels`` of a question."""
+        rows = zip(self.names, self.epsilons, self.item_counts, self.items, strict=True)
+        keys = ("name", "epsilon", "item_count", "items")
+        levels = [dict(zip(keys, (*row[:3], list(row[3])), strict=True)) for row in rows]
+        if isinstance(self.rule, str):
+            return {"rule": self.rule, "levels": levels}
+        matrix = [[None if math.isinf(one) else float(one) for one in row] for row in self.rule]
+        return {"rule": matrix, "levels": levels}
+
+    # -- budgets ---------------------------------------------------------------------------
+
+    @property
+    def members(self) -> list[tuple[int, float]]:
+        """Number of elements and budget of each level, then of the dummies if there are any."""
+        found = list(zip(self.item_counts, self.epsilons, strict=True))
+        return [*found, (self.dummies, min(self.epsilons))] if self.dummies else found
+
+    @property
+    def dummy_level(self) -> int:
+        """The first level of the least budget, whose probabilities dummies may have."""
+        return self.epsilons.index(min(self.epsilons))
+
+    def demanded(self, i: int, j: int) -> float:
+        """Budget of two elements of the levels, ``inf`` for none: a lone one has no other."""
+        if i == j and self.item_counts[i] == 1:
+            return math.inf
+        if isinstance(self.rule, str):
+            return of_both(self.rule, self.epsilons[i], self.epsilons[j])
+        return float(self.rule[i][j])
+
+    def least_demanded(self) -> float:
+        """The smallest budget of any pair of elements.
+
+        Examples
+        --------
+        >>> two = Levels(("a", "b"), (2.0, 1.0), (3, 1), ((), ()), "avg")
+        >>> two.least_demanded(), two.with_dummies(2).least_demanded()
+        (1.5, 1.0)
+        """
+        size = len(self.names)
+        if not isinstance(self.rule, str):
+            return min(self.demanded(i, j) for i in range(size) for j in range(i + 1))
+        members = sorted((epsilon, count) for count, epsilon in self.members)
+        pairs = [(epsilon, epsilon) for epsilon, count in members if count > 1]
+        pairs += [(members[0][0], members[1][0])] if len(members) > 1 else []
+        return min((of_both(self.rule, *pair) for pair in pairs), default=math.inf)
+
+    # -- items -----------------------------------------------------------------------------
+
+    @property
+    def total(self) -> int:
+        """Number of items of all levels, ``m``."""
+        return sum(self.item_counts)
+
+    @property
+    def elements(self) -> int:
+        """Number of items and dummies."""
+        return self.total + self.dummies
+
+    @property
+    def named(self) -> bool:
+        """Whether every item has a name."""
+        return all(self.items)
+
+    def level_of(self) -> list[int]:
+        """Level number of each item; a list of :attr:`total` entries."""
+        return [i for i, count in enumerate(self.item_counts) for _ in range(count)]
+
+    def level_names(self) -> list[str]:
+        """The level of each item, by name."""
+        return list(chain.from_iterable(map(repeat, self.names, self.item_counts)))
+
+    def numbers(self) -> dict[str, int]:
+        """Item number of each named item."""
+        found: dict[str, int] = {}
+        start = 0
+        for count, items in zip(self.item_counts, self.items, strict=True):
+            found.update(zip(items, range(start, start + len(items)), strict=True))
+            start += count
+        return found
+
+    def from_text(self, text: str) -> str | int:
+        """The item that a text means: its name, or its number where items have no names."""
+        if not self.named and isinstance(text, str) and _NUMBER.fullmatch(text):
+            return int(text)
+        return text
+
+    def item_names(self) -> list[str]:
+        """A name for each item; its number where the file has none."""
+        names = [str(k) for k in range(self.total)]
+        for name, number in self.numbers().items():
+            names[number] = name
+        return names
+
+
+def of_both(rule: str, x: float, y: float) -> float:
+    """The budget of a pair under a rule of a name."""
+    return min(x, y) if rule == "min" else (x + y) / 2
+
+
+def _rule(rule: str | list[list[float | None]], size: int) -> Rule:
+    if isinstance(rule, str):
+        return rule
+    if len(rule) != size or any(len(row) != size for row in rule):
+        raise InputError("rule", rule, f"min, avg or a {size} x {size} matrix", EXPORT_REMEDY)
+    matrix = tuple(
+        tuple(math.inf if entry is None else float(entry) for entry in row) for row in rule
+    )
+    if any(matrix[i][j] != matrix[j][i] for i in range(size) for j in range(i)):
+        raise InputError("rule", rule, "a symmetric matrix", EXPORT_REMEDY)
+    if any(all(map(math.isinf, row)) for row in matrix):
+        remedy = "A level that is protected against nothing needs no randomisation."
+        raise InputError("rule", rule, "finite for at least one pair of each level", remedy)
+    return matrix

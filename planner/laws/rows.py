@@ -1,0 +1,129 @@
+"""Channels: a table of probabilities, a row an element; a report is one small number."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, combinations_with_replacement
+from math import floor
+from operator import mul
+from typing import ClassVar
+
+from planner.errors import InputError, VerificationError
+from planner.laws.exact import Likelihoods, check_ratio
+from planner.laws.schema import PROBABILITY, Schema, list_of, whole
+from planner.laws.shape import Own, Shape, Wanted, has_shape
+from planner.laws.source import Source, words
+from planner.limits import DENOMINATOR as D
+from planner.limits import EXPORT_REMEDY
+
+MAX_ROWS, MAX_REPORTS = 64, 4096
+_BIAS = 10**9  # a person's bias is at most one part in so many of what a person counts for
+_SCALE = 2**80
+_VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
+
+
+@dataclass(frozen=True)
+class Rows(Shape):
+    """With ``rows[x][y]/2^32`` the report ``y``, for the own element ``x``.
+
+    Reports of a block, counted from the first one, have the same probability together in every row:
+    how many they are says nothing of the answers, and estimates take them for as many as expected.
+
+    A report is its number in two bytes, little-endian. Draws one word: the report is the first
+    number whose probabilities of the row, added up to it, exceed the word.
+    """
+
+    name: ClassVar[str] = "rows"
+    asked: ClassVar[tuple[str, ...]] = ("ordered", "number")
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "rows": list_of(list_of(PROBABILITY), 2)
+        | {
+            "description": "2^32 times the probability of each report, for every answer in the "
+            "order of the levels; each row sums to 2^32."
+        },
+        "values": list_of(list_of(_VALUE))
+        | {
+            "description": "What each report adds to each wanted number: of ordered answers the "
+            "people up to each but the last, or the sum of the scores; of numbers the sum of all "
+            "on [-1, 1], and how many there are."
+        },
+        "blocks": list_of(whole(1, MAX_REPORTS), 0)
+        | {
+            "description": "Sizes of blocks of reports that together have one probability in all "
+            "rows; empty if there are none."
+        },
+    }
+
+    rows: tuple[tuple[int, ...], ...]
+    values: tuple[tuple[float, ...], ...]
+    blocks: tuple[int, ...] = ()
+
+    def require_fit(self) -> None:
+        size, reports = len(self.rows), len(self.rows[0])
+        if size > MAX_ROWS or reports > MAX_REPORTS:
+            allowed = f"at most {MAX_ROWS} rows of {MAX_REPORTS} reports"
+            raise InputError("rows", (size, reports), allowed, EXPORT_REMEDY)
+        if size != self.levels.total:
+            allowed = f"one for each of {self.levels.total} answers"
+            raise InputError("rows", size, allowed, EXPORT_REMEDY)
+        for key, table in (("rows", self.rows), ("values", self.values)):
+            if not has_shape(table, (len(table), reports)):
+                reason = f"{key} is not of the shape {len(table)} x {reports}"
+                raise InputError.because(key, reason, EXPORT_REMEDY)
+        if self.blocks and sum(self.blocks) != reports:
+            raise InputError("blocks", list(self.blocks), f"{reports} together", EXPORT_REMEDY)
+
+    def check(self, wanted: Wanted | None) -> None:
+        for x, row in enumerate(self.rows):
+            if sum(row) != D:
+                raise VerificationError(f"The integers of row {x} do not sum to 2^32")
+            if self._block_totals(row) != self._block_totals(self.rows[0]):
+                raise VerificationError(f"The blocks of row {x} are not those of the first one")
+        for i, j in combinations_with_replacement(range(len(self.levels.names)), 2):
+            names = f"Levels {self.levels.names[i]!r} and {self.levels.names[j]!r}: a report"
+            check_ratio(self.ratio(i, j), self.levels.demanded(i, j), names)
+        self._require_unbiased(wanted or ())
+
+    def ratio(self, i: int, j: int) -> Fraction | None:
+        return self._likelihoods[i].ratio(self._likelihoods[j])
+
+    @property
+    def cells(self) -> int:
+        return len(self.rows[0])
+
+    @property
+    def size(self) -> int:
+        return 2
+
+    def draw(self, own: Own, source: Source) -> bytes:
+        return bisect_right(self._ends[own[0]], words(source, 1)[0]).to_bytes(self.size, "little")
+
+    @cached_property
+    def _ends(self) -> list[list[int]]:
+        return [list(accumulate(row)) for row in self.rows]
+
+    @cached_property
+    def _likelihoods(self) -> list[Likelihoods]:
+        ends = list(accumulate(self.levels.item_counts))
+        parts = (self.rows[i:j] for i, j in zip([0, *ends], ends, strict=False))
+        columns = ([(min(y), max(y)) for y in zip(*part, strict=True)] for part in parts)
+        return [Likelihoods(*zip(*part, strict=True)) for part in columns]
+
+    def _block_totals(self, row: tuple[int, ...]) -> list[int]:
+        ends = list(accumulate(self.blocks))
+        return [sum(row[i:j]) for i, j in zip([0, *ends], ends, strict=False)]
+
+    def _require_unbiased(self, wanted: Wanted) -> None:
+        if len(wanted) != len(self.values):
+            reason = f"{len(self.values)} rows of values for {len(wanted)} wanted numbers"
+            raise VerificationError(reason)
+        for meaning, numbers in zip(self.values, wanted, strict=True):
+            scaled = [floor(Fraction(value) * _SCALE) for value in meaning]
+            bound = floor(max(map(abs, numbers)) * (D * _SCALE)) // _BIAS
+            for x, (row, number) in enumerate(zip(self.rows, numbers, strict=True)):
+                if abs(sum(map(mul, row, scaled)) - floor(number * (D * _SCALE))) > bound:
+                    raise VerificationError(f"The estimator is biased for the answers of row {x}")

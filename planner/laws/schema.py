@@ -1,0 +1,197 @@
+"""The form of a JSON document: a small part of JSON Schema, and the check of a value by it.
+
+A law states the keys of its questions once. Clients here and in other languages check by them, and
+``ldp-planner schema`` prints them.
+
+Numbers are compared by value, as JSON Schema and the canonical form (RFC 8785) have it: 1.0 is
+the whole number 1, and :func:`planner.deployment.client.canonical.parse_document` reads it so.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping
+from math import inf
+from typing import Any
+
+from planner.errors import InputError
+from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_EPSILON
+
+Schema = Mapping[str, Any]
+
+TEXT: Schema = {"type": "string", "minLength": 1}
+FLAG: Schema = {"type": "boolean"}
+FINITE: Schema = {"type": "number", "minimum": -sys.float_info.max, "maximum": sys.float_info.max}
+BUDGET: Schema = {
+    "type": "number",
+    "exclusiveMinimum": 0,
+    "maximum": MAX_EPSILON,
+    "description": "Nats.",
+}
+PROBABILITY: Schema = {
+    "type": "integer",
+    "minimum": 1,
+    "maximum": DENOMINATOR - 1,
+    "description": "A probability times 2^32.",
+}
+_NAMES = {
+    "object": "a JSON object",
+    "array": "a list",
+    "string": "text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def whole(least: int, most: int) -> dict[str, Any]:
+    """A whole number from ``least`` to ``most``."""
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
+def choice(*values: str | int) -> dict[str, Any]:
+    """One of some values."""
+    return {"enum": list(values)}
+
+
+def either(*schemas: Schema) -> dict[str, Any]:
+    """A value of one of some shapes."""
+    return {"anyOf": list(schemas)}
+
+
+def list_of(item: Schema, least: int = 1) -> dict[str, Any]:
+    """A list of at least ``least`` entries."""
+    return {"type": "array", "items": item, "minItems": least}
+
+
+def record(properties: Mapping[str, Schema], description: str = "") -> dict[str, Any]:
+    """An object with exactly these keys."""
+    schema = {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return schema | ({"description": description} if description else {})
+
+
+def check(value: Any, schema: Schema, place: str = "", where: str = "") -> None:
+    """Check a parsed value against a schema.
+
+    Parameters
+    ----------
+    value:
+        What ``json.loads`` gives.
+    schema:
+        Of the keywords ``type``, ``enum``, ``anyOf``, ``properties``, ``required``,
+        ``additionalProperties`` (false), ``items``, ``minItems``, ``minLength``, ``pattern``,
+        ``minimum``, ``maximum`` and ``exclusiveMinimum``.
+    place, where:
+        For errors: the path of the value, and the object in which it is.
+
+    Raises
+    ------
+    InputError
+        Names the first place that is not as it must be.
+
+    Examples
+    --------
+    >>> check({"truth": 5}, record({"truth": whole(0, 10)}))
+    >>> where = " of question 'q'"
+    >>> check({"truth": -1}, record({"truth": whole(0, 10)}), "", where)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: truth of question 'q' is -1 but must be a whole number...
+    """
+    if not _fits(value, schema):
+        raise InputError(_name(place, where), value, _allowed(schema), EXPORT_REMEDY)
+    if "properties" in schema:
+        _check_keys(value, schema, place, where)
+        for key, one in value.items():
+            if key in schema["properties"]:
+                check(one, schema["properties"][key], _join(place, key), where)
+    elif "items" in schema:
+        for i, one in enumerate(value):
+            check(one, schema["items"], f"{place}[{i}]", where)
+
+
+def _check_keys(value: Mapping[str, Any], schema: Schema, place: str, where: str) -> None:
+    for key in schema["required"]:
+        if key not in value:
+            raise InputError(_name(_join(place, key), where), None, "given", EXPORT_REMEDY)
+    if schema["additionalProperties"]:
+        return
+    for key in value:
+        if key not in schema["properties"]:
+            owner = f" of {place}{where}" if place else where or " of the document"
+            raise InputError(
+                f"key{owner}", key, f"one of {', '.join(schema['properties'])}", EXPORT_REMEDY
+            )
+
+
+def _fits(value: Any, schema: Schema) -> bool:
+    """Whether a value is of the schema's type and range; an object's or list's parts may not be."""
+    if "anyOf" in schema:
+        return any(_passes(value, one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return any(type(value) is type(one) and value == one for one in schema["enum"])
+    return type(value) in _TYPES[schema["type"]] and _in_range(value, schema)
+
+
+def _in_range(value: Any, schema: Schema) -> bool:
+    if "pattern" in schema:  # from ^ to $
+        return re.fullmatch(schema["pattern"][1:-1], value) is not None
+    if "minItems" in schema or "minLength" in schema:
+        return len(value) >= schema.get("minItems", schema.get("minLength"))
+    if schema["type"] not in ("integer", "number"):
+        return True
+    least, most = schema.get("minimum", value), schema.get("maximum", value)
+    return bool(least <= value <= most and schema.get("exclusiveMinimum", -inf) < value)
+
+
+def _passes(value: Any, schema: Schema) -> bool:
+    try:
+        check(value, schema)
+    except InputError:
+        return False
+    return True
+
+
+def _allowed(schema: Schema) -> str:
+    """What a schema allows, as the end of "must be ..."."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        values = [repr(one) if isinstance(one, str) else str(one) for one in schema["enum"]]
+        return values[0] if len(values) == 1 else f"one of {', '.join(values)}"
+    if "pattern" in schema:
+        return f"text of the form {schema['pattern']}"
+    least, above, most = (schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum"))
+    if least is not None and most is not None:
+        return f"{_NAMES[schema['type']]} from {least:.15g} to {most:.15g}"
+    limits = (("above", above), ("of at least", least), ("at most", most))
+    words = [f"{word} {limit:g}" for word, limit in limits if limit is not None]
+    if schema.get("minItems"):
+        words = [f"with at least {schema['minItems']} entries"]
+    if schema.get("minLength"):
+        words = ["that is not empty"]
+    return " ".join([_NAMES[schema["type"]], " and ".join(words)]).strip()
+
+
+def _join(place: str, key: str) -> str:
+    return f"{place}.{key}" if place else key
+
+
+def _name(place: str, where: str) -> str:
+    return f"{place or 'the document'}{where}" if place or not where else where.strip()

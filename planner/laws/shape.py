@@ -1,0 +1,143 @@
+"""What every form of report has: its integers in the file, its proof, its draw, its bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+from planner.laws.exact import log_upper_bound
+from planner.laws.levels import Levels, PairBudget
+from planner.laws.schema import Schema
+from planner.laws.source import Source
+
+Own = tuple[int, ...]
+"""The elements that a person's report is about: one, or all of a whole set."""
+Wanted = Sequence[Sequence[Fraction]]
+_MOST_LEVELS = 200  # of which all pairs are listed
+
+
+class Part:
+    """A part of a law: what is worked out once stays where it was worked out."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Shape(Part, ABC):
+    """One form of report. A subclass states its output law and the order of its random words.
+
+    Attributes
+    ----------
+    levels:
+        The elements that a report can be about, level by level, dummies last, and their budgets.
+    """
+
+    name: ClassVar[str]
+    """Its name in the file, the value of ``law``."""
+    keys: ClassVar[Mapping[str, Schema]]
+    """Its keys of a question, each a field of the class."""
+    asked: ClassVar[tuple[str, ...]]
+    """The ways of asking that it serves."""
+    rounds: ClassVar[tuple[int | None, ...]] = (None,)
+    """The rounds in which reports are made; ``None`` where there are none."""
+
+    levels: Levels
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any], levels: Levels) -> Self:
+        """The integers of a question of the right form; InputError if they do not fit."""
+        law = cls(levels, *(as_tuples(question[key]) for key in cls.keys))
+        law.require_fit()
+        return law
+
+    @abstractmethod
+    def require_fit(self) -> None:
+        """InputError if the integers do not fit each other and the levels."""
+
+    @abstractmethod
+    def check(self, wanted: Wanted | None) -> None:
+        """Prove all demanded budgets, and that an estimator in the file is unbiased.
+
+        ``wanted`` is what each element counts as in each wanted number, where answers are more
+        than one of some items.
+
+        Raises
+        ------
+        VerificationError
+            A budget is not kept, or the estimator is biased.
+        """
+
+    @abstractmethod
+    def ratio(self, i: int, j: int) -> Fraction | None:
+        """Largest ratio of two elements of the levels in one report, ``None`` if infinite."""
+
+    @abstractmethod
+    def draw(self, own: Own, source: Source) -> bytes:
+        """All randomness of a person whose report is about ``own``; as long as a report."""
+
+    def output(self, drawn: bytes, own: Own, round_number: int | None) -> bytes:
+        """The report of a round; where there are no rounds, what was drawn."""
+        del own, round_number
+        return drawn
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Bytes of a report."""
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """Sums that a collector keeps, of all rounds together."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the positions that :meth:`pairs` refers to."""
+        return self.levels.names
+
+    def pairs(self) -> list[PairBudget]:
+        """Realised and demanded budgets of pairs of levels, but for those that nobody can meet.
+
+        Of over 200 levels, each with itself and with the first of the least budget.
+        """
+        size, least = len(self.levels.names), self.levels.dummy_level
+        some = [least] if size > _MOST_LEVELS else range(size)
+        pairs = {(i, i) for i in range(size)}
+        pairs |= {(min(i, j), max(i, j)) for i in range(size) for j in some}
+        found = []
+        for i, j in sorted(pairs):
+            alone = i == j and self.levels.item_counts[i] == 1
+            ratio = None if alone else self.ratio(i, j)
+            if ratio is not None:
+                found.append(PairBudget(i, j, log_upper_bound(ratio), self.levels.demanded(i, j)))
+        return found
+
+    def document(self) -> dict[str, Any]:
+        """The keys of a question."""
+        return {key: as_lists(getattr(self, key)) for key in self.keys}
+
+
+def octets(bits: int) -> int:
+    """Bytes of a report of so many bits, in whole 64-bit words."""
+    return 8 * -(-bits // 64)
+
+
+def as_tuples(value: Any) -> Any:
+    """Lists as tuples, at any depth."""
+    return tuple(map(as_tuples, value)) if isinstance(value, list) else value
+
+
+def as_lists(value: Any) -> Any:
+    """Tuples as lists, at any depth."""
+    return list(map(as_lists, value)) if isinstance(value, tuple) else value
+
+
+def has_shape(rows: Any, shape: tuple[int, ...]) -> bool:
+    """Whether nested rows are a table of so many rows, columns, ..."""
+    if not shape:
+        return True
+    return len(rows) == shape[0] and all(has_shape(row, shape[1:]) for row in rows)

@@ -1,0 +1,294 @@
+"""Subset designs and subset selection: a type, and for every element one of two sides."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, chain, combinations_with_replacement
+from math import floor, inf
+from operator import mul
+from typing import ClassVar
+
+from planner.errors import InputError, VerificationError
+from planner.laws.exact import Likelihoods, check_ratio
+from planner.laws.levels import of_both
+from planner.laws.schema import Schema, list_of, whole
+from planner.laws.shape import Own, Shape, Wanted, has_shape, octets
+from planner.laws.source import Source, choose_all, words
+from planner.limits import DENOMINATOR as D
+from planner.limits import EXPORT_REMEDY, MAX_COUNT
+
+MAX_GROUPS, MAX_TYPES = 64, 4096
+_BIAS = 10**9  # a person may shift an estimate by one part in so many of a person
+_SCALE = 2**80
+_TYPE_BYTES = 8
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
+_VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
+
+
+@dataclass(frozen=True)
+class Sides(Shape):
+    """With ``weights[g][o][side]/2^32`` type ``o`` and the own element of group ``g`` on that side.
+
+    Levels of one group share their likelihoods. Of the other elements a report of type ``o`` has,
+    at random, as many on the high side (bit 1) that ``types[o][g]`` of every group are there.
+    One type of one group is subset selection; with one element high, randomised response.
+
+    A report is eight bytes with the type's number, little-endian, left out if there is one type;
+    then a bit an element, laid out as in :class:`~planner.laws.bits.Bits`. Elements stand group by
+    group; within a group by their numbers.
+
+    Draws one word: the type and the own element's side, in the order of the group's integers (the
+    first type low, high, the second type low, ...). Then, for every group whose ``k`` of ``m``
+    elements are high, ``0 < k < m``: of the smaller side, ``c = min(k, m - k)`` elements (the
+    high ones if both are equal), each by Floyd's method, for ``j`` from ``m - c`` to ``m - 1`` a
+    choice from 0 to ``j``, or ``j`` itself if that one is in the set already; then a choice from 0
+    to ``k - 1`` and one from 0 to ``m - k - 1``. If the own element is not on the side that was
+    drawn, it changes sides with the one there whose number in ascending order is the first choice
+    (of the high ones) or the second (of the low ones). All choices are always drawn, and their
+    sizes depend on the type alone, so that the number of words says no more than the report.
+    """
+
+    name: ClassVar[str] = "sides"
+    asked: ClassVar[tuple[str, ...]] = ("item", "one-of-set")
+    keys: ClassVar[Mapping[str, Schema]] = {
+        "groups": list_of(whole(0, MAX_GROUPS - 1))
+        | {"description": "The group of each level, last of the dummies if there are any."},
+        "types": list_of(list_of(whole(0, MAX_COUNT)))
+        | {"description": "For every type, how many elements of each group are on the high side."},
+        "weights": list_of(list_of(list_of(whole(0, D))))
+        | {
+            "description": "For every group, 2^32 times the probabilities of each type with the "
+            "own element on the low and on the high side; they sum to 2^32."
+        },
+        "values": list_of(list_of(list_of(_VALUE)), 0)
+        | {
+            "description": "People with an item: the sum over all reports of the value, by type, "
+            "group, and the item's side (low, high). Empty for one type of one group, where the "
+            "weights leave no choice."
+        },
+    }
+
+    groups: tuple[int, ...]
+    types: tuple[tuple[int, ...], ...]
+    weights: tuple[tuple[tuple[int, int], ...], ...]
+    values: tuple[tuple[tuple[float, float], ...], ...]
+
+    def require_fit(self) -> None:
+        members, kinds, size = self.levels.members, len(self.types), len(self.weights)
+        if len(self.groups) != len(members) or set(self.groups) != set(range(size)):
+            allowed = f"one of {size} for each of {len(members)} levels, from 0"
+            raise InputError("groups", list(self.groups), allowed, EXPORT_REMEDY)
+        if size > MAX_GROUPS or kinds > MAX_TYPES:
+            allowed = f"at most {MAX_TYPES} types of {MAX_GROUPS} groups"
+            raise InputError("types", (kinds, size), allowed, EXPORT_REMEDY)
+        valued = (kinds, size, 2) if kinds * size > 1 else (0,)
+        for key, shape in (
+            ("types", (kinds, size)),
+            ("weights", (size, kinds, 2)),
+            ("values", valued),
+        ):
+            if not has_shape(getattr(self, key), shape):
+                reason = f"{key} is not of the shape {' x '.join(map(str, shape))}"
+                raise InputError.because(key, reason, EXPORT_REMEDY)
+        for o, row in enumerate(self.types):
+            for g, (high, count) in enumerate(zip(row, self.counts, strict=True)):
+                if high > count:
+                    allowed = f"at most the {count} elements"
+                    raise InputError(f"types[{o}][{g}]", high, allowed, EXPORT_REMEDY)
+        if sum(self.counts) < 2:
+            raise InputError("levels", sum(self.counts), "at least 2 elements", EXPORT_REMEDY)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """Elements of each group."""
+        counts = [0] * len(self.weights)
+        for group, (count, _) in zip(self.groups, self.levels.members, strict=True):
+            counts[group] += count
+        return tuple(counts)
+
+    @property
+    def cells(self) -> int:
+        return len(self.types) * (1 + self.levels.elements)  # a collector counts type by type
+
+    @property
+    def size(self) -> int:
+        return self._type_bytes + octets(self.levels.elements)
+
+    @property
+    def _type_bytes(self) -> int:
+        return _TYPE_BYTES if len(self.types) > 1 else 0
+
+    # -- proof -----------------------------------------------------------------------------
+
+    def check(self, wanted: Wanted | None) -> None:
+        del wanted
+        for g, row in enumerate(self.weights):
+            if sum(map(sum, row)) != D:
+                raise VerificationError(f"The integers of group {g} do not sum to 2^32")
+            for o, pair in enumerate(row):
+                if any(w and not n for n, w in zip(self._standing(g, o), pair, strict=True)):
+                    reason = f"Type {o} has no element of group {g} on a side with a probability"
+                    raise VerificationError(reason)
+        for (a, b), demanded in self._demanded.items():
+            if demanded < inf:
+                names = " and ".join(map(self._names, (a, b)))
+                check_ratio(self._ratios[a, b], demanded, f"Levels {names}: a report")
+        for own, other in self.support() or ():
+            if own <= other:
+                reason = "A report must hold the true item more often than another"
+                raise VerificationError(reason)
+        if self.values:
+            self._require_unbiased()
+
+    def ratio(self, i: int, j: int) -> Fraction | None:
+        a, b = sorted((self.groups[i], self.groups[j]))
+        return self._ratios[a, b]
+
+    def support(self) -> list[tuple[Fraction, Fraction]] | None:
+        """Of each level the chance that an element is high, as the own one and as another.
+
+        ``None`` if reports have several types, or elements several groups.
+        """
+        if len(self.types) * len(self.weights) > 1:
+            return None
+        ((high,),), (((low_weight, high_weight),),) = self.types, self.weights
+        others = low_weight * high + high_weight * (high - 1)
+        pair = Fraction(high_weight, D), Fraction(others, D * (self.counts[0] - 1))
+        return [pair] * len(self.levels.names)
+
+    def _standing(self, group: int, kind: int) -> tuple[int, int]:
+        """How many elements of a group are low and high in a type."""
+        high = self.types[kind][group]
+        return self.counts[group] - high, high
+
+    def _names(self, group: int) -> str:
+        levels = zip(self.levels.names, self.groups, strict=False)  # dummies have no name
+        return ", ".join(repr(name) for name, own in levels if own == group) or "of dummies"
+
+    @cached_property
+    def _ratios(self) -> dict[tuple[int, int], Fraction | None]:
+        likelihoods = []
+        for group, count in enumerate(self.counts):
+            ends = []
+            for kind, pair in enumerate(self.weights[group]):
+                sides = zip(pair, self._standing(group, kind), strict=True)
+                values = [Fraction(weight * count, n) for weight, n in sides if n]
+                ends.append((min(values), max(values)))
+            least, most = zip(*ends, strict=True)
+            likelihoods.append(Likelihoods(least, most))
+        pairs = combinations_with_replacement(range(len(likelihoods)), 2)
+        return {(a, b): likelihoods[a].ratio(likelihoods[b]) for a, b in pairs}
+
+    @cached_property
+    def _demanded(self) -> dict[tuple[int, int], float]:
+        """Smallest budget of two different elements of two groups.
+
+        Of one group under a rule of names: the smallest of its levels, even if one item has it.
+        """
+        levels, found = self.levels, dict[tuple[int, int], float]()
+        if isinstance(levels.rule, str):
+            least = [inf] * len(self.counts)
+            for group, (_, epsilon) in zip(self.groups, levels.members, strict=True):
+                least[group] = min(least[group], epsilon)
+            for a, b in combinations_with_replacement(range(len(least)), 2):
+                found[a, b] = of_both(levels.rule, least[a], least[b])
+        else:
+            for i, j in combinations_with_replacement(range(len(levels.names)), 2):
+                a, b = sorted((self.groups[i], self.groups[j]))
+                found[a, b] = min(found.get((a, b), inf), levels.demanded(i, j))
+        return {
+            pair: r for pair, r in found.items() if pair[0] != pair[1] or self.counts[pair[0]] > 1
+        }
+
+    def _require_unbiased(self) -> None:
+        """An answer counts as one for its item and as none for every other, on average."""
+        sent = [[sum(pair) for pair in row] for row in self.weights]
+        for a, count in enumerate(self.counts):
+            own, same, totals = -D * _SCALE, 0, []
+            for o, (at_low, at_high) in enumerate(self.weights[a]):
+                low, high = self._standing(a, o)
+                low_value, high_value = (
+                    floor(Fraction(value) * _SCALE) for value in self.values[o][a]
+                )
+                totals.append(high_value * high + low_value * low)
+                own += at_low * low_value + at_high * high_value
+                same += at_low * (totals[-1] - low_value) + at_high * (totals[-1] - high_value)
+            bound = D * _SCALE // _BIAS
+            others = (sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a)
+            biased = abs(own) > bound or (count > 1 and abs(same) > bound * (count - 1))
+            if biased or any(abs(shift) > bound * count for shift in others):
+                raise VerificationError(f"The estimator of levels {self._names(a)} is biased")
+
+    # -- draw ------------------------------------------------------------------------------
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The first bit of each group, and the number of bits."""
+        return (0, *accumulate(self.counts))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+        """Of each level, dummies last: its first element, its group, and its first bit."""
+        free, firsts = list(self.starts), []
+        counts = [count for count, _ in self.levels.members]
+        for group, count in zip(self.groups, counts, strict=True):
+            firsts.append(free[group])
+            free[group] += count
+        return (0, *accumulate(counts[:-1])), self.groups, tuple(firsts)
+
+    @cached_property
+    def _ends(self) -> list[list[int]]:
+        return [list(accumulate(chain.from_iterable(row))) for row in self.weights]
+
+    @cached_property
+    def _choices(self) -> dict[int, list[int]]:
+        return {}
+
+    def draw(self, own: Own, source: Source) -> bytes:
+        numbers, groups, firsts = self.places
+        level = bisect_right(numbers, own[0]) - 1
+        group, place = groups[level], firsts[level] + own[0] - numbers[level]
+        kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
+        bits = self._split(kind, place, bool(side), group, source)
+        bits.reverse()
+        number = int(bytes(bits.translate(_DIGITS)), 2)
+        sides = number.to_bytes(self.size - self._type_bytes, "little")
+        return kind.to_bytes(self._type_bytes, "little") + sides
+
+    def _split(self, kind: int, place: int, held: bool, own: int, source: Source) -> bytearray:
+        """One byte an element, 0 or 1."""
+        bits = bytearray(self.starts[-1])
+        drawn = iter(choose_all(source, self.sizes(kind)))
+        for group, start in enumerate(self.starts[:-1]):
+            few, high = self._standing(group, kind)
+            count, ones = few + high, high <= few
+            few = min(few, high)
+            if not few:
+                bits[start : start + count] = bytes([high > 0]) * count
+                continue
+            if not ones:
+                bits[start : start + count] = b"\x01" * count
+            for last in range(start + count - few, start + count):
+                pick = start + next(drawn)
+                bits[last if bits[pick] == ones else pick] = ones
+            ranks = next(drawn), next(drawn)
+            if group == own and bits[place] != held:
+                there = [k for k in range(start, start + count) if bits[k] == held]
+                bits[there[ranks[0] if held else ranks[1]]], bits[place] = not held, held
+        return bits
+
+    def sizes(self, kind: int) -> list[int]:
+        """The sizes of all choices of a report of a type, in their order."""
+        if kind not in self._choices:
+            self._choices[kind] = list(chain.from_iterable(self._sizes(kind)))
+        return self._choices[kind]
+
+    def _sizes(self, kind: int) -> Iterator[list[int]]:
+        for group, count in enumerate(self.counts):
+            low, high = self._standing(group, kind)
+            if few := min(low, high):
+                yield [*range(count - few + 1, count + 1), high, low]

@@ -1,0 +1,69 @@
+"""Exact draws from random bytes: words, uniform choices by rejection.
+
+A source is a function that returns as many bytes as it is asked for. Clients always use
+the operating system's (:func:`system`); conformance vectors play back recorded bytes.
+Words are 32 bits, little-endian, and every draw says how many it takes, so that ports
+can follow byte by byte.
+"""
+
+from __future__ import annotations
+
+import secrets
+import struct
+from collections.abc import Callable, Sequence
+
+from planner.errors import VerificationError
+from planner.limits import DENOMINATOR
+
+Source = Callable[[int], bytes]
+
+
+def system(count: int) -> bytes:
+    """``count`` bytes from the operating system's generator."""
+    return secrets.token_bytes(count)
+
+
+def words(source: Source, count: int) -> tuple[int, ...]:
+    """``count`` uniform integers below 2^32, from ``4 count`` bytes asked for at once.
+
+    Raises
+    ------
+    VerificationError
+        The source returned another number of bytes: nothing may be drawn from it.
+    """
+    data = source(4 * count)
+    if not isinstance(data, bytes) or len(data) != 4 * count:
+        raise VerificationError("The source of entropy failed", "Report nothing.")
+    return struct.unpack(f"<{count}I", data)
+
+
+def choose(source: Source, size: int) -> int:
+    """Uniform from 0 to ``size - 1``, ``1 <= size <= 2^32``: words until one is accepted.
+
+    A word is accepted if it is below the largest multiple of ``size`` up to 2^32; its
+    remainder modulo ``size`` is the choice.
+
+    Examples
+    --------
+    >>> data = iter([bytes([255] * 4), bytes([5, 0, 0, 0])])
+    >>> choose(lambda count: next(data), 3)
+    2
+    """
+    return choose_all(source, [size])[0]
+
+
+def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
+    """One choice after the other, as :func:`choose` makes them, from as few calls as may be.
+
+    Examples
+    --------
+    >>> choose_all(lambda count: bytes([7, 0, 0, 0] * (count // 4)), [3, 5])
+    [1, 2]
+    """
+    chosen: list[int] = []
+    while len(chosen) < len(sizes):
+        for word in words(source, len(sizes) - len(chosen)):
+            size = sizes[len(chosen)]
+            if word < DENOMINATOR - DENOMINATOR % size:
+                chosen.append(word % size)
+    return chosen

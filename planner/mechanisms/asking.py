@@ -1,0 +1,230 @@
+"""The ways of asking with NumPy: answers of many people, and rows of estimates."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.estimates.channel import ChannelEstimates
+from planner.estimates.counts import Estimates
+from planner.estimates.means import Ratio, large_sample
+from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
+from planner.estimates.truncation import SIZES_MISS, LongerSets, SetSizes, TruncatedEstimates
+from planner.laws import answers
+from planner.laws.answers import MEAN_OF_SCORES, Asked
+from planner.laws.law import Halves, Law
+from planner.limits import DENOMINATOR
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
+from planner.mechanisms.counting import Rows as Reports
+from planner.mechanisms.means import summarise_ratio
+from planner.mechanisms.words import Words
+from planner.survey.numeric_domain import NumericDomain
+
+Numbers = NDArray[np.int64]
+
+
+class Estimating(Asked):
+    """What the collector's classes add."""
+
+    @abstractmethod
+    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+        """What the reports of many people are about, shape ``(n,)``."""
+
+    @abstractmethod
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        """Rows of what a form of report has estimated."""
+
+    def with_sizes(self, sizes: SetSizes | None) -> Estimating:  # noqa: ARG002 - sets know better
+        """The same, with set sizes that were asked for, if any: of what was cut more is known.
+
+        Raises
+        ------
+        InputError
+            The question is not about sets.
+        """
+        remedy = "Name the question about sets first, then the one about their sizes."
+        raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
+
+    def require_sizes(self) -> None:
+        """InputError unless answers are numbers of items."""
+        remedy = "Ask for the number of items in a question of kind 'ordinal'."
+        raise InputError("set_sizes", self.kind, "of a question about set sizes", remedy)
+
+    def set_sizes(self, found: Any) -> SetSizes:
+        """How many items people have, from what was estimated."""
+        raise NotImplementedError
+
+
+class Item(answers.Item, Estimating):
+    """One item."""
+
+    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+        del words
+        return np.array(codes, dtype=np.int64)
+
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        names = self.levels.level_names(), self.levels.item_names()
+        return item_rows(*names, found, found.on_simplex(), confidence)
+
+
+class ItemOrNone(answers.ItemOrNone, Item):
+    """One item, or none."""
+
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        items = ["none of the values", *self.levels.item_names()]
+        return item_rows(
+            ["", *self.levels.level_names()], items, found, found.clipped(), confidence
+        )
+
+
+class Ordered(answers.Ordered, Item):
+    """One of some ordered answers."""
+
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        if self.wanted != MEAN_OF_SCORES:
+            shares = self._shares(found, confidence)
+            return ordered_rows(self.levels, self.order, shares, self.scores)
+        (value,), ((variance,),) = found.values.tolist(), found.covariance.tolist()
+        mean = large_sample(value, variance, confidence)
+        possible = min(self.scores), max(self.scores)
+        return quantity_rows(found.users, [("mean score", mean, possible)])
+
+    def require_sizes(self) -> None:
+        whole = all(score.is_integer() for score in self.scores)
+        if not (self.scores and whole) or self.wanted == MEAN_OF_SCORES:
+            allowed = "whole numbers, and not the mean of them alone wanted"
+            remedy = "Give each answer, as its score, the largest number of items it stands for."
+            raise InputError("scores of set sizes", self.scores, allowed, remedy)
+
+    def set_sizes(self, found: Any) -> SetSizes:
+        shares = self._shares(found, 1 - SIZES_MISS)
+        longer = tuple((1 - shares.band[0]).tolist())
+        return SetSizes(tuple(map(int, self.scores)), tuple(shares.shares.tolist()), longer)
+
+    def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
+        names = self.levels.item_names()
+        in_order = tuple(names[k] for k in self.order)
+        return OrderedEstimates(in_order, found.values, found.covariance, found.users, confidence)
+
+
+class Number(answers.Number, Estimating):
+    """A number in a range, or none."""
+
+    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+        unit = np.array([np.nan if code is None else code for code in codes], dtype=np.float64)
+        none, last = np.isnan(unit), self.points - 1
+        share = (np.where(none, self.lower, unit) - self.lower) / (self.upper - self.lower) * last
+        below = np.minimum(share.astype(np.int64), last - 1)
+        threshold = ((share - below) * DENOMINATOR + 0.5).astype(np.int64)
+        return np.where(none, self.points, below + (words.half(unit.size) < threshold))
+
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        """Of the mean with Fieller's interval, the total, the missing rate; of yes and no too."""
+        domain = NumericDomain(self.lower, self.upper, self.yes_no)
+        (signed, rate), ((first, both), (_, second)) = found.values, found.covariance.tolist()
+        ratio = Ratio(float(signed), float(rate), first, second, both)
+        estimates = summarise_ratio(domain, found.users, ratio, confidence)
+        quantities = (
+            ("mean", estimates.mean, (domain.lower, domain.upper)),
+            ("total", estimates.total, None),
+            ("missing rate", estimates.missing_rate, (0.0, 1.0)),
+            ("frequency", estimates.frequency, (0.0, 1.0)),
+        )
+        wanted = [(name, one, possible) for name, one, possible in quantities if one is not None]
+        return quantity_rows(found.users, wanted)
+
+
+@dataclass(frozen=True)
+class OneOfSet(answers.OneOfSet, Item):
+    """One element of a set; some sets are cut. ``sizes`` are those of sets, if they were asked."""
+
+    sizes: SetSizes | None = None
+
+    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+        lengths = np.array([len(code) for code in codes])
+        slots = words.below(np.maximum(lengths, self.padding_length), lengths.size)
+        own = self.levels.total + words.below(self.dummies, lengths.size)
+        for u in np.flatnonzero(slots < lengths).tolist():
+            own[u] = codes[u][slots[u]]
+        return own
+
+    def with_sizes(self, sizes: SetSizes | None) -> OneOfSet:
+        return type(self)(self.levels, self.padding_length, self.longer_sets, sizes)
+
+    @property
+    def longer(self) -> LongerSets | None:
+        """Which sets are longer than the padding length: as asked, or else as stated."""
+        if self.sizes is not None:
+            return self.sizes.longer_than(self.padding_length)
+        if self.longer_sets is None:
+            return None
+        sizes, shares = zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
+        return LongerSets(self.padding_length, sizes, shares)
+
+    def rows(self, found: Any, confidence: float) -> AnswerRows:
+        estimates, longer = self.scaled(found), self.longer
+        processed = estimates.clipped()
+        if self.sizes is not None:
+            processed = estimates.put_back(self.sizes, self.padding_length, confidence)
+        names = self.levels.level_names(), self.levels.item_names()
+        remark = _cut_remark(longer, self.padding_length, estimates.users)
+        return item_rows(*names, estimates, processed, confidence, remark)
+
+    def scaled(self, once: Estimates) -> TruncatedEstimates:
+        """Counts of the sets, from those of the items that reports are about.
+
+        The standard errors put ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2`` in the exact
+        variance, which is never less.
+        """
+        users, length = once.users, self.padding_length
+        drawn = np.clip(once.values, 0, users)
+        errors = np.sqrt(np.square(once.standard_errors) + drawn * (1 - drawn / users))
+        columns = (once.values, errors, once.null_standard_errors)
+        values, spread, null = (length * column[: self.levels.total] for column in columns)
+        return TruncatedEstimates(values, spread, null, users, self.longer)
+
+
+def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
+    """What cutting long sets has done to the estimates, in people."""
+    if longer is None:
+        return (
+            f"; sets of more than {length} items were cut and their number is not stated: "
+            "counts are too small by an unknown number of people, without upper limits"
+        )
+    if not longer.sizes:
+        return ""
+    return (
+        f"; sets of more than {length} items were cut: on average a count is too small by up "
+        f"to {longer.largest_bias(users):,.0f} people, which the limits allow for"
+    )
+
+
+COLLECTOR = Halves(
+    {one.name: one for one in (Bits, Sides, Rows, Hash, Die)},
+    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet)},
+)
+"""The classes of :data:`~planner.laws.law.DEVICE`, each with its collector's half."""
+
+
+@dataclass(frozen=True)
+class CollectedLaw(Law):
+    """The law of a question as a collector needs it."""
+
+    asked: Estimating
+    shape: Collected
+
+    def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
+        """Estimates from the sums of each round, all of them with the same users."""
+        return self.asked.rows(self.shape.estimate(rounds), confidence)
+
+    def draw_many(self, codes: Sequence[Any], words: Words) -> list[Reports]:
+        """Reports of checked answers for each round; the client's law, drawn in bulk."""
+        return self.shape.draw_many(self.asked.own_many(codes, words), words)

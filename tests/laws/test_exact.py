@@ -1,0 +1,341 @@
+"""Budgets in exact arithmetic: a single unit of 2^-32 decides, as the definition says."""
+
+import math
+import re
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from planner import InputError, PrivacyPolicy, VerificationError, solve
+from planner.laws import exact
+from planner.laws.answers import Item, Number, Ordered
+from planner.laws.exact import (
+    Likelihoods,
+    PairViolation,
+    check_ratio,
+    check_unary,
+    exp_lower_bound,
+    log_upper_bound,
+    round_inward,
+)
+from planner.laws.levels import Levels
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.collected import Rows, Sides
+from tests.laws.oracle import D, true_exp
+from tests.policies import RULES, random_policy, seeds
+
+E = [math.ceil(D / (1 + true_exp(1.0)))]  # the least b with (D - b) / b <= e
+
+
+def levels(epsilons, rule="min", counts=None):
+    """Levels of two items each, so that every pair is one."""
+    size = len(epsilons)
+    rule = rule if isinstance(rule, str) else tuple(map(tuple, rule))
+    counts = tuple(counts or (2,) * size)
+    return Levels(tuple(map(str, range(size))), tuple(epsilons), counts, ((),) * size, rule)
+
+
+def ratio(a, b, i, j):
+    """How much the report "bit i, not bit j" is likelier under an answer of level i than of j."""
+    return Fraction(a[i] * (D - b[j]), b[i] * (D - a[j]))
+
+
+def kept(a, b, some):
+    """Every ordered pair on its own, against ``e^r`` from the series."""
+    pairs = [(i, j, some.demanded(i, j)) for i in range(len(a)) for j in range(len(a))]
+    return all(r == math.inf or ratio(a, b, i, j) <= true_exp(r) for i, j, r in pairs)
+
+
+def verdict(a, b, some):
+    """Whether it passes; a refusal must name a pair that really exceeds what it was promised."""
+    broken = None
+    try:
+        check_unary(a, b, some)
+    except PairViolation as violation:
+        broken = violation
+    if broken is not None:
+        demanded = some.demanded(broken.first, broken.second)
+        assert ratio(a, b, broken.first, broken.second) > true_exp(demanded)
+    return broken is None
+
+
+def largest(holds, low, high):
+    """The largest integer of which ``holds``; it does for ``low``, not for ``high``."""
+    assert holds(low)
+    assert not holds(high)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+@given(st.floats(1e-9, 50))
+def test_exponentials_and_logarithms_err_to_the_private_side(x):
+    bound = exp_lower_bound(x)
+    assert true_exp(x) * (1 - Fraction(1, 10**58)) < bound < true_exp(x)
+    above = log_upper_bound(bound)
+    assert bound <= true_exp(above)
+    assert above - x <= 3 * math.ulp(x)
+
+
+def test_nothing_realised_is_nothing():
+    assert log_upper_bound(Fraction(1)) == 0.0
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+@settings(max_examples=150)
+def test_the_check_equals_all_pairs(rule, seed):
+    rng = np.random.default_rng(seed)
+    t = int(rng.integers(1, 6))
+    ends = np.sort(rng.integers(1, D, (2, t)), axis=0)
+    ends[1] = np.minimum(ends[1] + 1, D - 1)
+    ends[0] = np.minimum(ends[0], ends[1] - 1)
+    b, a = (row.tolist() for row in ends)
+    own = [math.log(ratio(a, b, i, i)) for i in range(t)]
+    # Budgets about as large as the table needs, so that both outcomes are common.
+    epsilons = [min(50.0, max(own) * rng.uniform(0.5, 1.5) + 1e-9) for _ in range(t)]
+    if rng.random() < 0.3:
+        epsilons = [epsilons[0]] * t
+    if rule == "matrix":
+        rule = [[min(50.0, max(own) * rng.uniform(0.7, 1.7) + 1e-9)] * t for _ in range(t)]
+        rule[int(rng.integers(t))][int(rng.integers(t))] = math.inf
+    some = levels(epsilons, rule, rng.integers(1, 3, t).tolist())
+    assert verdict(a, b, some) == kept(a, b, some)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_every_pair_of_three_levels_decides(rule):
+    """One level is raised until one pair breaks, whichever of the pairs that is."""
+    for order in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)):
+        for counts in ((2, 2, 2), (1, 1, 1)):
+            some = levels([(1.0, 1.5, 3.0)[k] for k in order], rule, counts)
+            a = [(D // 2, D // 2, D // 2 + 9)[k] for k in order]
+            b = [math.ceil(D / (1 + true_exp(0.9)))] * 3
+            for i in range(3):
+
+                def holds(top, i=i, a=a, b=b, some=some):
+                    return kept([*a[:i], top, *a[i + 1 :]], b, some)
+
+                top = largest(holds, a[i] - 10**8, D - 1)
+                assert verdict([*a[:i], top, *a[i + 1 :]], b, some)
+                assert not verdict([*a[:i], top + 1, *a[i + 1 :]], b, some)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", [[1.0]]], ids=["min", "avg", "matrix"])
+def test_a_single_unit_the_wrong_way_is_caught(rule):
+    check_unary([D // 2], E, levels([1.0], rule))
+    with pytest.raises(PairViolation, match=r"Levels 0 and 0 realise 1\.00000000.* promised 1\.0"):
+        check_unary([D // 2], [E[0] - 1], levels([1.0], rule))
+    check_unary([D // 2], [E[0] - 1], levels([1.0], rule, [1]))  # a lone item has no other
+
+
+def test_dummies_are_told_from_items_by_the_least_budget():
+    """One item of the least budget, and dummies of its probabilities."""
+    alone = levels([1.0, 9.0], "min", [1, 1])
+    a, b = [D // 2] * 2, [E[0] - 1] * 2
+    check_unary(a, [E[0] - 1, D // 2 - 1], alone)
+    for dummies in (1, 2):
+        with pytest.raises(PairViolation, match="Levels"):
+            check_unary(a, b, alone.with_dummies(dummies))
+        check_unary(a, [E[0], D // 2 - 1], alone.with_dummies(dummies))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 1), (1, 0)])
+def test_a_matrix_is_checked_in_both_directions(first, second):
+    some = levels([1.0, 2.0], [[50.0, 1.0], [1.0, 50.0]])
+    a, b = [D // 2, D // 2 - 1000], [E[0], D // 2 - 2000]
+    if first:
+        a, b = a[::-1], b[::-1]
+
+    def raised(top):
+        return [top if k == first else a[k] for k in range(2)]
+
+    top = largest(
+        lambda top: ratio(raised(top), b, first, second) <= true_exp(1.0), b[first], D - 1
+    )
+    check_unary(raised(top), b, some)
+    with pytest.raises(PairViolation, match=f"Levels {first} and {second}"):
+        check_unary(raised(top + 1), b, some)
+
+
+def test_a_pair_without_demand_may_do_anything():
+    a, b = [D - 1, D // 2], [1, D // 2 - 1]
+    check_unary(a, b, levels([1.0, 1.0], [[math.inf, math.inf], [math.inf, 1.0]]))
+    with pytest.raises(PairViolation, match="Levels 0 and 1"):
+        check_unary(a, b, levels([1.0, 1.0], [[math.inf, 1.0], [math.inf, 1.0]]))
+
+
+def test_a_ratio_may_reach_its_bound_and_not_exceed_it(monkeypatch):
+    """No budget has a rational exponential; so a bound that a pair reaches takes its place."""
+    bound = exp_lower_bound(0.7)
+    check_ratio(bound, 0.7)
+    check_ratio(None, math.inf)
+    with pytest.raises(VerificationError, match=r"It realises 0\.700000000 nats but 0\.700000000"):
+        check_ratio(bound + Fraction(1, 10**70), 0.7, "It")
+    with pytest.raises(VerificationError, match="It realises more but"):
+        check_ratio(None, 50.0, "It")
+    for rule, reached in (("min", 9), ("avg", 3), ([[0.7]], 9)):
+        monkeypatch.setattr(exact, "exp_lower_bound", lambda _, reached=reached: Fraction(reached))
+        check_unary([3 * D // 4], [D // 4], levels([0.7], rule))  # loss ln 9, half of it ln 3
+        below = Fraction(reached) - Fraction(1, 10**70)
+        monkeypatch.setattr(exact, "exp_lower_bound", lambda _, below=below: below)
+        with pytest.raises(PairViolation):
+            check_unary([3 * D // 4], [D // 4], levels([0.7], rule))
+
+
+@given(st.lists(st.tuples(*[st.integers(1, 2**34)] * 4), min_size=1, max_size=6))
+def test_likelihoods_meet_at_the_largest_ratio_exactly(rows):
+    """Doubles choose, fractions decide: also where ratios differ in the sixteenth digit."""
+    near = [*rows, tuple(10**6 * x + 1 for x in rows[0])]
+    ends = [sorted(row[:2]) + sorted(row[2:]) for row in near]
+    one, other = (
+        Likelihoods(*zip(*(e[:2] for e in ends), strict=True)),
+        Likelihoods(*zip(*(e[2:] for e in ends), strict=True)),
+    )
+    assert one.ratio(other) == max(max(Fraction(b, c), Fraction(d, a)) for a, b, c, d in ends)
+    endless = Likelihoods([*one.least, 0], [*one.most, 5])
+    never = Likelihoods([*one.least, 0], [*one.most, 0])
+    assert endless.ratio(Likelihoods([*other.least, 1], [*other.most, 1])) is None
+    assert never.ratio(Likelihoods([*other.least, 0], [*other.most, 0])) == one.ratio(other)
+
+
+# -- rounding ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+@settings(max_examples=25)
+def test_rounding_inward_keeps_every_budget_and_little_is_lost(rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), rule, low=0.05, high=8)
+    table = solve(policy)
+    some = levels(policy.epsilons.tolist(), policy.rule.plain(policy.epsilons))
+    a, b = round_inward(table.a.tolist(), table.b.tolist(), some)
+    assert kept(a, b, some)
+    for i in range(policy.size):
+        assert 0 <= Fraction(table.a[i]) * D - a[i] < 2
+        assert 0 <= b[i] - Fraction(table.b[i]) * D < 2
+
+
+def test_rounding_stays_on_the_grid():
+    most = levels([50.0])
+    assert round_inward([1.0], [0.0], most) == ([D - 1], [1])
+    assert round_inward([0.5], [0.25], most) == ([D // 2], [D // 4])  # nothing to round
+    assert round_inward([0.5 + 2**-33], [0.25 + 2**-34], most) == ([D // 2], [D // 4 + 1])
+    assert round_inward([0.5], [0.5 - 2**-32], levels([1.0])) == ([D // 2], [D // 2 - 1])
+
+
+@pytest.mark.parametrize(("excess", "accepted"), [(0, True), (1, True), (8, True), (9, False)])
+def test_a_pair_gives_up_at_most_eight_units(excess, accepted):
+    """``a`` and ``b`` both move, and no other level's."""
+    best = largest(
+        lambda k: ratio([D // 2 + k], [D // 2 - k], 0, 0) <= true_exp(1.0), 1, D // 2 - 1
+    )
+    a, b = [0.75, 0.5 + (best + excess) / D], [0.25, 0.5 - (best + excess) / D]
+    some = levels([50.0, 1.0], [[50.0, math.inf], [math.inf, 1.0]])
+    if accepted:
+        assert round_inward(a, b, some) == ([3 * D // 4, D // 2 + best], [D // 4, D // 2 - best])
+    else:
+        with pytest.raises(VerificationError, match="by more than rounding"):
+            round_inward(a, b, some)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.5), (0.5 + 2**-33, 0.5 - 2**-40), (0.4, 0.6)])
+def test_probabilities_too_close_for_the_grid(a, b):
+    with pytest.raises(InputError, match=r"epsilons\[1\] is 1e-09 but must be large enough.*Raise"):
+        round_inward([0.6, a], [0.4, b], levels([1.0, 1e-9]))
+
+
+def test_a_solved_table_may_be_too_close_for_the_grid():
+    table = solve(PrivacyPolicy([1e-9, 1.0], [2, 2]))
+    with pytest.raises(InputError, match=r"epsilons\[0\] is 1e-09 but must be large enough"):
+        round_inward(table.a.tolist(), table.b.tolist(), levels([1e-9, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(0, 0), (5, 5), (4, 5), (D, 5), (5, 0), (5, -1), (D + 5, 5), (D, D - 1)]
+)
+def test_impossible_integers(a, b):
+    reason = re.escape(f"Level 1 has a = {a}, b = {b}; 0 < b < a < 2^32 is required")
+    with pytest.raises(VerificationError, match=reason):
+        check_unary([2, a], [1, b], levels([50.0, 1.0]))
+    for top, bottom in ((2, 1), (D - 1, D - 2)):  # the outermost that are possible
+        check_unary([top], [bottom], levels([50.0]))
+    with pytest.raises(InputError, match="lengths of a and b"):
+        check_unary([2], [1], levels([1.0, 1.0]))
+
+
+def test_numpy_integers_do_not_overflow_and_floats_are_none():
+    with pytest.raises(PairViolation):
+        check_unary(np.array([2**32 - 5]), np.array([5]), levels([1.0]))
+    for a, b in ((2.0**31, 2**30), (2**31, 2.0**30)):
+        with pytest.raises(TypeError):
+            check_unary([a], [b], levels([1.25]))
+
+
+# -- estimators, and files that are slow to prove -------------------------------------------------
+
+
+def test_a_value_of_a_rare_report_hides_no_bias():
+    """Half of every count, in a file whose largest value is 2^39: refused, by a person's 1e-9."""
+    some = levels([9.0], counts=[3])
+    asked = Number(some, 0.0, 1.0, yes_no=False, points=2)
+    rows = ((3 * 2**30 - 1, 2**30, 1), (2**30, 3 * 2**30 - 1, 1), (2**31 - 1, 2**31, 1))
+    for largest_value in (0.0, 2.0**39):
+        values = ((0.5, -0.5, largest_value), (0.5, 0.5, largest_value))
+        with pytest.raises(VerificationError, match="biased"):
+            Rows(some, rows, values).check(asked.counts_as())
+
+
+def test_a_bias_of_a_billionth_decides():
+    some = levels([9.0], counts=[2])
+    asked = Ordered(some, (0, 1), (), "counts")
+    rows = ((3 * 2**30, 2**30), (2**30, 3 * 2**30))
+    for off, good in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
+        law = Rows(some, rows, ((1.5 + off, -0.5 + off),))
+        if good:
+            law.check(asked.counts_as())
+        else:
+            with pytest.raises(VerificationError, match="biased for the answers of row 0"):
+                law.check(asked.counts_as())
+
+
+def test_a_bisample_that_says_next_to_nothing_is_counted():
+    """The largest even noise below one half: estimates are enormous, but there are some."""
+    low = 2**31 - 2
+    theta, noise = (D - 2 * low) / D, low / D
+    few, many = low // 2, D // 2 - low // 2
+    rows = ((few, many, many, few), (many, few, few, many), (many, few, many, few))
+    answered = (-2 * noise / theta, (2 - 2 * noise) / theta) * 2
+    some = levels([1.0], counts=[3])
+    law = Rows(some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2))
+    law.check(Number(some, 0.0, 1.0, yes_no=False, points=2).counts_as())
+    found = law.estimate([Aggregate(4, np.ones(4, dtype=np.int64))])
+    assert np.isfinite(found.covariance).all()
+
+
+def test_large_files_are_proven_within_seconds():
+    """32 rows of 4,096 reports, each a level; and 64 groups of 2,000 types."""
+    rng = np.random.default_rng(1)
+    start = time.monotonic()
+    weights = rng.integers(500_000, 1_500_000, (32, 4096))
+    weights[:, -1] += D - weights.sum(axis=1)
+    rows = tuple(map(tuple, weights.tolist()))
+    some = levels([9.0] * 32, [[40.0] * 32] * 32, [1] * 32)
+    law = Rows(some, rows, ((0.0,) * 4096,) * 31)
+    with pytest.raises(VerificationError, match="biased"):  # proven private before
+        law.check(Ordered(some, tuple(range(32)), (), "counts").counts_as())
+    some = levels([9.0] * 64, counts=[3] * 64)
+    sides = rng.integers(200_000, 800_000, (64, 2000, 2))
+    sides[:, -1, 0] += D - sides.sum(axis=(1, 2))
+    high = ((1,) * 64,) * 2000
+    parts = tuple(tuple(map(tuple, one)) for one in sides.tolist())
+    design = Sides(some, tuple(range(64)), high, parts, (((0.0, 0.0),) * 64,) * 2000)
+    with pytest.raises(VerificationError, match=r"biased|realises"):
+        design.check(Item(some).counts_as())
+    assert time.monotonic() - start < 20  # about 4 on an idle machine

@@ -1,0 +1,276 @@
+"""One suite over all laws: proven budgets, draws, counts and estimates against listed reports.
+
+The oracle lists every report of a question from its document alone. Statistical tests have a fixed
+seed, a false-alarm rate of 1e-6 and reject a near miss.
+"""
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.errors import InputError, VerificationError
+from planner.laws.law import DEVICE, Law
+from planner.limits import DENOMINATOR as D
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.asking import COLLECTOR, CollectedLaw
+from planner.mechanisms.hashing import xxh32
+from planner.mechanisms.words import seeded_words
+from tests.deployment.examples import every_mechanism
+from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp
+from tests.mechanisms.decisions import draws_follow
+
+QUESTIONS = {
+    law.name: law.document() for law in parameters_from_mechanisms(*every_mechanism()).questions
+}
+every = pytest.mark.parametrize("name", QUESTIONS)
+MANY, FEW = 200_000, 4000
+
+
+def laws(name):
+    """The question's document, and its law as a device and a collector have it."""
+    question = QUESTIONS[name]
+    return question, Law.read(question, DEVICE), CollectedLaw.read(question, COLLECTOR)
+
+
+def owns(question):
+    """Elements to look at: the first, and the last of each level."""
+    levels = level_of(question)
+    last = [k for k, level in enumerate(levels) if level not in levels[k + 1 :]]
+    return sorted({0, *last}) if question["law"] != "die" else [0, 1, len(question["decoys"])]
+
+
+def listed(question, own):
+    """Reports and their probabilities; of hashing the reported values."""
+    reports = law_of(question)[own]
+    return list(reports), np.array([float(chance) for chance in reports.values()])
+
+
+def source_of(seed):
+    """A device's source, but seeded."""
+    return np.random.Generator(np.random.SFC64(seed)).bytes
+
+
+# -- proofs ------------------------------------------------------------------------------------
+
+
+@every
+def test_probabilities_sum_to_one_and_keep_every_budget(name):
+    question, device, collector = laws(name)
+    assert all(sum(law.values()) == 1 for law in law_of(question))
+    assert breaches(question) == []
+    assert device.document() == collector.document() == question
+    assert device.pairs == collector.pairs
+
+
+@every
+def test_realised_budgets_are_attained_and_rounded_up(name):
+    question, device, _ = laws(name)
+    if question["law"] in ("die", "hash"):
+        return  # their pairs are of outputs and of values; the oracle has looked at those
+    chances, levels = law_of(question), level_of(question)
+    places = {i: [k for k, level in enumerate(levels) if level == i] for i in levels}
+    for pair in device.pairs:
+        first, second = places[pair.first], places[pair.second]
+        ratio = max(largest_ratio(chances, *two) for two in ((first, second), (second, first)))
+        assert ratio <= true_exp(pair.realised)
+        assert pair.realised - 1e-13 * max(1, pair.realised) <= math.log(ratio)
+        assert pair.realised <= pair.demanded
+        assert device.shape.ratio(pair.first, pair.second) == ratio
+
+
+@every
+def test_one_unit_more_for_the_truth_is_too_much_or_less_than_rounding(name):
+    """Budgets are spent: a thousandth less of each is refused, by name of the question."""
+    question = copy.deepcopy(QUESTIONS[name])
+    if "epsilon" in question:
+        question["epsilon"] *= 0.999
+    for level in question.get("levels", ()):
+        level["epsilon"] *= 0.999
+    if isinstance(question.get("rule"), list):
+        question["rule"] = [
+            [None if r is None else r * 0.999 for r in row] for row in question["rule"]
+        ]
+    if name in ("sampled", "rappor", "oue", "grr", "olh", "subset"):
+        question["levels"][0]["epsilon"] *= 0.6
+    with pytest.raises(VerificationError, match=f"Question {name!r}: .* are promised|than the"):
+        Law.read(question, DEVICE)
+
+
+def expected_sums(question, collector, own):
+    """What each report of an element adds to the sums of each round, on average."""
+    if question["law"] == "hash":
+        mine, other = (float(chance) for chance in collector.shape.support()[0])
+        return [np.where(np.arange(collector.levels.total) == own, mine, other)]
+    rounds = []
+    for number in collector.rounds:
+        reports, chances = listed(question, own if number != 1 else 0)
+        rows = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(len(reports), -1)
+        sums = 0.0
+        for row, chance in zip(rows, chances, strict=True):
+            counter = collector.shape.counter()
+            counter.add(np.ascontiguousarray(row[None]))
+            sums = sums + chance * counter.sums().counts
+        rounds.append(sums)
+    return rounds
+
+
+@every
+def test_estimators_are_unbiased(name):
+    """Sums as they are expected give the truth: ones for own items, or what an answer counts as."""
+    question, device, collector = laws(name)
+    scale, wanted = 2**50, device.asked.counts_as()
+    for own in owns(question):
+        sums = []
+        for one in expected_sums(question, collector, own):
+            counts = np.rint(one * scale).astype(np.int64)
+            if question["law"] in ("rows", "die"):  # a histogram has no rounding left
+                counts[0] += scale - counts.sum()
+            sums.append(Aggregate(scale, counts))
+        values = collector.shape.estimate(sums).values
+        if wanted is None:
+            assert values / scale == pytest.approx(np.eye(values.size)[own], abs=1e-7)
+        else:
+            assert values == pytest.approx([float(row[own]) for row in wanted], abs=1e-7)
+
+
+# -- draws ---------------------------------------------------------------------------------------
+
+
+def follows(reports, question, own):
+    """Whether reports have the law of the oracle; and a law of one probability a little off."""
+    names, chances = listed(question, 0 if question["law"] == "hash" else own)
+    if question["law"] == "hash":
+        numbers = np.array([int.from_bytes(r[4:], "little") for r in reports])
+        seeds = np.array([int.from_bytes(r[:4], "little") for r in reports], dtype=np.uint32)
+        hashed = xxh32(np.full(seeds.size, own, dtype=np.uint32), seeds) % question["values"]
+        numbers = (numbers - hashed) % question["values"]  # 0: the truth
+        counts = np.bincount(numbers, minlength=question["values"])
+    else:
+        place = {report: k for k, report in enumerate(names)}
+        assert {bytes(report) for report in reports} <= place.keys()
+        counts = np.bincount([place[bytes(report)] for report in reports], minlength=len(names))
+    top = int(np.argmax(chances))
+    miss = chances.copy()
+    miss[top] *= 1 + 20 / math.sqrt(len(reports) * miss[top])  # twenty standard deviations
+    return draws_follow(counts, chances), draws_follow(counts, miss / miss.sum())
+
+
+@every
+def test_draws_in_bulk_follow_the_law(name):
+    question, device, collector = laws(name)
+    for own in owns(question)[:2]:
+        words = seeded_words(np.random.Generator(np.random.SFC64(own)))
+        *_, rows = collector.shape.draw_many(np.full(MANY, own), words)
+        assert rows.shape == (MANY, device.size)
+        counter = collector.shape.counter()
+        counter.add(rows)  # the strict parser takes them all
+        assert follows(list(map(bytes, rows)), question, own) == (True, False)
+
+
+@every
+def test_the_devices_draws_follow_the_law(name):
+    question, device, _ = laws(name)
+    own, source = owns(question)[-1], source_of(11)
+    drawn = [device.shape.draw((own,), source) for _ in range(FEW)]
+    reports = [device.shape.output(one, (own,), device.rounds[-1]) for one in drawn]
+    good, missed = follows(reports, question, own)
+    assert good
+    assert not missed
+
+
+@every
+def test_as_many_words_for_every_answer(name):
+    """But for words that a choice rejects, which depend on the type of a report alone."""
+    question, device, _ = laws(name)
+    taken = []
+    for answer in device.asked.examples():
+        given = 0
+
+        def source(count):
+            nonlocal given
+            given += count
+            return bytes(count)  # words of zeros: no choice rejects them, the first type
+
+        device.draw(device.asked.code(answer), source)
+        taken.append(given)
+    assert len(set(taken)) == 1, question["law"]
+    with pytest.raises(VerificationError, match="entropy failed"):
+        device.draw(device.asked.code(answer), lambda count: bytes(count - 1))
+
+
+def test_a_set_is_about_each_of_its_items_alike():
+    """Listed: all slots and dummies, as choices of a short and a long set."""
+    _, device, collector = laws("sets")
+    for items, length in (((1,), 3), ((), 3), ((0, 1, 2, 4), 4)):
+        found = []
+        for slot, dummy in itertools.product(range(max(3, len(items))), range(3)):
+            data = iter([slot.to_bytes(4, "little"), dummy.to_bytes(4, "little")])
+            found.append(device.asked.own(items, lambda _count, data=data: next(data))[0])
+        expected = [*items, *range(5, 8)] if len(items) < length else items
+        counts = [found.count(k) for k in expected]
+        assert sum(counts) == len(found)
+        assert counts[: len(items)] == [3] * len(items)
+        words = seeded_words(np.random.Generator(np.random.SFC64(4)))
+        many = np.bincount(collector.asked.own_many([items] * MANY, words), minlength=8)
+        law = np.bincount(found, minlength=8) / len(found)
+        assert draws_follow(many, law)
+        assert not draws_follow(many, np.roll(law, 1))
+
+
+def test_numbers_are_rounded_to_either_point_without_bias():
+    question, device, collector = laws("hours")
+    last = question["points"] - 1
+    for answer in (17.0, 40.25, 88.9, 90.0, None):
+        words = seeded_words(np.random.Generator(np.random.SFC64(5)))
+        many = collector.asked.own_many([device.asked.code(answer)] * MANY, words)
+        if answer is None:
+            assert set(many) == {question["points"]}
+            continue
+        share = (answer - 17) / 73 * last
+        assert set(many) <= {math.floor(share), math.ceil(share)}
+        below = min(int(share), last - 1)
+        up = int((share - below) * D + 0.5)
+        if up:
+            assert device.asked.point(answer, up - 1) == below + 1
+        if up < D:
+            assert device.asked.point(answer, up) == below
+        error = 6 * math.sqrt((share - below) * (1 - share + below) / MANY)
+        assert abs(many.mean() - share) <= error + 1e-9
+
+
+# -- reports and workers -------------------------------------------------------------------------
+
+
+@every
+def test_what_no_answer_gives_is_refused_with_its_number(name):
+    question, _, collector = laws(name)
+    words = seeded_words(np.random.Generator(np.random.SFC64(2)))
+    good = collector.shape.draw_many(np.zeros(6, dtype=np.int64), words)[0]
+    for change in ("ones", "zeros"):
+        rows = good.copy()
+        rows[4] = 255 if change == "ones" else 0
+        counter = collector.shape.counter()
+        impossible = change == "ones" or question["law"] == "sides"
+        if question["law"] == "sides" and change == "zeros":
+            impossible = sum(question["types"][0]) > 0
+        if impossible:
+            with pytest.raises(InputError, match=r"(report|reports).?4"):
+                counter.add(rows)
+        else:
+            counter.add(rows)
+
+
+@every
+def test_laws_travel_to_workers_without_what_was_worked_out(name):
+    _, device, collector = laws(name)
+    plain = len(pickle.dumps(device))
+    device.draw(device.asked.code(next(device.asked.examples())), source_of(1))
+    assert len(pickle.dumps(device)) == plain
+    again = pickle.loads(pickle.dumps(collector))  # noqa: S301
+    assert again == collector
+    assert again.size == device.size
