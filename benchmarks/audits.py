@@ -14,18 +14,19 @@ from pathlib import Path
 import numpy as np
 from measure import LONG, Figure, show
 
-from planner import Level, Question, Survey, best_design, solve
+from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client
 from planner.trial.black_box import BlackBox, CommandBox, FunctionBox
 
 REPORTS, CONFIDENCE = 1_000_000, 0.999999
 ANSWERS = ("HIV", "flu")
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
-QUESTION = Question("q", LEVELS)
+QUESTION = Categorical("q", LEVELS)
 JAVASCRIPT = Path(__file__).resolve().parents[1] / "examples" / "client.mjs"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 
-from planner import Level, Question, Survey
+from planner import Level, Survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import Engine, dask_engine, isolated_engine, local_engine
@@ -26,6 +26,7 @@ from planner.deployment.parameter_file.parameters import Parameters
 from planner.laws.source import system
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.whole_survey.plan import plan_survey
+from planner.survey.questions import Categorical
 
 REPORTS, ITEMS, FILES = 10**7, 1024, 10
 KEY = ("q", None)
@@ -52,7 +53,7 @@ def planned(items: int, mechanism: str = "opt0", **more: Any) -> Parameters:
     few = items // 20
     counts = zip((1.0, 1.2, 2.0), (few, few, items - 2 * few), strict=True)
     levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
-    question = Question("q", levels, mechanism=mechanism, **more)
+    question = Categorical("q", levels, mechanism=mechanism, **more)
     return survey_parameters(plan_survey(Survey("s", REPORTS, (question,))))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,6 @@ from planner import (
     AssumedSets,
     Level,
     PrivacyPolicy,
-    Question,
     Survey,
     best_design,
     plan_survey,
@@ -23,6 +21,7 @@ from planner.designs.channel import Scenario
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import system_words
 from planner.solvers.channel_search import solve_channel
+from planner.survey.questions import ItemSet
 
 SCALED = np.array([1.0, 1.2, 2.0])
 RETAIL = Path(__file__).parents[2] / "shared" / "data" / "retail.dat"
@@ -72,10 +71,10 @@ def _basket(people: ItemSets, epsilon: float) -> Figure:
     counts = zip(SCALED * epsilon, (few, few, people.items - 2 * few), strict=True)
     levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
     sets = AssumedSets(np.bincount(people.sizes).tolist())
-    question = Question("basket", levels, kind="item-set", sets=sets)
+    question = ItemSet("basket", levels, sets=sets)
     errors = {}
     for name in ("opt0", "subset-design"):
-        asked = Survey("baskets", people.users, (replace(question, mechanism=name),))
+        asked = Survey("baskets", people.users, (question.replacing(mechanism=name),))
         plan = plan_survey(asked)
         (planned,), (read,) = plan.questions, survey_parameters(plan).questions
         if name == "opt0":  # the same law, without reports

@@ -11,7 +11,7 @@ import os
 import numpy as np
 from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
 
-from planner import Level, Question, Survey, best_design, solve
+from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
@@ -24,6 +24,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
+from planner.survey.questions import Categorical
 
 USERS, ITEMS, EPSILON = 1_000_000, 1000, 1.0
 BIG_USERS, BIG_ITEMS = 990_002, 41_270
@@ -178,7 +179,7 @@ def design_collection() -> Figure:
 
 def design_draw() -> Figure:
     """One report of a subset design by the Python client."""
-    question = Question("q", tuple(
+    question = Categorical("q", tuple(
         Level(f"level {i}", e, item_count=m)
         for i, (e, m) in enumerate(zip([1.0, 1.2, 2.0], [50, 50, 900], strict=True))
     ))  # fmt: skip

@@ -16,7 +16,7 @@ from planner.planning.allocation.plan import allocate
 from planner.planning.budgets import scaled
 from planner.planning.frontier import frontier, usual_scales
 from planner.planning.smallest_budgets import smallest_budgets
-from planner.survey.target import Target
+from planner.survey.questions import Target
 
 
 def figures() -> list[Figure]:

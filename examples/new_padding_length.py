@@ -14,7 +14,7 @@ from planner.estimates.truncation import SetSizes
 from planner.planning.datasets import Answers
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
-from planner.survey.set_model import AssumedSets, SetModel
+from planner.survey.sets import AssumedSets, SetModel
 
 EPSILONS = (1.0, 2.0, 4.0)
 ENOUGH = 0.05  # a length is good if its error is within 5 % of the smallest

@@ -71,10 +71,6 @@ from planner.solvers import baseline as baseline
 from planner.solvers import best_design as best_design
 from planner.solvers import solve as solve
 from planner.solvers.slsqp_ab import solve_literal as solve_literal
-from planner.survey import Level as Level
-from planner.survey import Numeric as Numeric
-from planner.survey import Question as Question
-from planner.survey import Survey as Survey
 from planner.survey.file import load_survey as load_survey
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences
@@ -83,7 +79,16 @@ from planner.survey.preferences import HistogramPreferences as HistogramPreferen
 from planner.survey.preferences import LognormalPreferences as LognormalPreferences
 from planner.survey.preferences import NormalPreferences as NormalPreferences
 from planner.survey.preferences import read_preferences as read_preferences
-from planner.survey.set_model import AssumedSets as AssumedSets
-from planner.survey.target import Target as Target
+from planner.survey.questions import Categorical as Categorical
+from planner.survey.questions import ItemSet as ItemSet
+from planner.survey.questions import Level as Level
+from planner.survey.questions import Numeric as Numeric
+from planner.survey.questions import Ordinal as Ordinal
+from planner.survey.questions import Question as Question
+from planner.survey.questions import SampledChoice as SampledChoice
+from planner.survey.questions import Sampling as Sampling
+from planner.survey.questions import Survey as Survey
+from planner.survey.questions import Target as Target
+from planner.survey.sets import AssumedSets as AssumedSets
 
 __version__: str

@@ -3,14 +3,13 @@
 import html
 import json
 import re
-from dataclasses import replace
 from io import StringIO
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
+from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
 from planner.deployment.parameter_file.building import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
@@ -18,29 +17,27 @@ from planner.show.guarantees import outsider_blocks
 from planner.show.html import report_html
 from planner.show.plan import plan_blocks, question_blocks
 from planner.show.terminal import print_blocks
-from planner.survey import Numeric, Sampling
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.file import survey_text
 from planner.survey.preferences import NormalPreferences
-from planner.survey.writer import survey_to_text
+from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from tests.cli.running import invoke
 from tests.surveys import EXAMPLES
 
 LEVELS = (Level("rare", 1.5, ("x",)), Level("usual", 3.0, item_count=8))
-MEAN = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0)
-TWO_ROUNDS = Question(
+BILL = Numeric("bill", 0, 50, preferences=NormalPreferences(5, 1.5), epsilon=3.0)
+TWO_ROUNDS = SampledChoice(
     "drugs",
     (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
-    kind="sampled-choice",
     sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
 )
 EVERYTHING = Survey(
     "everything",
     40_000,
     (
-        Question("sign", LEVELS, mechanism="grr", targets=(Target(detect=0.02, level="rare"),)),
+        Categorical("sign", LEVELS, mechanism="grr", targets=(Target(detect=0.02, level="rare"),)),
         TWO_ROUNDS,
-        Question("bill", (), kind="numeric", numeric=MEAN, targets=(Target(error=0.02),)),
-        Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 5, 3, 1])),
+        BILL.replacing(targets=(Target(error=0.02),)),
+        ItemSet("basket", LEVELS, sets=AssumedSets([1, 5, 3, 1])),
     ),
 )
 
@@ -51,20 +48,19 @@ def surveys():
     household = load_survey(EXAMPLES / "household.toml")
     baskets = load_survey(EXAMPLES / "baskets.toml")
     (articles,) = baskets.questions
-    yield "household, one each", replace(household, design="one-each")
-    yield "baskets of OUE", replace(baskets, questions=(replace(articles, mechanism="oue"),))
-    of_sets = replace(EVERYTHING.questions[3], mechanism="subset-design")
+    yield "household, one each", household.replacing(design="one-each")
+    yield "baskets of OUE", baskets.replacing(questions=(articles.replacing(mechanism="oue"),))
+    of_sets = EVERYTHING.questions[3].replacing(mechanism="subset-design")
     yield "sets by a design", Survey("sets", 40_000, (of_sets,))
     yield "everything", EVERYTHING
     sign, _, bill, _ = EVERYTHING.questions
-    page = replace(sign, name="page", mechanism="opt0", targets=())
-    three = (replace(sign, mechanism="opt0"), bill, page)
+    page = sign.replacing(name="page", mechanism="opt0", targets=())
+    three = (sign.replacing(mechanism="opt0"), bill, page)
     yield "two each of three", Survey("two", 40_000, three, design="some-each", asked=2)
-    channel = replace(MEAN, preferences=None, epsilon=2.0)
-    bills = Question("bill", (), kind="numeric", numeric=channel, mechanism="channel")
+    bills = BILL.replacing(preferences=None, epsilon=2.0, mechanism="channel")
     yield "a number by a channel", Survey("bills", 10_000, (bills, EVERYTHING.questions[0]))
-    weighed = (replace(LEVELS[0], prior=0.2), replace(LEVELS[1], prior=0.8, importance=2.0))
-    expected = Question("sign", weighed, mechanism="subset")
+    weighed = (LEVELS[0].replacing(prior=0.2), LEVELS[1].replacing(prior=0.8, importance=2.0))
+    expected = Categorical("sign", weighed, mechanism="subset")
     yield "an expected error", Survey("expected", 10_000, (expected,))
 
 
@@ -132,7 +128,7 @@ def test_the_decisive_figures_are_those_of_the_plan(plan):
 
 def test_json(survey, plan, tmp_path):
     path = tmp_path / "survey.toml"
-    path.write_text(survey_to_text(survey))
+    path.write_text(survey_text(survey))
     result = invoke("plan", path, "--json")
     assert result.exit_code == 0, result.exception
     document = json.loads(result.stdout)

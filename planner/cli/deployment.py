@@ -174,7 +174,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     )
     from planner.show.others import collection_json, estimates_blocks, files_blocks
     from planner.show.terminal import print_blocks, terminal
-    from planner.survey.kinds import ORDINAL
+    from planner.survey.questions import ORDINAL
 
     if not 0 < confidence < 1:
         remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from planner.deployment.parameter_file.parameters import Parameters
     from planner.planning.ledger import Ledger
     from planner.planning.whole_survey.plan import SurveyPlan
-    from planner.survey import Survey
+    from planner.survey.questions import Survey
 
 
 def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
@@ -150,7 +149,7 @@ def sampling(survey: SurveyFile, details: Details = False, json_output: Json = F
         remedy = 'Add a question with kind = "sampled-choice".'
         kinds = ", ".join(sorted({one.kind for one in loaded.questions}))
         raise InputError("kind", kinds, "'sampled-choice' for one question at least", remedy)
-    plans = plan_survey(replace(loaded, questions=asked)).questions
+    plans = plan_survey(loaded.replacing(questions=asked)).questions
     if json_output:
         print_json({one.name: question_json(one) for one in plans})
         return
@@ -198,9 +197,9 @@ def _with_mechanism(survey: Survey, name: str | None) -> Survey:
         raise InputError("mechanism", name, "the name of a mechanism", remedy)
     kinds = ("categorical", "item-set")
     questions = [
-        replace(one, mechanism=name) if one.kind in kinds else one for one in survey.questions
+        one.replacing(mechanism=name) if one.kind in kinds else one for one in survey.questions
     ]
-    return replace(survey, questions=tuple(questions))
+    return survey.replacing(questions=tuple(questions))
 
 
 def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from planner.planning.datasets import Answers
-    from planner.survey import Question, Survey
+    from planner.survey.questions import Question, Survey
 
 
 _FAULTY = 4  # exit code when a fault was found

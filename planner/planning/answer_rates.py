@@ -24,9 +24,9 @@ from planner.planning.channels.populations import (
     AssumedAnswers,
     five_populations,
 )
-from planner.survey import Numeric, Survey
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
+from planner.survey.questions import Numeric, Survey
 
 Array = NDArray[np.float64]
 
@@ -728,7 +728,7 @@ def channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:
 
 def model_of(about: Numeric, users: int) -> AnswerRateModel:
     """What a survey's numeric question is predicted from; without preferences all answer."""
-    everybody = EmpiricalPreferences([MAX_EPSILON])
+    everybody = EmpiricalPreferences(values=(float(MAX_EPSILON),))
     return AnswerRateModel(
         about.preferences or everybody, users, about.domain, about.mean, about.sd
     )
@@ -768,9 +768,9 @@ def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
         There is no such question, or one of its numbers is out of range.
     """
     plans = {
-        question.name: plan_answer_rate(model_of(about, survey.users), about.epsilon)
+        question.name: plan_answer_rate(model_of(question, survey.users), question.epsilon)
         for question in survey.questions
-        if (about := question.numeric) is not None and about.preferences is not None
+        if isinstance(question, Numeric) and question.preferences is not None
     }
     if not plans:
         kinds = ", ".join(sorted({question.kind for question in survey.questions}))

@@ -22,7 +22,7 @@ from planner.planning.solve import DESIGN, Certified, solve_for
 from planner.planning.targets import achieved, users_needed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.target import Target
+from planner.survey.questions import Target
 
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale

@@ -18,7 +18,7 @@ from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.solve import DESIGN
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.kinds import BEST
+from planner.survey.questions import BEST
 
 _DIGITS = 6  # to which designs are solved
 

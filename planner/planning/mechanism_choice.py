@@ -16,8 +16,7 @@ from planner.planning.solve import DESIGN
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS
-from planner.survey import Question
-from planner.survey.kinds import BEST
+from planner.survey.questions import BEST, Question
 
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
@@ -28,12 +27,12 @@ def mechanism_choices(question: Question) -> list[str]:
 
     Examples
     --------
-    >>> from planner.survey import Level
-    >>> mechanism_choices(Question("q", (Level("any", 1.0, item_count=4),)))
+    >>> from planner.survey.questions import Categorical, Level
+    >>> mechanism_choices(Categorical("q", (Level("any", 1.0, item_count=4),)))
     ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
-    if question.criterion != "total" and DESIGN in offered:
+    if getattr(question, "criterion", "total") != "total" and DESIGN in offered:
         offered.remove(DESIGN)  # designs are made for the error of all items together
     if question.kind != "categorical":
         return offered

@@ -36,10 +36,9 @@ from planner.outsiders.shown import (
     of_hundred_before,
     reach_up,
 )
-from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.budget_text import rounded_up
 from planner.policy.policy import PrivacyPolicy
-from planner.survey import Question
+from planner.survey.questions import Numeric, Question
 
 UNHIDDEN = (
     "a question asked in two rounds, or with a pair of answers that no budget protects, is not "
@@ -339,13 +338,13 @@ def outsider_view(
 
 def _policy_of(question: Question) -> PrivacyPolicy:
     """The levels; of a mean one level for all numbers, and no answer."""
-    if question.numeric is None:
+    if not isinstance(question, Numeric):
         return question.policy
-    return PrivacyPolicy([budget_of(question)], [2], names=["any answer"])
+    return PrivacyPolicy(question.policy.epsilons, [2], names=["any answer"])
 
 
 def _guessed(question: Question, seen: Seen) -> str:
-    if question.numeric is not None:
+    if isinstance(question, Numeric):
         points = len(seen.names) - 1
         if points > 2:
             return f"which it is of {points} numbers and no answer, all as likely before,"

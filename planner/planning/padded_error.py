@@ -9,7 +9,7 @@ from planner.errors import InputError
 from planner.planning.option import ErrorLaw
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.set_model import SetModel
+from planner.survey.sets import SetModel
 
 
 class PaddedError(NamedTuple):
@@ -45,7 +45,7 @@ class Padding:
 
     Examples
     --------
-    >>> from planner.survey.set_model import AssumedSets
+    >>> from planner.survey.sets import AssumedSets
     >>> padding, policy = Padding(AssumedSets([0, 1, 1])), PrivacyPolicy([1.0], [4])
     >>> once, twice = (padding.at(length, 100, policy) for length in (1, 2))
     >>> once.objective.prior, twice.objective.prior, twice.errors.bias, twice.errors.error(3.0)

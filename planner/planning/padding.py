@@ -7,7 +7,7 @@ smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.survey.set_model`); of a subset design var_k is that of
+for what is known of the sets (:mod:`planner.survey.sets`); of a subset design var_k is that of
 :mod:`planner.mechanisms.padded_design`. The best length grows with the budgets and with the number
 of people, and the whole curve is returned.
 """
@@ -24,7 +24,7 @@ from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.set_model import SetModel
+from planner.survey.sets import SetModel
 
 Array = NDArray[np.float64]
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
@@ -169,7 +169,7 @@ def plan_padding(table: Drawn, users: int, sets: SetModel) -> PaddingPlan:
 
     Examples
     --------
-    >>> from planner.survey.set_model import AssumedSets
+    >>> from planner.survey.sets import AssumedSets
     >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
     >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])

@@ -15,8 +15,8 @@ from planner.estimates.truncation import SIZES_MISS, LongerSets
 from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import read_transactions
-from planner.survey import Question
-from planner.survey.set_model import PilotFile, SetModel, SetMoments, Slots, size_limits
+from planner.survey.questions import ItemSet, Question
+from planner.survey.sets import PilotFile, SetModel, SetMoments, Slots, size_limits
 
 
 class _Sums(NamedTuple):
@@ -113,7 +113,7 @@ class PilotSets:
     def moments(
         self, length: int | NDArray[np.int64], item_counts: NDArray[np.int64]
     ) -> SetMoments:
-        """See ``planner.survey.set_model``; ``lost2`` without the bias of squared estimates."""
+        """See ``planner.survey.sets``; ``lost2`` without the bias of squared estimates."""
         n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
         lost = slots.lost(length).squared
         pairs = squares.lost(length).squared  # of all members that share an item
@@ -152,6 +152,8 @@ def set_model_of(question: Question) -> SetModel | None:
     FileError
         The pilot cannot be read, or has items that the levels do not have.
     """
+    if not isinstance(question, ItemSet):
+        return None
     if not isinstance(question.sets, PilotFile):
         return question.sets
     path = Path(question.sets.path)

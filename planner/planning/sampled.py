@@ -18,7 +18,7 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning.sampled_views import GuaranteeViews, guarantee_views
-from planner.survey import Survey
+from planner.survey.questions import Survey
 
 
 @dataclass(frozen=True, slots=True)
@@ -484,7 +484,7 @@ def plan_sampling_survey(survey: Survey) -> dict[str, SamplingPlan]:
     """
     plans = {}
     for question in survey.questions:
-        if question.sampling is None:
+        if question.kind != "sampled-choice":
             continue
         settings = question.sampling
         asked = SamplingQuestion(

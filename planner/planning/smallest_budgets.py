@@ -22,8 +22,9 @@ from planner.planning.budget_search import BudgetAnswer, BudgetSearch
 from planner.planning.padded_error import Padding
 from planner.planning.padding import PaddingPlan, plan_padding
 from planner.planning.solve import DESIGN, solve_for
+from planner.planning.targets import check_targets
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.target import Target, check_targets
+from planner.survey.questions import Target
 
 
 def smallest_budgets(

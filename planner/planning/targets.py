@@ -1,11 +1,12 @@
 """Targets: what a table reaches for a given number of users, and how many users it needs.
 
-Errors are shares of the users, as in :class:`~planner.survey.target.Target`. The budgets that a
+Errors are shares of the users, as in :class:`~planner.survey.questions.Target`. The budgets that a
 target needs are found by :mod:`planner.planning.smallest_budgets`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.planning.level_terms import Terms
 from planner.planning.prediction import detectable_frequencies, users_to_detect
-from planner.survey.target import Target, check_targets
+from planner.survey.questions import Target, wrong_targets
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +85,23 @@ def _terms(
     table: Terms, chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table.noise[chosen], table.signal[chosen]
+
+
+def check_targets(
+    targets: Iterable[Target], levels: Sequence[str], *, of_sets: bool = False
+) -> None:
+    """Check targets against levels and each other.
+
+    Raises
+    ------
+    InputError
+        A target names an unknown level, two set different values for one thing, or one ``of_sets``
+        is not about the total error.
+    """
+    wanted = tuple(targets)
+    for target in wanted:
+        if of_sets and not target.of_all:
+            remedy = "For item sets give the total error alone."
+            raise InputError("target", target.text, "a total error", remedy)
+    for _, _, error in wrong_targets(wanted, levels):
+        raise error

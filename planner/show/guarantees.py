@@ -26,7 +26,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     sampled = planned.sampling
     if sampled is not None:
         return list(sampled.views.sentences(sampled.delta))
-    if planned.question.numeric is not None:
+    if planned.question.kind == "numeric":
         spent = planned.spending[0].spent
         return [
             "a report changes the odds between any two numbers, or a number and no "
@@ -43,7 +43,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
 
 def promise_in_short(planned: QuestionPlan) -> str:
     """The same in one sentence."""
-    if planned.question.numeric is not None:
+    if planned.question.kind == "numeric":
         spent = planned.spending[0].spent
         return (
             "No report changes the odds between two numbers, or a number and no answer, more than "

@@ -65,8 +65,8 @@ def report_html(plan: SurveyPlan) -> str:
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey, plan_survey
-    >>> question = Question("a <b>", (Level("low", 1.0, item_count=3),))
+    >>> from planner import Level, Categorical, Survey, plan_survey
+    >>> question = Categorical("a <b>", (Level("low", 1.0, item_count=3),))
     >>> page = report_html(plan_survey(Survey("s", 1000, (question,))))
     >>> "a &lt;b&gt;" in page, "a <b>" in page, len(page) < 100_000
     (True, False, True)

@@ -45,9 +45,8 @@ def within(gap: float) -> str:
 def budgets(question: QuestionPlan) -> dict[str, float]:
     """What is tolerated, by level, or by the question's name."""
     found = {level.name: level.epsilon for level in question.question.levels}
-    about = question.question.numeric
-    if about is not None:
-        found[question.name] = about.epsilon or 0.0
+    if question.question.kind == "numeric":
+        found[question.name] = question.question.epsilon or 0.0
     return found
 
 
@@ -87,7 +86,7 @@ def proven_in_short(question: QuestionPlan) -> str:
 def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
-    if question.channel is not None and question.question.numeric is not None:
+    if question.channel is not None and question.question.kind == "numeric":
         return [_channel_sentence(question.channel)]
     if question.design is not None and bound is not None and gap is not None:
         return [f"{_best_of_all(question, bound)} the plan's is within {within(gap)} of it."]
@@ -252,7 +251,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
 def _padding(question: QuestionPlan, plan: PaddingPlan) -> str:
     """The padding length, where it comes from, and which others are about as good."""
     origin = "the best for these sets"
-    if question.question.padding_length is not None:
+    if getattr(question.question, "padding_length", None) is not None:
         origin = "as set in the survey"
     elif question.padding_length != plan.length:
         origin = "found for these sets"

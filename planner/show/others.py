@@ -279,7 +279,7 @@ def _about(trial: Trial) -> str:
     parts = [f"{asked.people:,} people"]
     if asked.some:
         parts.append(f"{asked.asked:,} of them asked")
-    if question.numeric is not None:
+    if question.kind == "numeric":
         parts.append(f"{trial.missing:,} without an answer")
     else:
         levels = ", ".join(f"{level.name}: {level.item_count:,}" for level in question.levels)

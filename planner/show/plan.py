@@ -35,8 +35,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import belief_figure, ordered_figure, padding_figure
 from planner.show.guarantees import promise_in_short, promises_of
-from planner.survey import Question
-from planner.survey.kinds import CHANNEL, ORDINAL
+from planner.survey.questions import CHANNEL, ORDINAL, Question
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -159,15 +158,14 @@ def cautions(question: QuestionPlan) -> list[str]:
 
 def assumed_mean(question: Question) -> str:
     """Where a number's expected mean is left blank: what is assumed in its place."""
-    about = question.numeric
-    if about is None or about.mean is not None:
+    if question.kind != "numeric" or question.mean is not None:
         return ""
-    if question.mechanism == CHANNEL and about.epsilon is not None:
+    if question.mechanism == CHANNEL and question.epsilon is not None:
         return (
             "the expected mean is blank, so the worst of five means over the "
             "range is planned for. With an idea of it the error is smaller, if it is about right."
         )
-    middle = (about.domain.lower + about.domain.upper) / 2
+    middle = (question.domain.lower + question.domain.upper) / 2
     return (
         f"the expected mean is blank, so {middle:,g}, the middle of the range, is "
         "assumed. The error and what is recommended depend on it."

@@ -1,38 +1,32 @@
-"""Survey files: TOML in, a ``Survey`` out, one sentence for every mistake."""
+"""Survey files: TOML in, a ``Survey`` out, one sentence for every mistake; and back."""
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Discriminator, Field, Tag, ValidationError
+import tomli_w
+from pydantic import ValidationError
 
 from planner.errors import FileError, InputError
 from planner.files import read_text
-from planner.survey.mistakes import explain, place_of_end
-from planner.survey.numeric_tables import PREFERENCE_TABLES, NumericTable
-from planner.survey.questions import Question
-from planner.survey.surveys import Survey
-from planner.survey.tables import (
-    LevelTable,
-    QuestionTable,
-    SamplingTable,
-    SetsTable,
-    Table,
-    TargetTable,
-)
+from planner.survey.description import Description, Document, Mistake, Where, mistakes
+from planner.survey.preferences import read_preferences
+from planner.survey.questions import Survey
 
 _LARGEST = 16  # MiB
+_DEEPEST = 20  # tables and lists within each other; a survey has six
 
 
 def load_survey(path: str | Path) -> Survey:
-    """Read a survey from a TOML file of at most 16 MiB.
+    """Read a survey from a TOML file of at most 16 MiB, and the files that it names.
 
     Raises
     ------
     FileError
-        The file cannot be read, is not TOML (line and column are named), or lacks,
+        A file cannot be read, is not TOML (line and column are named), or lacks,
         misspells or misuses a key.
     """
     text = read_text(path, _LARGEST, "Give items by their number, item_count.")
@@ -40,7 +34,7 @@ def load_survey(path: str | Path) -> Survey:
 
 
 def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
-    """Read a survey from TOML text; ``source`` is named in errors.
+    """Read a survey from TOML text; ``source`` is named in errors, files are looked for beside it.
 
     Examples
     --------
@@ -62,89 +56,164 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     >>> survey.questions[0].policy.names
     ('severe', 'common')
     """
+    document = read_document(text, source)
+    try:
+        survey, found = settle(_with_files(document, Path(source).parent))
+    except InputError as error:
+        raise error.within(source) from error
+    if survey is None:
+        raise FileError(source, found[0].reason, found[0].remedy)
+    return survey
+
+
+def survey_text(survey: Survey) -> str:
+    """A survey as TOML; reading it gives an equal survey.
+
+    Examples
+    --------
+    >>> from planner import Categorical, Level, Survey
+    >>> print(survey_text(Survey("s", 10, (Categorical("q", (Level("only", 1.0, ("x",)),)),))))
+    [survey]
+    name = "s"
+    users = 10
+    <BLANKLINE>
+    [[question]]
+    name = "q"
+    <BLANKLINE>
+    [[question.level]]
+    name = "only"
+    epsilon = 1.0
+    items = [
+        "x",
+    ]
+    <BLANKLINE>
+    """
+    return tomli_w.dumps(document_of(survey))
+
+
+def document_of(survey: Survey) -> Document:
+    """The document that reads back as an equal survey, without what is as usual."""
+    about = _listed(survey.model_dump(exclude_defaults=True))
+    return {"survey": about, "question": about.pop("question")}
+
+
+def _listed(value: Any) -> Any:
+    """With lists in place of tuples, as TOML has them."""
+    if isinstance(value, dict):
+        return {key: _listed(cell) for key, cell in value.items()}
+    return [_listed(one) for one in value] if isinstance(value, tuple) else value
+
+
+def read_document(text: str, source: str | Path = "survey") -> Document:
+    """TOML text as a document: no endless numbers, no depths, no character U+0000.
+
+    Raises
+    ------
+    FileError
+        It is anything else; what is not TOML is named with line and column.
+    """
     try:
         document = tomllib.loads(text)
     except RecursionError as error:
-        raise FileError(source, "is nested too deeply", "Survey files need four tables.") from error
+        raise FileError(source, "is nested too deeply", "Survey files need six tables.") from error
     except ValueError as error:  # TOML's own, or a whole number of thousands of digits
-        raise FileError(
-            source, f"is not valid TOML: {place_of_end(str(error), text)}", "Correct that line."
-        ) from error
+        reason = str(error).replace("; use sys.set_int_max_str_digits() to increase the limit", "")
+        *_, last = text.split("\n")
+        end = f"(at line {text.count(chr(10)) + 1}, column {len(last) + 1}, the end of the file)"
+        reason = reason.replace("(at end of document)", end)
+        raise FileError(source, f"is not valid TOML: {reason}", "Correct that line.") from error
     _require_plain(document, source)
+    return document
+
+
+def settle(document: Document) -> tuple[Survey | None, tuple[Mistake, ...]]:
+    """The survey of a document; or None, and every mistake, the most telling first.
+
+    Blank cells and rows are left out, and questions with ``included = false``; the places of
+    mistakes are those of the document all the same.
+    """
+    rows: dict[Where, list[int]] = {}
+    plain = _without_blanks(document, (), rows)
     try:
-        file = _SurveyFile.model_validate(document)
-        return file.to_survey(Path(source).parent)
+        outline = _Outline.model_validate(plain)
     except ValidationError as error:
-        reason, remedy = explain(error, document, _TABLES, _BRANCHES)
-        raise FileError(source, reason, remedy) from error
-    except InputError as error:
-        raise error.within(source) from error
+        return None, tuple(mistakes(error, document, _Outline))
+    try:
+        return Survey.model_validate(outline.survey | {"question": outline.question}), ()
+    except ValidationError as error:
+        flat = document["survey"] | {"question": document["question"]}
+        return None, tuple(mistakes(error, flat, Survey, rows, under="survey"))
 
 
-class _SurveyTable(Table):
-    name: str
-    users: int
-    design: str = "split"
-    objective: str = "sum"
-    ledger: str | None = None
-    asked: int | None = None
+class _Outline(Description):
+    """The two tables of a file."""
+
+    survey: dict[str, Any]
+    question: list[Any]
 
 
-def _require_plain(document: dict[str, Any], source: str | Path) -> None:
-    """What TOML allows and no survey needs: a character that ends a path, and endless integers."""
-    waiting: list[Any] = [document]
+def _without_blanks(value: Any, place: Where, rows: dict[Where, list[int]]) -> Any:
+    """Without blank cells, rows and what is not included; which ``rows`` are left, by list."""
+    if isinstance(value, dict):
+        plain = {key: _without_blanks(value[key], (*place, key), rows) for key in value}
+        return {
+            key: plain[key]
+            for key, cell in value.items()
+            if key != "included"
+            and not (isinstance(cell, str) and not cell.strip())
+            and not (cell and plain[key] == {})
+        }
+    if not isinstance(value, list) or not any(isinstance(row, dict) for row in value):
+        return value
+    left = [_without_blanks(row, (*place, i), rows) for i, row in enumerate(value)]
+    kept = [
+        i
+        for i, row in enumerate(value)
+        if not isinstance(row, dict) or (left[i] and row.get("included") is not False)
+    ]
+    rows[place] = kept
+    return [left[i] for i in kept]
+
+
+def _with_files(document: Document, folder: Path) -> Document:
+    """The same with what it names: files are looked for in the survey's ``folder``."""
+    document = copy.deepcopy(document)
+    about, questions = document.get("survey"), document.get("question")
+    if isinstance(about, dict) and isinstance(about.get("ledger"), str):
+        about["ledger"] = str(folder / about["ledger"])
+    for question in questions if isinstance(questions, list) else ():
+        if not isinstance(question, dict):
+            continue
+        sets, sample = question.get("sets"), question.get("preferences")
+        if isinstance(sets, dict) and isinstance(sets.get("pilot"), str):
+            sets["pilot"] = str(folder / sets["pilot"])
+        if isinstance(sample, dict) and isinstance(sample.get("file"), str):
+            _read_sample(sample, folder, str(question.get("name")))
+    return document
+
+
+def _read_sample(sample: dict[str, Any], folder: Path, question: str) -> None:
+    if "values" in sample:
+        reason = 'a sample needs one of "file" and "values", not both'
+        place = f"question {question!r}, preferences"
+        remedy = "Name a CSV file, or list the numbers in values."
+        raise InputError.because(place, f"{place}: {reason}", remedy)
+    column = sample.pop("column", None)
+    sample["values"] = list(read_preferences(folder / sample.pop("file"), column).values)
+
+
+def _require_plain(document: Document, source: str | Path) -> None:
+    """What TOML allows and no survey needs: a character that ends a path, endless integers."""
+    waiting: list[tuple[Any, int]] = [(document, 0)]
     while waiting:
-        value = waiting.pop()
+        value, depth = waiting.pop()
+        if depth > _DEEPEST:
+            raise FileError(source, "is nested too deeply", "Survey files need six tables.")
         if isinstance(value, dict):
-            waiting += [*value.keys(), *value.values()]
+            waiting += [(one, depth + 1) for pair in value.items() for one in pair]
         elif isinstance(value, list):
-            waiting += value
+            waiting += [(one, depth + 1) for one in value]
         elif isinstance(value, str) and "\0" in value:
             raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise FileError(source, "has a whole number beyond 64 bits", "Give a smaller one.")
-
-
-def _kind_of_table(question: Any) -> str:
-    numeric = isinstance(question, dict) and question.get("kind") == "numeric"
-    return _NUMERIC if numeric else _LEVELLED
-
-
-# Tags of tables that differ by what they are about; no key of a survey file has such a name.
-_NUMERIC, _LEVELLED = "(numeric)", "(levels)"
-_AnyQuestion = Annotated[
-    Annotated[QuestionTable, Tag(_LEVELLED)] | Annotated[NumericTable, Tag(_NUMERIC)],
-    Discriminator(_kind_of_table),
-]
-
-
-class _SurveyFile(Table):
-    survey: _SurveyTable
-    question: list[_AnyQuestion] = Field(min_length=1)
-
-    def to_survey(self, folder: Path) -> Survey:
-        about = self.survey
-        ledger = None if about.ledger is None else str(folder / about.ledger)
-        questions = tuple(_read(question, folder) for question in self.question)
-        aims = about.design, about.objective, ledger, about.asked
-        return Survey(about.name, about.users, questions, *aims)
-
-
-def _read(question: QuestionTable | NumericTable, folder: Path) -> Question:
-    try:
-        return question.to_question(folder)
-    except InputError as error:
-        raise error.within(f"question {question.name!r}") from error
-
-
-_TABLES: dict[str, type[Table]] = PREFERENCE_TABLES | {
-    "": _SurveyFile,
-    "survey": _SurveyTable,
-    _LEVELLED: QuestionTable,
-    _NUMERIC: NumericTable,
-    "level": LevelTable,
-    "sampling": SamplingTable,
-    "sets": SetsTable,
-    "target": TargetTable,
-}
-_BRANCHES = (_NUMERIC, _LEVELLED, *PREFERENCE_TABLES)

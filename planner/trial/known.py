@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import Answers
-from planner.survey import Question
+from planner.survey.questions import Question
 
 Array = NDArray[np.float64]
 _MOST_CHOSEN_FROM = 10**9  # people of whom some can be drawn without replacement
@@ -76,10 +76,10 @@ def placed(question: Question, answers: Answers, rng: np.random.Generator) -> An
 
     Examples
     --------
-    >>> from planner.survey import Level
+    >>> from planner.survey.questions import Categorical, Level
     >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
     >>> answers = Answers(("flu", "HIV"), np.array([5, 2]))
-    >>> found = placed(Question("now", levels), answers, np.random.default_rng(1))
+    >>> found = placed(Categorical("now", levels), answers, np.random.default_rng(1))
     >>> found.labels, found.counts.tolist()
     (('HIV', 'common 1', 'flu', 'common 3'), [2, 0, 5, 0])
     """

@@ -39,8 +39,7 @@ from planner.planning.datasets import Answers
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.whole_survey.plan import plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.survey import Question, Survey
-from planner.survey.kinds import ORDINAL
+from planner.survey.questions import ORDINAL, Question, Survey
 from planner.trial.known import Asked, placed
 
 Array = NDArray[np.float64]
@@ -161,9 +160,9 @@ class Trial:
 
         Examples
         --------
-        >>> from planner.survey import Level
+        >>> from planner.survey.questions import Categorical, Level
         >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold")))
-        >>> survey = Survey("s", 1000, (Question("now", levels),))
+        >>> survey = Survey("s", 1000, (Categorical("now", levels),))
         >>> answers = Answers(("flu", "HIV"), np.array([900, 100]))
         >>> rng = np.random.default_rng(1)
         >>> trial = Trial.of(plan_survey(survey).question("now"), answers, rng)
@@ -178,8 +177,8 @@ class Trial:
         if planned.sampling is not None:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
-        if question.numeric is not None:
-            values = question.numeric.domain.answers(answers)  # type: ignore[arg-type]
+        if question.kind == "numeric":
+            values = question.domain.answers(answers)  # type: ignore[arg-type]
             asked = Asked.of(values.size, planned.fraction)
             found: dict[str, _Tried] = {
                 name: _Mean(_numeric(question, one), values, asked)
@@ -191,7 +190,7 @@ class Trial:
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
         known = placed(question, answers, rng)
         asked = Asked.of(known.users, planned.fraction)
-        if question.kind == ORDINAL:
+        if question.kind == "ordinal":
             order = [known.labels.index(answer) for answer in question.ordered]
             people = known.counts[order]
             candidates = plan_ordered_channel(question).candidates
@@ -200,8 +199,9 @@ class Trial:
             found = {name: _Ordered(one, question, people, asked) for name, one in channels.items()}
         else:
             weights = _weights(question)
+            criterion = getattr(question, "criterion", "total")
             found = {
-                name: _Counts(_drawable(one), known, asked, weights, question.criterion)
+                name: _Counts(_drawable(one), known, asked, weights, criterion)
                 for name, one in _alternatives(planned).items()
             }
         return cls(planned, asked, known.labels, int(np.count_nonzero(known.counts)), 0, found)
@@ -478,9 +478,11 @@ def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
     for name in names:
         if name in found:
             continue
-        other = replace(question, mechanism=name, targets=(), weight=1.0)
+        other = question.replacing(mechanism=name, targets=(), weight=1.0)
         try:
-            plan = plan_survey(Survey("trial", planned.users, (other,)), what_if=False)
+            plan = plan_survey(
+                Survey(name="trial", users=planned.users, questions=(other,)), what_if=False
+            )
         except SolverError:
             continue
         found[name] = plan.questions[0].mechanism
@@ -495,8 +497,8 @@ def _drawable(mechanism: Any) -> Any:
 
 
 def _numeric(question: Question, mechanism: Any) -> Any:
-    if isinstance(mechanism, Channel) and question.numeric is not None:
-        return MeanChannelMechanism.of(mechanism, question.numeric.domain.yes_no)
+    if isinstance(mechanism, Channel) and question.kind == "numeric":
+        return MeanChannelMechanism.of(mechanism, question.yes_no)
     return mechanism
 
 

@@ -13,9 +13,9 @@ from importlib import resources
 from typing import Any
 
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.survey import Survey
-from planner.survey.writer import survey_to_text
-from planner.ui.draft.bridge import text_of
+from planner.survey.file import survey_text
+from planner.survey.questions import Survey
+from planner.survey.values import text_of
 
 Document = dict[str, Any]
 Row = dict[str, str]
@@ -75,7 +75,7 @@ def example_document(name: str) -> Document:
 
 def document_of(survey: Survey) -> Document:
     """The document of a survey that is right."""
-    return tomllib.loads(survey_to_text(survey))
+    return tomllib.loads(survey_text(survey))
 
 
 def kind_of(question: Document) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from planner.survey.values import text_of
 from planner.ui.document import COLUMNS, Document, Row
-from planner.ui.draft.bridge import text_of
 from planner.ui.state import session
 
 MOST_PASTED = 100

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers, read_numbers
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.survey import Question
+from planner.survey.questions import Numeric, Question
+from planner.survey.values import read_count, read_share
 from planner.ui.fields import kept_item
 from planner.ui.opening import as_file, text_from
-from planner.ui.parts import cells
 from planner.ui.state import session
 
 Known = Answers | NDArray[np.float64]
@@ -84,7 +84,7 @@ def _generated(plan: QuestionPlan) -> tuple[Answers, str]:
     shape, seed = st.columns(2)
     form = kept_item(shape.selectbox, "Answers are", "t-shape", "power", options=_SHAPES)
     typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
-    number = cells.whole_number(typed, "seed", least=0)
+    number = read_count(typed, 0, argument="seed")
     question, users = plan.question, plan.everybody
     items = sum(level.item_count for level in question.levels)
     if items > _MOST_ITEMS or users > _MOST_USERS:
@@ -102,13 +102,13 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
     missing, seed = st.columns(2)
     refuse = kept_item(missing.text_input, "Share without an answer", "t-missing", "20 %")
     typed = kept_item(seed.text_input, "Seed of the answers", "t-data-seed", "1")
-    share = cells.probability(refuse, "share without an answer")
-    number, users, about = cells.whole_number(typed, "seed", least=0), plan.everybody, plan.question
+    share = read_share(refuse, "share without an answer")
+    number, users, about = read_count(typed, 0, argument="seed"), plan.everybody, plan.question
     if users > _MOST_PEOPLE:
         allowed = f"at most {_MOST_PEOPLE:,} people to simulate"
         raise InputError("users", users, allowed, "Try a smaller survey.")
-    numeric = about.numeric
-    assert numeric is not None  # noqa: S101 - of its kind
+    numeric = about
+    assert isinstance(numeric, Numeric)  # noqa: S101 - of its kind
     domain, rng = numeric.domain, np.random.default_rng(number)
     mean = domain.center if numeric.mean is None else numeric.mean
     spread = _SPREAD * domain.radius if numeric.sd is None else numeric.sd
@@ -132,9 +132,9 @@ def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
 
     def read() -> Known:
         with as_file(name, data) as path:
-            if question.numeric is not None:
+            if isinstance(question, Numeric):
                 values = read_numbers(path, column or question.name)
-                return np.asarray(question.numeric.domain.answers(values))
+                return np.asarray(question.domain.answers(values))
             return read_answers(path, column or question.name, items)
 
     answers = session().remembered(key, read)

@@ -12,11 +12,9 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from planner.errors import FileError, InputError, PlannerError
-from planner.survey.file import survey_from_text
-from planner.survey.writer import survey_to_text
+from planner.survey.file import settle, survey_from_text, survey_text
+from planner.survey.values import read_budget, text_of
 from planner.ui.document import EXAMPLES, Document, Row, cleaned, copied, example_document, kind_of
-from planner.ui.draft.bridge import settle, text_of
-from planner.ui.parts import cells
 from planner.ui.state import session
 
 _MOST_ITEMS = 100_000
@@ -52,7 +50,7 @@ def survey_file() -> None:
     if survey is not None:
         st.download_button(
             "Survey (TOML)",
-            lambda: survey_to_text(survey),
+            lambda: survey_text(survey),
             "survey.toml",
             "application/toml",
             on_click="ignore",
@@ -168,7 +166,7 @@ def _levels(name: str, lines: csv.DictReader[str], known: Sequence[Document]) ->
     if not levels:
         raise FileError(name, "there are no items below the header", "Add a line per item.")
     return [
-        {"name": level, "epsilon": budgets[level], "items": cells.items_text(tuple(items))}
+        {"name": level, "epsilon": budgets[level], "items": text_of(tuple(items))}
         for level, items in levels.items()
     ]
 
@@ -185,7 +183,7 @@ def _check(
         raise FileError(name, f"there are over {_MOST_ITEMS:,} items", "Give items by their number")
     if cell["epsilon"]:
         try:
-            cells.budget(cell["epsilon"])
+            read_budget(cell["epsilon"])
         except InputError as error:
             raise error.within(f"{name}: line {number}") from error
 

@@ -15,10 +15,11 @@ from planner.patience import patience
 from planner.planning.ledger import Ledger
 from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.survey import Survey
+from planner.survey.file import settle
+from planner.survey.questions import Survey
+from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import Document, cleaned, kind_of
-from planner.ui.draft.bridge import settle, text_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -45,8 +46,8 @@ def result() -> Result:
         try:
             here.planned = survey_plan(survey)
         except PlannerError as error:
-            mistakes = (str(error),)
-    return Result(here.planned, mistakes)
+            return Result(here.planned, (str(error),))
+    return Result(here.planned, tuple(one.sentence for one in mistakes))
 
 
 def survey_plan(survey: Survey) -> SurveyPlan:

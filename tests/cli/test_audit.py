@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from planner import Level, Question, Survey
+from planner import Level, Survey
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.survey.questions import Categorical
 from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401
 
@@ -24,7 +25,7 @@ for number, line in enumerate(sys.stdin):
 
 @pytest.fixture(scope="module")
 def grr_file(tmp_path_factory):
-    question = Question("q", (Level("all", 1.0, ("flu", "cold", "é")),))
+    question = Categorical("q", (Level("all", 1.0, ("flu", "cold", "é")),))
     survey = Survey("s", 1000, (question,))
     parameters = parameters_from_mechanisms(
         survey, {"q": GeneralizedRandomizedResponse(1.0, items=3)}

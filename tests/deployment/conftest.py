@@ -8,11 +8,12 @@ import shutil
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, solve
+from planner import Level, Survey, solve
 from planner.deployment.bulk import perturb_file
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.laws.law import DEVICE, Law
+from planner.survey.questions import Categorical
 from tests.deployment.examples import ANSWERS, SMALL, every_mechanism, with_tables
 from tests.deployment.report_files import counted, draw, write
 
@@ -44,7 +45,7 @@ def laws(document):
 def one_question():
     """Parameters for one question of 40 items in two levels, to collect with."""
     levels = (Level("few", 1.0, item_count=4), Level("many", 2.0, item_count=36))
-    survey = Survey("pilot", 1000, (Question("q", levels),))
+    survey = Survey("pilot", 1000, (Categorical("q", levels),))
     return parameters_from_mechanisms(survey, {"q": solve(survey.questions[0].policy)})
 
 

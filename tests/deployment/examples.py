@@ -3,7 +3,7 @@
 import math
 from pathlib import Path
 
-from planner import Level, Question, Survey, best_channel, best_design, solve
+from planner import Level, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
@@ -18,30 +18,26 @@ from planner.planning.channels.populations import five_populations
 from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.planning.solve import DESIGN, solve_for
-from planner.survey import Numeric, Sampling
 from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, Numeric, Ordinal, SampledChoice, Sampling
 
 FILES = Path(__file__).parent / "files"
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "é\n")))
 MATRIX = ((1.0, 3.0), (3.0, 2.0))
-ORDERED = Question(
-    "order",
-    LEVELS,
-    kind="ordinal",
-    order=("flu", "HIV", "cold", "x", "é\n"),
-    scores=(0, 1, 2.5, 3, 9),
+ORDERED = Ordinal(
+    "order", LEVELS, order=("flu", "HIV", "cold", "x", "é\n"), scores=(0, 1, 2.5, 3, 9)
 )
 
 SMALL = Survey(
     "health",
     100_000,
     (
-        Question(
+        Categorical(
             "diagnosis",
             (Level("severe", math.log(4), ("HIV",)), Level("common", math.log(6), (), 4)),
         ),
-        Question("age", (Level("young", 1.0, (), 3), Level("old", 2.0, (), 7)), "avg"),
-        Question(
+        Categorical("age", (Level("young", 1.0, (), 3), Level("old", 2.0, (), 7)), "avg"),
+        Categorical(
             "visits",
             (Level("x", 1.0, (), 3), Level("y", 1.0, (), 2)),
             ((1.0, 0.5), (0.5, math.inf)),
@@ -64,21 +60,20 @@ def every_mechanism():
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
     names += ["design", "design by avg", "design by matrix", "sets by design"]
-    questions = [Question(name, LEVELS, rules.get(name, "min")) for name in names]
+    questions = [Categorical(name, LEVELS, rules.get(name, "min")) for name in names]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
-        Question("age", (), kind="numeric", numeric=Numeric(ages)),
-        Question("yes", (), kind="numeric", numeric=Numeric(yes)),
-        Question("hours", (), kind="numeric", numeric=Numeric(ages, epsilon=2.0)),
-        Question("yes by channel", (), kind="numeric", numeric=Numeric(yes)),
+        Numeric("age", 17, 90),
+        Numeric("yes", 0, 1, yes_no=True),
+        Numeric("hours", 17, 90, epsilon=2.0),
+        Numeric("yes by channel", 0, 1, yes_no=True),
         ORDERED,
-        Question(
+        SampledChoice(
             "sampled",
             (
                 Level("a", 1.0, ("u", "v"), yes_counts=(10, 20)),
                 Level("b", 1.5, ("w",), yes_counts=(30,)),
             ),
-            kind="sampled-choice",
             sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
         ),
     ]

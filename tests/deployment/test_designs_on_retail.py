@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Question, Survey, best_design, plan_survey, solve
+from planner import AssumedSets, Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import system_words
+from planner.survey.questions import Categorical, ItemSet
 
 RETAIL = Path(__file__).parents[3] / "shared" / "data" / "retail.dat"
 PEOPLE, FREQUENT = 5_000, 100
@@ -45,11 +46,8 @@ def baskets(lines):
 
 def test_sets_of_baskets(baskets):
     people = ItemSets.of(baskets, FREQUENT)
-    question = Question(
-        "basket",
-        by_twentieths(FREQUENT, 2.0),
-        kind="item-set",
-        sets=AssumedSets(np.bincount(people.sizes)),
+    question = ItemSet(
+        "basket", by_twentieths(FREQUENT, 2.0), sets=AssumedSets(np.bincount(people.sizes))
     )
     survey = Survey("baskets", PEOPLE, (question,))
     plan = plan_survey(survey)
@@ -63,7 +61,7 @@ def test_sets_of_baskets(baskets):
     counter.add(law.draw_many(baskets[BY_CLIENT:], system_words())[0])
     estimates = law.estimate([counter.sums()], 0.95).estimates
     ours = as_predicted(np.asarray(estimates), mechanism, people)
-    table = replace(survey, questions=(replace(question, mechanism="opt0"),))
+    table = survey.replacing(questions=(replace(question, mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
     counted = usual.aggregate(usual.perturb(people, rng))
     theirs = as_predicted(usual.estimate(counted).values, usual, people)
@@ -89,7 +87,7 @@ def by_twentieths(items, epsilon):
 
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
 def test_first_items_of_baskets(firsts, epsilon):
-    question = Question("first", by_twentieths(int(firsts.max()) + 1, epsilon))
+    question = Categorical("first", by_twentieths(int(firsts.max()) + 1, epsilon))
     design = best_design(question.policy)
     survey = Survey("baskets", firsts.size, (question,))
     parameters = parameters_from_mechanisms(survey, {"first": design})

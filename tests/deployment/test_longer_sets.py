@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Question, Survey, plan_survey
+from planner import AssumedSets, Level, Survey, plan_survey
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
@@ -16,6 +16,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.show.blocks import Sentence, Table
 from planner.show.others import estimates_blocks
+from planner.survey.questions import Categorical, ItemSet, Ordinal
 
 ITEMS, USERS = 30, 20_000
 LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
@@ -31,7 +32,7 @@ def sets():
 
 def exported(length=None, **more):
     more = {"kind": "item-set", "mechanism": "opt0", "padding_length": length, **more}
-    question = Question("q", LEVELS, **more)
+    question = Categorical("q", LEVELS, **more)
     return survey_parameters(plan_survey(Survey("s", USERS, (question,))))
 
 
@@ -103,7 +104,7 @@ def test_nothing_is_said_where_nothing_is_cut(sets):
 
 def test_a_mechanism_of_which_nothing_is_said_states_nothing():
     mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, ITEMS), 2)
-    question = Question("q", LEVELS, kind="item-set", padding_length=2)
+    question = ItemSet("q", LEVELS, padding_length=2)
     made = parameters_from_mechanisms(Survey("s", 9, (question,)), {"q": mechanism})
     assert made.questions[0].asked.longer_sets is None
 
@@ -112,18 +113,13 @@ def test_a_mechanism_of_which_nothing_is_said_states_nothing():
 def asked(sets):
     """Parameters, the counts of both questions at a padding length of 2, and the truth."""
     budget = 4.0
-    basket = Question(
-        "basket",
-        (Level("all", budget, item_count=ITEMS),),
-        kind="item-set",
-        mechanism="opt0",
-        padding_length=2,
+    basket = ItemSet(
+        "basket", (Level("all", budget, item_count=ITEMS),), mechanism="opt0", padding_length=2
     )
     numbers = [1, 2, 4, 8, 16, ITEMS]
-    how_many = Question(
+    how_many = Ordinal(
         "how many",
         (Level("all", budget, tuple(f"up to {n}" for n in numbers)),),
-        kind="ordinal",
         scores=tuple(numbers),
     )
     survey = Survey("s", USERS, (basket, how_many))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from planner import Level, Question, Survey, plan_survey
+from planner import Level, Survey, plan_survey
 from planner.deployment import Client, read_parameters, write_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.canonical import content_hash
@@ -38,6 +38,7 @@ from planner.mechanisms.counting import CellCounter
 from planner.mechanisms.frequency import ItemReports, linear_estimates
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.show.kinds import report_sentences
+from planner.survey.questions import Categorical
 from tests.deployment.readers import replay
 
 FALSE_ALARM = 1e-6
@@ -159,7 +160,7 @@ def registered(monkeypatch):
 # -- all that one can do with it ------------------------------------------------------
 
 LEVELS = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
-SURVEY = Survey("health", 30_000, (Question("diagnosis", LEVELS, mechanism="negative"),))
+SURVEY = Survey("health", 30_000, (Categorical("diagnosis", LEVELS, mechanism="negative"),))
 
 
 @pytest.fixture

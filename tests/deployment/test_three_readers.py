@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey
+from planner import Level, Survey
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import json_schema
 from planner.limits import MAX_CELLS
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.survey import Sampling
+from planner.survey.questions import SampledChoice, Sampling
 from tests.deployment.bad_files import bad_files, bad_totals, changed
 from tests.deployment.examples import index, only, singles
 from tests.deployment.mutations import garbled, mutated, paths_of
@@ -75,7 +75,7 @@ def many():
     """A question of Sampling Privacy to so many people that its totals promise something."""
     levels = Level("a", 1.0, ("u",), yes_counts=(300,)), Level("b", 1.5, ("v",), yes_counts=(400,))
     relied = Sampling("round-two", ACKNOWLEDGEMENTS["round-two"])
-    question = Question("sampled", levels, kind="sampled-choice", sampling=relied)
+    question = SampledChoice("sampled", levels, sampling=relied)
     survey = Survey("many", 10_000, (question,))
     return parameters_from_mechanisms(survey, plan_sampling_survey(survey)).document
 

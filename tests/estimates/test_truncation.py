@@ -8,7 +8,7 @@ import pytest
 from planner import InputError, ItemSets, PaddedUnaryMechanism, UnaryMechanism
 from planner.estimates.truncation import LongerSets, SetSizes, TruncatedEstimates
 from planner.planning.pilot import PilotSets
-from planner.survey.set_model import AssumedSets
+from planner.survey.sets import AssumedSets
 
 
 @pytest.mark.parametrize("length", [1, 2, 3])

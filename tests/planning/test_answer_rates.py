@@ -23,7 +23,6 @@ from planner.planning.answer_rates import (
 )
 from planner.planning.channels.means import best_channel
 from planner.planning.channels.populations import AssumedAnswers, five_populations
-from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
@@ -32,6 +31,7 @@ from planner.survey.preferences import (
     NormalPreferences,
     answering,
 )
+from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
 from tests.planning.whole_survey.surveys import HOUSEHOLD
 from tests.surveys import EXAMPLES
@@ -248,10 +248,10 @@ def test_a_survey_is_planned_question_by_question():
     plans = plan_answer_rates(survey)
     assert list(plans) == [question.name for question in survey.questions]
     for question in survey.questions:
-        model = model_of(question.numeric, survey.users)
+        model = model_of(question, survey.users)
         assert plans[question.name].best == model.best()
         offered = plans[question.name].offered
-        assert (offered is None) == (question.numeric.epsilon is None)
+        assert (offered is None) == (question.epsilon is None)
 
 
 def test_a_survey_without_preferences_is_refused():
@@ -262,9 +262,9 @@ def test_a_survey_without_preferences_is_refused():
 
 
 def test_without_preferences_everybody_answers_at_any_budget():
-    model = model_of(Numeric(NumericDomain()), 10)
+    model = model_of(Numeric("q", -1, 1), 10)
     assert model.curve([0.1, 50.0]).answer_rate.tolist() == [1.0, 1.0]
-    some = model_of(Numeric(NumericDomain(), EmpiricalPreferences([1.0, 3.0])), 10)
+    some = model_of(Numeric("q", -1, 1, preferences=EmpiricalPreferences([1.0, 3.0])), 10)
     assert some.curve([0.5, 2.0]).answer_rate.tolist() == [1.0, 0.5]
 
 

@@ -15,14 +15,14 @@ from planner.planning.ledger import (
     write_ledger,
 )
 from planner.planning.whole_survey.plan import plan_survey
-from planner.survey import Level, Question, Survey
+from planner.survey.questions import Categorical, Level, Survey
 
 DAY = datetime.date(2026, 3, 1)
 
 
 def survey(name, design="split", epsilon=1.0):
     levels = (Level("severe", epsilon, item_count=2), Level("common", 2 * epsilon, item_count=3))
-    questions = (Question("now", levels), Question("ever", levels))
+    questions = (Categorical("now", levels), Categorical("ever", levels))
     return Survey(name, 1000, questions, design)
 
 
@@ -55,7 +55,7 @@ def test_one_question_each_spends_the_largest_of_them():
 
 def test_some_questions_each_spend_the_largest_of_so_many():
     levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
-    questions = tuple(Question(name, levels, mechanism="opt0") for name in "abc")
+    questions = tuple(Categorical(name, levels, mechanism="opt0") for name in "abc")
     made = plan_survey(Survey("s", 1000, questions, "some-each", asked=2))
     assert made.collection(DAY).spent == pytest.approx({"severe": 1.0, "common": 2.0})
     assert made.most_spent == pytest.approx(2.0)

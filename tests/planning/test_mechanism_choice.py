@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,6 @@ from planner import (
     InputError,
     OptimizedLocalHashing,
     PrivacyPolicy,
-    Question,
     SubsetSelection,
     baseline,
     best_design,
@@ -20,9 +17,8 @@ from planner.planning.candidates import choose
 from planner.planning.mechanism_choice import errors_for_choices, mechanism_choices
 from planner.planning.whole_survey.planning_mean import errors_for_mean
 from planner.policy.objective import Objective
-from planner.survey import Level, Numeric
-from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import NormalPreferences
+from planner.survey.questions import Categorical, ItemSet, Level, Numeric
 
 
 def tables(policy):
@@ -161,18 +157,17 @@ def test_the_reason_gives_what_is_true_of_the_winner():
 
 def test_choices_by_kind():
     levels = (Level("a", 1.0, item_count=4),)
-    numeric = Numeric(NumericDomain(0, 1), epsilon=1.0)
-    sets = Question("q", levels, kind="item-set", padding_length=2)
+    sets = ItemSet("q", levels, padding_length=2)
     tables = ["opt0", "opt1", "opt2", "rappor", "oue"]
     assert mechanism_choices(sets) == ["best", "subset-design", *tables]
-    assert mechanism_choices(replace(sets, criterion="minimax")) == ["best", *tables]
-    mean = Question("q", (), kind="numeric", numeric=numeric)
+    assert mechanism_choices(sets.replacing(criterion="minimax")) == ["best", *tables]
+    mean = Numeric("q", 0, 1, epsilon=1.0)
     assert mechanism_choices(mean) == [mean.mechanism, "channel"] == ["bisample-md", "channel"]
     for count, plain in ((1, False), (2, True), (100_000, True), (100_001, False)):
-        question = Question("q", (Level("all", 1.0, item_count=count),))
+        question = Categorical("q", (Level("all", 1.0, item_count=count),))
         assert ("grr" in mechanism_choices(question)) == plain
         assert ("subset-design" in mechanism_choices(question)) == (count > 1)
-    worst_item = Question("q", levels, criterion="minimax")
+    worst_item = Categorical("q", levels, criterion="minimax")
     assert "subset-design" not in mechanism_choices(worst_item)
-    graph = Question("q", levels, rule=((0.5,),))
+    graph = Categorical("q", levels, rule=((0.5,),))
     assert "direct" not in mechanism_choices(graph)  # compared, and cannot be deployed

@@ -6,14 +6,13 @@ from math import exp, isnan
 import numpy as np
 import pytest
 
-from planner import AssumedSets, Level, Question, Survey, plan_survey
+from planner import AssumedSets, Level, Survey, plan_survey
 from planner.errors import InputError
 from planner.mechanisms.unary import UnaryMechanism
 from planner.outsiders import shuffled
 from planner.outsiders.shapes import Rows
 from planner.planning.outsiders import negligible, outsider_view
-from planner.survey import Numeric
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, ItemSet, Numeric
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=2))
 
@@ -24,7 +23,7 @@ def planned(*questions, users=20_000, design="split"):
 
 @pytest.mark.parametrize("mechanism", ["opt0", "oue", "grr", "subset"])
 def test_the_view_is_that_of_the_whole_law(mechanism):
-    plan = planned(Question("q", LEVELS, mechanism=mechanism))
+    plan = planned(Categorical("q", LEVELS, mechanism=mechanism))
     (question,) = plan.questions
     view = question.outsiders(delta=1e-7)
     deployed = question.mechanism
@@ -44,9 +43,8 @@ def test_the_view_is_that_of_the_whole_law(mechanism):
 
 
 def test_means_and_many_levels():
-    mean = Numeric(NumericDomain(0, 10), epsilon=1.5)
     many = tuple(Level(f"l{i}", 1.0 + i / 10, item_count=2) for i in range(8))
-    plan = planned(Question("m", (), kind="numeric", numeric=mean), Question("q", many))
+    plan = planned(Numeric("m", 0, 10, epsilon=1.5), Categorical("q", many))
     first, second = plan.outsiders().questions
     assert len(first.shuffled.names) == 3
     assert first.reach is None
@@ -68,14 +66,14 @@ def test_means_and_many_levels():
 
 
 def test_sets_and_expected_answers():
-    sets = Question("basket", LEVELS, kind="item-set", sets=AssumedSets([1, 5, 3, 1]))
+    sets = ItemSet("basket", LEVELS, sets=AssumedSets([1, 5, 3, 1]))
     (view,) = planned(sets).outsiders().questions
     assert isnan(view.shuffled.lost)
     assert view.assumed is None
     weighed = tuple(
-        replace(level, prior=prior) for level, prior in zip(LEVELS, (0.1, 0.9), strict=True)
+        level.replacing(prior=prior) for level, prior in zip(LEVELS, (0.1, 0.9), strict=True)
     )
-    (question,) = planned(Question("q", weighed, mechanism="grr")).questions
+    (question,) = planned(Categorical("q", weighed, mechanism="grr")).questions
     view = question.outsiders()
     prior = np.array([0.1, 0.45, 0.45])
     true = np.max(prior[:, None] * question.mechanism.output_law(), axis=0).sum()
@@ -87,10 +85,10 @@ def test_sets_and_expected_answers():
 def test_nothing_is_said_where_nothing_hides():
     inf = np.inf
     rule = ((1.0, inf), (inf, 1.0))
-    question = Question("q", LEVELS, rule=rule)
+    question = Categorical("q", LEVELS, rule=rule)
     assert outsider_view(question, None, 1000, None) is None
     with pytest.raises(InputError, match="delta"):
-        planned(Question("q", LEVELS, mechanism="grr")).outsiders(delta=0)
+        planned(Categorical("q", LEVELS, mechanism="grr")).outsiders(delta=0)
 
 
 @pytest.mark.parametrize("people", [1, 99, 100, 10**4, 10**9])
@@ -99,7 +97,7 @@ def test_the_default_delta_is_negligible(people):
 
 
 def test_sentences_never_show_less_than_there_is():
-    (view,) = planned(Question("q", LEVELS, mechanism="grr")).outsiders().questions
+    (view,) = planned(Categorical("q", LEVELS, mechanism="grr")).outsiders().questions
     right = 100 * exp(view.shuffled.local_epsilon) / (1 + exp(view.shuffled.local_epsilon))
     shown = float(view.sentences[0].partition("at most ")[2].split()[0])
     assert right <= shown + 1e-9 < right + 0.02

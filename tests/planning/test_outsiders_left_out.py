@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, plan_survey
+from planner import Level, Survey, plan_survey
 from planner.outsiders.shown import (
     delta_text,
     lost_at_least,
@@ -21,18 +21,17 @@ from planner.show.blocks import Sentence
 from planner.show.guarantees import outsider_blocks
 from planner.show.html import report_html
 from planner.show.json import outsiders_json
-from planner.survey import Sampling
+from planner.survey.questions import Categorical, SampledChoice, Sampling
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=2))
 OPEN = ((1.0, np.inf), (np.inf, 1.0))
 ASKED = (
-    Question("first", LEVELS, mechanism="grr"),
-    Question("second", LEVELS, mechanism="grr"),
-    Question("unprotected", LEVELS, rule=OPEN),
-    Question(
+    Categorical("first", LEVELS, mechanism="grr"),
+    Categorical("second", LEVELS, mechanism="grr"),
+    Categorical("unprotected", LEVELS, rule=OPEN),
+    SampledChoice(
         "twice",
         (Level("yes", 1.0, ("u", "v"), yes_counts=(10, 20)),),
-        kind="sampled-choice",
         sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
     ),
 )

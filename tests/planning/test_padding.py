@@ -8,7 +8,7 @@ from planner.planning.budgets import scaled
 from planner.planning.datasets import read_transactions
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
-from planner.survey.set_model import AssumedSets
+from planner.survey.sets import AssumedSets
 
 ROOT = Path(__file__).parents[2]
 RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
@@ -121,24 +121,6 @@ def test_planned_length_is_within_five_percent_of_the_best_measured(scale):
         PilotSets(sets, level),
     ):
         assert curve[plan_padding(table, sets.users, model).length] <= 1.05 * curve[best]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "popularity", "message"),
-    [
-        ([0.5, -0.1, 0.6], "zipf", r"set sizes\[1\] is -0.1 .* no negative mass"),
-        ([0.0, 0.0], "zipf", "above 0"),
-        ([1.0, 0.0], "zipf", "some set with items"),
-        ([], "zipf", "one or more"),
-        ([np.nan, 1], "zipf", "finite"),
-        (["a"], "zipf", "list of numbers"),
-        ([0, 1], "power", "popularity"),
-        ([0, 1], [1, -1], r"popularity\[1\]"),
-    ],
-)
-def test_bad_histograms_are_refused(sizes, popularity, message):
-    with pytest.raises(InputError, match=message):
-        AssumedSets(sizes, popularity)
 
 
 def test_plans_that_do_not_fit_are_refused():

@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
-from planner import FileError, InputError, ItemSets, Level, PilotSets, Question
+from planner import FileError, InputError, ItemSets, Level, PilotSets
 from planner.planning.pilot import set_model_of
-from planner.survey.set_model import AssumedSets, PilotFile
+from planner.survey.questions import ItemSet
+from planner.survey.sets import AssumedSets, PilotFile
 
 
 def question(path, *levels):
-    return Question("q", levels, kind="item-set", sets=PilotFile(str(path)))
+    return ItemSet("q", levels, sets=PilotFile(str(path)))
 
 
 NUMBERED = (Level("few", 1.0, item_count=2), Level("many", 2.0, item_count=40))
@@ -16,7 +17,7 @@ LISTED = (Level("few", 1.0, ("1", "2")), Level("many", 2.0, ("3",)))
 
 def test_assumed_sets_are_taken_as_they_are():
     sets = AssumedSets([0, 1])
-    assert set_model_of(Question("q", NUMBERED, kind="item-set", sets=sets)) is sets
+    assert set_model_of(ItemSet("q", NUMBERED, sets=sets)) is sets
 
 
 def test_items_of_a_file_are_in_the_levels_that_list_them(tmp_path):

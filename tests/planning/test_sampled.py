@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from planner import Level, Question, Survey, load_survey
+from planner import Level, Survey, load_survey
 from planner.errors import InfeasibleError, InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning import sampled as design
@@ -28,6 +28,7 @@ from planner.planning.sampled import (
     plan_sampling_survey,
     smallest_budget,
 )
+from planner.survey.questions import Categorical
 from tests.surveys import EXAMPLES
 
 
@@ -244,7 +245,7 @@ def test_program_and_closed_form_agree_on_random_budgets():
         assert zero >= floor
 
 
-PLAIN = Question("plain", (Level("a", 1.0, item_count=3),))
+PLAIN = Categorical("plain", (Level("a", 1.0, item_count=3),))
 QUESTION = SamplingQuestion(1.0, [300], population=10_000)
 
 
@@ -301,7 +302,7 @@ def test_bad_delta():
 
 def test_a_survey_is_planned_value_by_value():
     survey = load_survey(EXAMPLES / "sampled-ages.toml")
-    plans = plan_sampling_survey(replace(survey, questions=(*survey.questions, PLAIN)))
+    plans = plan_sampling_survey(survey.replacing(questions=(*survey.questions, PLAIN)))
     (asked,) = survey.questions
     assert list(plans) == [asked.name]  # others are left out
     question = plans[asked.name].design.question

@@ -13,7 +13,7 @@ from planner import (
 from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.solve import solve_for
 from planner.planning.targets import achieved
-from planner.survey.target import Target
+from planner.survey.questions import Target
 from tests.planning.policies import KINDS, POLICIES, target
 
 SETS = Padding(AssumedSets([1, 4, 3, 2, 1]))

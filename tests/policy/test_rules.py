@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner import PrivacyPolicy, Question, Survey, plan_survey, solve
+from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
@@ -15,7 +15,7 @@ from planner.planning.budgets import relaxed, scaled
 from planner.planning.frontier import frontier
 from planner.planning.relax import relaxations
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
-from planner.survey.kinds import Level
+from planner.survey.questions import Categorical, Level
 from tests.policies import RULES, random_policy, seeds
 
 
@@ -45,10 +45,8 @@ def test_a_rule_of_ones_own_is_solved_between_min_and_avg():
 
 
 def test_a_rule_of_ones_own_is_planned():
-    question = Question(
-        "colour",
-        (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)),
-        Harmonic(),
+    question = Categorical(
+        "colour", (Level("rare", 1.0, item_count=5), Level("usual", 2.0, item_count=9)), Harmonic()
     )
     plan = plan_survey(Survey("one", 1000, (question,)))
     document = survey_parameters(plan).document

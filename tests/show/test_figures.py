@@ -13,7 +13,7 @@ from planner.planning.padding import plan_padding
 from planner.show.figures import belief_figure, error_figure, one_survey_figure, ordered_figure
 from planner.show.svg import svg_of
 from planner.survey.preferences import NormalPreferences
-from planner.survey.set_model import AssumedSets
+from planner.survey.sets import AssumedSets
 from planner.trial.simulate import OneSurvey
 from tests.surveys import EXAMPLES
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
-from planner import Level, Question, Survey, best_channel, best_design, solve
+from planner import Level, Survey, best_channel, best_design, solve
 from planner.deployment import Client
 from planner.deployment.client.client import Report
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
@@ -25,15 +25,15 @@ from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels.populations import five_populations
-from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, Numeric
 from planner.trial.audit import UNSEEN, _alike, _z, audit_client
 from planner.trial.black_box import FunctionBox
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "x", "y")))
-QUESTION = Question("q", LEVELS)
+QUESTION = Categorical("q", LEVELS)
 RANGE = NumericDomain(17, 90)
-NUMBER = Question("q", (), kind="numeric", numeric=Numeric(RANGE))
+NUMBER = Numeric("q", RANGE.lower, RANGE.upper)
 
 
 def parameters_for(mechanism, question=QUESTION):
@@ -89,7 +89,7 @@ def test_ours_pass(name):
 
 def test_reports_of_many_bytes_pass():
     """RAPPOR of 33,000 items: 4,128 bytes a report."""
-    question = Question("q", (Level("all", 4.0, item_count=33_000),))
+    question = Categorical("q", (Level("all", 4.0, item_count=33_000),))
     FILES["wide"] = parameters_for(UnaryMechanism.rappor(4.0, 33_000), question)
     assert audited("wide", Drawn("wide"), 100, answers=[0, 32_999]).passed
     ignored = Drawn("wide")

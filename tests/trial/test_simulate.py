@@ -14,9 +14,8 @@ from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import Answers
 from planner.planning.whole_survey.plan import plan_survey
 from planner.show.figures import one_survey_figure
-from planner.survey import Level, Numeric, Question, Survey
 from planner.survey.file import load_survey
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
 from planner.trial.known import Asked, placed
 from planner.trial.simulate import Trial
 from tests.surveys import EXAMPLES
@@ -24,11 +23,10 @@ from tests.surveys import EXAMPLES
 MOST = 5.0
 LEVELS = (Level("rare", 1.0, tuple("ab")), Level("common", 2.0, tuple("cdef")))
 COUNTS = Answers(tuple("fedcba"), np.array([400, 300, 200, 90, 10, 0]))
-NUMBER = Question("age", (), kind="numeric", numeric=Numeric(NumericDomain(0, 90), epsilon=2.0))
-ORDERED = Question(
+NUMBER = Numeric("age", 0, 90, epsilon=2.0)
+ORDERED = Ordinal(
     "hours",
     (Level("ends", 1.0, ("0", "5+")), Level("middle", 2.0, ("1-4",))),
-    kind="ordinal",
     order=("0", "1-4", "5+"),
 )
 
@@ -67,7 +65,7 @@ def numbers(people):
 def test_listed_answers_that_nobody_gave_count():
     """100 listed, 10 occur: as dropped ones would have it, 763 people instead of 2,683."""
     names = tuple(map(str, range(100)))
-    question = Question("q", (Level("all", 1.0, names[:50]), Level("b", 1.5, names[50:])))
+    question = Categorical("q", (Level("all", 1.0, names[:50]), Level("b", 1.5, names[50:])))
     trial = tried(question, Answers(names[:10], np.full(10, 2000)), users=20_000)
     assert (len(trial.labels), trial.present) == (100, 10)
     deployed = trial.run(200, rng())[0]
@@ -79,9 +77,9 @@ def test_listed_answers_that_nobody_gave_count():
 
 def test_sets_are_padded_to_the_planned_length():
     """Many small sets and a few large ones: their mean size is far from what is planned."""
-    question = Question("q", (Level("any", 4.0, item_count=40),), "min", kind="item-set")
+    question = ItemSet("q", (Level("any", 4.0, item_count=40),), "min")
     for length in (3, 8):
-        trial = tried(replace(question, padding_length=length), sets(40, 500, 12))
+        trial = tried(question.replacing(padding_length=length), sets(40, 500, 12))
         assert trial.planned.padding_length == length
         found = trial.run(300, rng())
         assert {"opt0", "rappor", "oue"} <= {one.name for one in found}
@@ -102,31 +100,31 @@ def test_a_question_gets_its_share_of_the_budgets():
 @pytest.mark.parametrize("extra", [{"importance": 30.0}, {"prior": 0.1}], ids=["weights", "prior"])
 def test_the_objective_is_the_plans(extra):
     first = Level("rare", 1.0, ("a", "b"), **extra)
-    second = replace(LEVELS[1], prior=0.9) if "prior" in extra else LEVELS[1]
-    trial = tried(Question("q", (first, second)), COUNTS)
+    second = LEVELS[1].replacing(prior=0.9) if "prior" in extra else LEVELS[1]
+    trial = tried(Categorical("q", (first, second)), COUNTS)
     found = trial.run(600, rng())
     agree(found)
     assert found[0].predicted == min(one.predicted for one in found)
 
 
 def test_the_worst_item_is_judged_where_it_is_planned_for():
-    question = Question("q", LEVELS, criterion="minimax", mechanism="opt0")
+    question = Categorical("q", LEVELS, criterion="minimax", mechanism="opt0")
     found = tried(question, COUNTS).run(600, rng())
-    total = tried(replace(question, criterion="total"), COUNTS).run(2, rng())
+    total = tried(question.replacing(criterion="total"), COUNTS).run(2, rng())
     agree(found)
     assert found[0].predicted < 0.6 * total[0].predicted
 
 
-OTHERS = (Question("other", LEVELS), Question("third", LEVELS))
+OTHERS = (Categorical("other", LEVELS), Categorical("third", LEVELS))
 
 
 @pytest.mark.parametrize(
     ("question", "answers"),
     [
-        (Question("q", LEVELS), COUNTS),
-        (Question("q", LEVELS, "min", kind="item-set", padding_length=2), sets(6, 900, 5)),
-        (replace(ORDERED, name="q"), Answers(("0", "1-4", "5+"), np.array([500, 300, 200]))),
-        (replace(NUMBER, name="q"), numbers(3000)),
+        (Categorical("q", LEVELS), COUNTS),
+        (ItemSet("q", LEVELS, "min", padding_length=2), sets(6, 900, 5)),
+        (ORDERED.replacing(name="q"), Answers(("0", "1-4", "5+"), np.array([500, 300, 200]))),
+        (NUMBER.replacing(name="q"), numbers(3000)),
     ],
     ids=["choice", "sets", "ordered", "number"],
 )
@@ -134,12 +132,12 @@ def test_only_the_people_who_are_asked_answer(question, answers):
     """With one question each, the error has in it whom chance asked."""
     if question.kind == "item-set":
         names = tuple(map(str, range(6)))
-        levels = (replace(LEVELS[0], items=names[:2]), replace(LEVELS[1], items=names[2:]))
-        question = replace(question, levels=levels)
+        levels = (LEVELS[0].replacing(items=names[:2]), LEVELS[1].replacing(items=names[2:]))
+        question = question.replacing(levels=levels)
     trial = tried(question, answers, others=OTHERS, design="one-each")
     assert 0 < trial.planned.fraction < 1
     assert trial.asked.asked == round(trial.planned.fraction * trial.asked.people)
-    agree(trial.run(500, rng(3)), near_miss=question.numeric is None)
+    agree(trial.run(500, rng(3)), near_miss=question.kind != "numeric")
 
 
 # -- measured beside predicted ---------------------------------------------------
@@ -147,7 +145,7 @@ def test_only_the_people_who_are_asked_answer(question, answers):
 
 def test_counts_err_as_predicted():
     steps = []
-    trial = tried(Question("q", LEVELS), COUNTS)
+    trial = tried(Categorical("q", LEVELS), COUNTS)
     found = trial.run(1000, rng(), 3, lambda: steps.append(1))
     assert [one.name for one in found] == trial.names
     assert len(found) == 9
@@ -183,7 +181,7 @@ def test_means_err_as_predicted_and_their_intervals_hold():
 
 
 def test_a_seed_repeats_the_figures_whatever_else_runs():
-    trial = tried(Question("q", LEVELS), COUNTS)
+    trial = tried(Categorical("q", LEVELS), COUNTS)
     first, again, other = (trial.run(3, rng(seed), 3) for seed in (5, 5, 6))
     assert first == again != other
     assert trial.run(1, rng(5), 3)[0].spread is None
@@ -192,7 +190,7 @@ def test_a_seed_repeats_the_figures_whatever_else_runs():
 def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
     """2,000 surveys of 4 items: a share outside 0.95 +- 0.025 has a chance below 1e-6."""
     answers = Answers(tuple("abcd"), np.array([1000, 5000, 0, 4000]))
-    trial = tried(Question("q", (Level("all", 1.0, tuple("abcd")),)), answers)
+    trial = tried(Categorical("q", (Level("all", 1.0, tuple("abcd")),)), answers)
     found = trial.one("opt0", rng(), most=3)
     assert found.labels == ("b", "d", "a")
     assert found.truth.tolist() == [5000, 4000, 1000]
@@ -210,19 +208,19 @@ def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
 def test_answers_stand_where_the_question_has_them():
     levels = (Level("x", 1.0, ("b", "zz")), Level("y", 2.0, item_count=4))
     answers = Answers(("a", "b", "c"), np.array([1, 2, 3]))
-    found = placed(Question("q", levels), answers, rng())
+    found = placed(Categorical("q", levels), answers, rng())
     assert found.labels[:2] == ("b", "zz")
     assert found.counts[:2].tolist() == [2, 0]
     assert sorted(found.counts[2:].tolist()) == [0, 0, 1, 3]
     assert found.counts[found.labels.index("c")] == 3
-    orders = {placed(Question("q", levels), answers, rng(k)).labels for k in range(20)}
+    orders = {placed(Categorical("q", levels), answers, rng(k)).labels for k in range(20)}
     assert len(orders) > 5
     named = Answers(("y 2", "y 1"), np.array([5, 6]))
-    assert placed(Question("q", levels), named, rng()).counts.tolist() == [0, 0, 6, 5, 0, 0]
+    assert placed(Categorical("q", levels), named, rng()).counts.tolist() == [0, 0, 6, 5, 0, 0]
 
 
 def test_sets_stand_there_too_and_one_item_is_a_set():
-    question = Question("q", LEVELS, "min", kind="item-set", padding_length=2)
+    question = ItemSet("q", LEVELS, "min", padding_length=2)
     of = ItemSets.of([[0, 1], [], [1]], 2)
     found = placed(question, Answers(("f", "a"), of.counts(), of), rng())
     assert found.sets.members.tolist() == [5, 0, 0]
@@ -233,11 +231,11 @@ def test_sets_stand_there_too_and_one_item_is_a_set():
 
 
 def test_what_does_not_fit_is_refused():
-    choice, pair = Question("q", LEVELS), sets(2, 3, 2)
+    choice, pair = Categorical("q", LEVELS), sets(2, 3, 2)
     refused = [
         (choice, Answers(("a", "z"), np.array([1, 1])), "1 of 2 items of the data are in no level"),
         (choice, replace(pair, labels=("a", "b")), "first item of each set"),
-        (Question("q", (Level("x", 1.0, item_count=2),)), COUNTS, "room for 2 more"),
+        (Categorical("q", (Level("x", 1.0, item_count=2),)), COUNTS, "room for 2 more"),
         (ORDERED, Answers(("0", "5"), np.array([1, 1])), "'5'"),
         (NUMBER, [95.0], "95"),
         (choice, np.array([1.0]), "answers by their names"),

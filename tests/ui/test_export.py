@@ -4,10 +4,8 @@ import pytest
 
 from planner.deployment.parameter_file.building import deployable_files
 from planner.planning.whole_survey.plan import plan_survey
-from planner.survey.file import survey_from_text
-from planner.survey.writer import survey_to_text
+from planner.survey.file import settle, survey_from_text, survey_text
 from planner.ui.document import cleaned
-from planner.ui.draft.bridge import settle
 from tests.ui.pages import LEVELS, by_label, edit, open_page, session, words
 
 
@@ -35,7 +33,7 @@ def test_export_shows_the_proof_and_its_files_are_right(questions):
     assert not app.exception
     assert downloads(app)[0] == "Parameters (JSON)"
     survey = survey_of(app)
-    assert survey_from_text(survey_to_text(survey)) == survey
+    assert survey_from_text(survey_text(survey)) == survey
 
 
 def test_who_agreed_to_one_file_has_not_agreed_to_another(questions):

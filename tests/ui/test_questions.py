@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from planner import PrivacyPolicy, best_ordered_channel
 from planner.planning.ledger import Collection, Ledger
+from planner.survey.file import settle
 from planner.ui import results
 from planner.ui.document import cleaned, example_document
-from planner.ui.draft.bridge import settle
 from planner.ui.link import word_of
 from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
 

@@ -6,9 +6,8 @@ from planner.planning.answer_rates import plan_answer_rates
 from planner.planning.whole_survey.plan import plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.plan import question_blocks
-from planner.survey.file import survey_from_text
+from planner.survey.file import settle, survey_from_text
 from planner.ui.document import EXAMPLES, example_document
-from planner.ui.draft.bridge import settle
 from planner.ui.entry import PAGES
 from planner.ui.state import Session
 from tests.ui.pages import LEVELS, by_label, edit, metric, open_page, session, tables, words

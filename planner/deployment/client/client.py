@@ -87,10 +87,10 @@ class Client:
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey
+    >>> from planner import Level, Categorical, Survey
     >>> from planner.deployment.parameter_file.building import parameters_from_mechanisms
     >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
-    >>> survey = Survey("s", 10, (Question("q", (Level("all", 1.1, ("a", "b", "c")),)),))
+    >>> survey = Survey("s", 10, (Categorical("q", (Level("all", 1.1, ("a", "b", "c")),)),))
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
     >>> client = Client(parameters_from_mechanisms(survey, mechanisms).document)
     >>> len(client.report("q", "b").payload)

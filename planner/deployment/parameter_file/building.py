@@ -36,7 +36,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import require_set_budgets
-from planner.survey import Question, Survey
+from planner.survey.questions import Numeric, Question, Survey
 from planner.version import VERSION as PLANNER_VERSION
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey
-    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
+    >>> from planner import Level, Categorical, Survey
+    >>> survey = Survey("s", 10, (Categorical("q", (Level("only", 1.0, item_count=3),)),))
     >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.0, items=3)}
     >>> parameters = parameters_from_mechanisms(survey, mechanisms)
@@ -145,8 +145,8 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey, plan_survey
-    >>> survey = Survey("s", 10, (Question("q", (Level("only", 1.0, item_count=3),)),))
+    >>> from planner import Level, Categorical, Survey, plan_survey
+    >>> survey = Survey("s", 10, (Categorical("q", (Level("only", 1.0, item_count=3),)),))
     >>> survey_parameters(plan_survey(survey)).questions[0].mechanism
     'subset-design'
     """
@@ -158,7 +158,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     planned = plan.questions if question is None else (plan.question(question),)
     users = plan.survey.users if question is None else planned[0].users
     questions = tuple(one.deployed for one in planned)
-    survey = replace(plan.survey, users=users, questions=questions, objective="sum", asked=None)
+    survey = plan.survey.replacing(users=users, questions=questions, objective="sum", asked=None)
     return parameters_from_mechanisms(survey, {one.name: one.mechanism for one in planned})
 
 
@@ -301,10 +301,10 @@ def _hashing(source: OptimizedLocalHashing, question: Question) -> dict[str, Any
 
 def _number(mechanism: NumericMechanism, question: Question, points: int) -> dict[str, Any]:
     domain = mechanism.domain
-    if question.numeric is None or question.numeric.domain != domain:
+    if not isinstance(question, Numeric) or question.domain != domain:
         allowed, remedy = "that of a numeric question", "Plan the mechanism for this range."
         raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
-    promised = question.numeric.epsilon
+    promised = question.epsilon
     if promised is not None and mechanism.epsilon > promised:
         remedy = "Plan the mechanism with the promised budget."
         raise InputError("epsilon", mechanism.epsilon, f"at most {promised}, as promised", remedy)
@@ -337,7 +337,7 @@ def _two_bits(source: BiSampleMD, question: Question) -> dict[str, Any]:
 
 def _channel(source: Channel, question: Question) -> dict[str, Any]:
     if question.kind != "ordinal":
-        yes_no = question.numeric is not None and question.numeric.domain.yes_no
+        yes_no = isinstance(question, Numeric) and question.yes_no
         mechanism = MeanChannelMechanism.of(source, yes_no)
         return _number(mechanism, question, len(mechanism.integers) - 1) | {
             "mechanism": "mean-channel",

@@ -12,7 +12,7 @@ from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
-from planner.survey.ordered_answers import COUNTS, SHARES_UP_TO
+from planner.survey.questions import COUNTS, SHARES_UP_TO
 
 Array = NDArray[np.float64]
 _LEAST_WEIGHT = 1e-4

@@ -12,8 +12,7 @@ from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.planning.channels.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
-from planner.survey import Question
-from planner.survey.ordered_answers import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO
+from planner.survey.questions import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO, Ordinal
 
 Array = NDArray[np.float64]
 _PROVABLE = 8.0  # nats that the solver can prove; noise is next to nothing above
@@ -56,14 +55,14 @@ class OrderedPlan:
         return tuple((name, channel.worst_error, note) for name, channel, note in self.candidates)
 
 
-def policy_of_answers(question: Question) -> PrivacyPolicy:
+def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     """A level for every answer of an ``"ordinal"`` question, in order.
 
     Examples
     --------
-    >>> from planner.survey import Level
+    >>> from planner.survey.questions import Level
     >>> ends, middle = Level("ends", 1.0, ("never", "daily")), Level("middle", 2.0, ("weekly",))
-    >>> question = Question("q", (ends, middle), kind="ordinal", order=("never", "weekly", "daily"))
+    >>> question = Ordinal("q", (ends, middle), order=("never", "weekly", "daily"))
     >>> policy_of_answers(question).epsilons.tolist()
     [1.0, 2.0, 1.0]
     """
@@ -79,7 +78,7 @@ def policy_of_answers(question: Question) -> PrivacyPolicy:
     return PrivacyPolicy(policy.epsilons[levels], ones, rule, question.ordered)
 
 
-def plan_ordered_channel(question: Question) -> OrderedPlan:
+def plan_ordered_channel(question: Ordinal) -> OrderedPlan:
     """Plan the channel of least worst-case error of what the question wants.
 
     Beside it stand generalised randomised response and, where not counts are wanted, the best of
@@ -93,9 +92,9 @@ def plan_ordered_channel(question: Question) -> OrderedPlan:
 
     Examples
     --------
-    >>> from planner.survey import Level
+    >>> from planner.survey.questions import Level
     >>> answers = ("0", "1-2", "3-5", "6-9", "10+")
-    >>> question = Question("hours", (Level("all", 1.0, answers),), kind="ordinal")
+    >>> question = Ordinal("hours", (Level("all", 1.0, answers),))
     >>> [(name, round(error, 2)) for name, error, _ in plan_ordered_channel(question).errors]
     [('channel', 9.65), ('subset-design', 12.59), ('grr', 12.59)]
     """
@@ -136,7 +135,7 @@ def _harmony(best: Channel, policy: PrivacyPolicy) -> Channel:
     return Channel(*about, scenarios=best.scenarios)
 
 
-def _weights(question: Question) -> list[float] | None:
+def _weights(question: Ordinal) -> list[float] | None:
     """The importance of each answer's level, of all whose share or count is wanted."""
     if question.wanted == MEAN_OF_SCORES:
         return None

@@ -40,9 +40,9 @@ def budget_curve(
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey, plan_survey
+    >>> from planner import Level, Categorical, Survey, plan_survey
     >>> levels = (Level("low", 1.0, item_count=3), Level("high", 2.0, item_count=9))
-    >>> (plan,) = plan_survey(Survey("s", 1000, (Question("q", levels),))).questions
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
     >>> curve = budget_curve(plan, np.array([1.0, 2.0]))
     >>> bool(abs(curve.total_error[0] / plan.error_share - 1) < 1e-9)
     True

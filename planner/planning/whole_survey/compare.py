@@ -61,9 +61,9 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
     Examples
     --------
     >>> from planner.planning.whole_survey.plan import plan_survey
-    >>> from planner.survey import Level, Question, Survey
+    >>> from planner.survey.questions import Level, Categorical, Survey
     >>> def plan(epsilon):
-    ...     question = Question("q", (Level("low", epsilon, item_count=4),))
+    ...     question = Categorical("q", (Level("low", epsilon, item_count=4),))
     ...     return plan_survey(Survey("s", 1000, (question,)))
     >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
     >>> row.level, row.what, round(row.change, 3)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -16,8 +15,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.solve import DESIGN, solve_for, tried
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey import Question
-from planner.survey.kinds import BEST, CHANNEL
+from planner.survey.questions import BEST, CHANNEL, ItemSet, LevelledQuestion, Numeric, Question
 
 
 def with_budget(question: Question, users: int) -> Question:
@@ -25,29 +23,14 @@ def with_budget(question: Question, users: int) -> Question:
 
     Other questions are returned as they are.
     """
-    about = question.numeric
-    if about is None or about.epsilon is not None or about.preferences is None:
+    if not isinstance(question, Numeric) or question.epsilon or question.preferences is None:
         return question
-    model = model_of(about, users)
+    model = model_of(question, users)
     best = channel_curve(model).best() if question.mechanism == CHANNEL else model.best()
-    return replace(question, numeric=replace(about, epsilon=best.epsilon))
+    return question.replacing(epsilon=best.epsilon)
 
 
-def budget_of(question: Question) -> float:
-    """Budget of a numeric question, in nats.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    """
-    if question.numeric is None or question.numeric.epsilon is None:
-        remedy = "Add epsilon, or [question.preferences] to have the best budget found."
-        raise InputError(f"epsilon of question {question.name!r}", None, "given", remedy)
-    return question.numeric.epsilon
-
-
-def answer_rate(question: Question) -> float | None:
+def answer_rate(question: Numeric) -> float | None:
     """Share of the people who answer a numeric question at its budget; None if everybody does.
 
     People decide by the budget of the whole survey, whatever share the question gets of it.
@@ -57,10 +40,10 @@ def answer_rate(question: Question) -> float | None:
     InputError
         Nobody answers, or there is no budget.
     """
-    if question.numeric is None or question.numeric.preferences is None:
+    if question.preferences is None:
         return None
-    epsilon = budget_of(question)
-    rate = float(question.numeric.preferences.answer_rate(np.array([epsilon]))[0])
+    epsilon = float(question.policy.epsilons[0])
+    rate = float(question.preferences.answer_rate(np.array([epsilon]))[0])
     if rate <= 0:
         remedy = "Nobody answers at this budget: lower it."
         what = f"epsilon of question {question.name!r}"
@@ -90,10 +73,10 @@ def with_padding(question: Question, users: float, share: float = 1.0) -> Questi
         )
         what = f"sets of question {question.name!r}"
         raise InputError(what, None, "given, or a padding length", remedy)
-    return replace(question, padding_length=plan.length)
+    return question.replacing(padding_length=plan.length)
 
 
-def _padding_plan(question: Question, users: float, share: float = 1.0) -> PaddingPlan | None:
+def _padding_plan(question: ItemSet, users: float, share: float = 1.0) -> PaddingPlan | None:
     """Every padding length's error, for the question's mechanism; None if nothing is known of sets.
 
     Of ``"best"`` those of the best design, or of the best table if its smallest is smaller.
@@ -103,7 +86,7 @@ def _padding_plan(question: Question, users: float, share: float = 1.0) -> Paddi
     InputError
         As :func:`settled_objective`.
     """
-    sets = None if question.kind != "item-set" else set_model_of(question)
+    sets = set_model_of(question)
     if sets is None:
         return None
     _refuse_objective(question)
@@ -121,7 +104,7 @@ def _may_be_drawn(policy: PrivacyPolicy, name: str) -> list[Drawn]:
     return [cast("Drawn", one) for one in found]  # no other table is better than opt0
 
 
-def settled_objective(question: Question) -> Objective:
+def settled_objective(question: LevelledQuestion) -> Objective:
     """What is made small for a question whose padding length, if it needs one, is settled.
 
     The expected total variance of sets at length ``l`` is ``l^2`` times the expected objective
@@ -133,14 +116,16 @@ def settled_objective(question: Question) -> Objective:
     InputError
         Sets are known, and an objective is asked for that their sizes do not tell.
     """
-    sets = None if question.kind != "item-set" else set_model_of(question)
-    if sets is None or question.padding_length is None:
+    if not isinstance(question, ItemSet) or question.padding_length is None:
+        return question.objective
+    sets = set_model_of(question)
+    if sets is None:
         return question.objective
     _refuse_objective(question)
     return drawn_objective(question.padding_length, question.policy, sets)
 
 
-def _refuse_objective(question: Question) -> None:
+def _refuse_objective(question: ItemSet) -> None:
     if question.objective != Objective():
         remedy = (
             "Leave importance, prior and criterion out: what is known of the sets says what to "

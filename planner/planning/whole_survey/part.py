@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.left_open import budget_of
 from planner.policy.policy import PrivacyPolicy
-from planner.survey import Question
+from planner.survey.questions import Numeric, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +55,14 @@ class Part:
     @property
     def deployed(self) -> Question:
         """The question with its share of the budgets."""
-        numeric, share = self.question.numeric, self.share
-        if numeric is not None:
-            spent = share * budget_of(self.question)
-            return replace(self.question, numeric=replace(numeric, epsilon=spent))
-        if share == 1:
+        if self.share == 1:
             return self.question
-        return _with_policy(self.question, scaled(self.question.policy, share))
+        return _with_policy(self.question, scaled(self.question.policy, self.share))
 
     @property
     def spending(self) -> tuple[Spending, ...]:
         """What its answers spend, level by level."""
-        names = _names(self.tolerated)
+        names = self.tolerated.policy.names
         budgets = zip(names, _largest(self.tolerated), _largest(self.question), strict=True)
         name = self.tolerated.name
         return tuple(
@@ -92,30 +87,22 @@ def with_budget_left(question: Question, ledger: Ledger) -> Question:
     InputError
         It has no budget, or nothing is left of it.
     """
-    about = question.numeric
-    if about is None:
-        return _with_policy(question, ledger.left(question.policy))
-    left = ledger.left(PrivacyPolicy([budget_of(question)], [1], names=_names(question)))
-    return replace(question, numeric=replace(about, epsilon=float(left.epsilons[0])))
+    return _with_policy(question, ledger.left(question.policy))
 
 
 def _with_policy(question: Question, policy: PrivacyPolicy) -> Question:
+    if isinstance(question, Numeric):
+        return question.replacing(epsilon=float(policy.epsilons[0]))
     levels = tuple(
-        replace(level, epsilon=float(epsilon))
+        level.replacing(epsilon=float(epsilon))
         for level, epsilon in zip(question.levels, policy.epsilons, strict=True)
     )
     rule = policy.rule.plain(policy.epsilons)
-    return replace(question, levels=levels, rule=question.rule if policy.rule.by_level else rule)
-
-
-def _names(question: Question) -> tuple[str, ...]:
-    return question.policy.names if question.numeric is None else (question.name,)
+    return question.replacing(levels=levels, rule=question.rule if policy.rule.by_level else rule)
 
 
 def _largest(question: Question) -> Sequence[float]:
     """The most that any pair of a level's answers may spend."""
-    if question.numeric is not None:
-        return [budget_of(question)]
     policy = question.policy
     tolerated: list[float] = policy.rule.tolerated(policy.epsilons).tolist()
     return tolerated

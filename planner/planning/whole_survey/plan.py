@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any
 
@@ -30,8 +30,7 @@ from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
 from planner.planning.whole_survey.planning_ordinal import plan_ordinal
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.survey import Question, Survey
-from planner.survey.kinds import ORDINAL
+from planner.survey.questions import ORDINAL, Numeric, Question, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
@@ -165,9 +164,9 @@ class SurveyPlan(Framed):
 
         Examples
         --------
-        >>> from planner.survey import Level
+        >>> from planner.survey.questions import Categorical, Level
         >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
-        >>> plan = plan_survey(Survey("s", 10_000, (Question("now", levels, mechanism="grr"),)))
+        >>> plan = plan_survey(Survey("s", 10_000, (Categorical("now", levels, mechanism="grr"),)))
         >>> (view,) = plan.outsiders().questions
         >>> round(view.shuffled.epsilon, 3), round(view.guess.success, 3)
         (0.031, 0.405)
@@ -262,9 +261,9 @@ def plan_survey(
 
     Examples
     --------
-    >>> from planner.survey import Level
+    >>> from planner.survey.questions import Categorical, Level
     >>> levels = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=4))
-    >>> survey = Survey("s", 1000, (Question("now", levels), Question("ever", levels)))
+    >>> survey = Survey("s", 1000, (Categorical("now", levels), Categorical("ever", levels)))
     >>> plan = plan_survey(survey)
     >>> [round(question.share, 6) for question in plan.questions], plan.allocation.better
     ([0.5, 0.5], 'one-each')
@@ -277,7 +276,7 @@ def plan_survey(
     planned: dict[str, QuestionPlan] = {}
     allocation = None
     if sharing:
-        parts, allocation = _settled(replace(survey, questions=sharing), ledger)
+        parts, allocation = _settled(survey.replacing(questions=sharing), ledger)
         planned = {part.asked.name: _planned(part, what_if) for part in parts}
     for name, sampled in _sampled(survey).items():
         (question,) = (q for q in survey.questions if q.name == name)
@@ -286,9 +285,8 @@ def plan_survey(
 
 
 def _planned(part: Part, what_if: bool) -> QuestionPlan:
-    about = part.question.numeric
-    if about is not None:
-        return plan_mean(part, about)
+    if isinstance(part.question, Numeric):
+        return plan_mean(part, part.question)
     if part.asked.kind == ORDINAL:
         return plan_ordinal(part)
     return plan_choice(part, what_if=what_if)
@@ -298,7 +296,7 @@ def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
     asked = tuple(q for q in survey.questions if q.kind == "sampled-choice")
     if not asked:
         return {}
-    return plan_sampling_survey(replace(survey, questions=asked, objective="sum", asked=None))
+    return plan_sampling_survey(survey.replacing(questions=asked, objective="sum", asked=None))
 
 
 def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation]:

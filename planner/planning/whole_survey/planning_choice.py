@@ -30,7 +30,7 @@ from planner.planning.solve import DESIGN, Certified, solve_for, tried
 from planner.planning.whole_survey.left_open import settled_objective
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Part
-from planner.planning.whole_survey.question_blocks import choice_block
+from planner.planning.whole_survey.question_blocks import choice_block, levelled
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import (
     TargetAnswer,
@@ -38,8 +38,7 @@ from planner.planning.whole_survey.target_answers import (
     answer_set_targets,
 )
 from planner.solvers import BASELINES, MODELS
-from planner.survey.kinds import BEST
-from planner.survey.target import Target
+from planner.survey.questions import BEST, ItemSet, Target
 
 _RELAX_BY = 0.1  # nats
 Array = NDArray[np.float64]
@@ -63,9 +62,9 @@ class _Planning:
 
     def __init__(self, part: Part) -> None:
         self.part = part
-        asked, spent = part.asked.mechanism, part.deployed
+        asked, spent = part.asked.mechanism, levelled(part.deployed)
         self.policy, self.objective = spent.policy, settled_objective(spent)
-        self.block = choice_block(part.question, part.everybody)
+        self.block = choice_block(levelled(part.question), part.everybody)
         self.unary, self.left_out = dict[str, UnaryTable](), dict[str, str]()
         for name in (*MODELS, *BASELINES):
             self._try(name)
@@ -76,7 +75,8 @@ class _Planning:
         self.name = asked
         if asked == BEST:
             self.name = best_of(self.values, mechanism_choices(part.asked))
-        self.spent = replace(spent, mechanism=self.name)
+        self.spent = spent.replacing(mechanism=self.name)
+        self.length = getattr(spent, "padding_length", None)
         self.certified = self.solved.get(self.name)
         self.mechanism, self.terms = self._mechanism()
         self.error = self.error_of(self.values[self.name])
@@ -115,7 +115,7 @@ class _Planning:
 
     def _mechanism(self) -> tuple[Any, Terms]:
         """What is deployed, and what it does to answers of each level."""
-        certified, length = self.certified, self.spent.padding_length
+        certified, length = self.certified, self.length
         if length is not None:
             return self._padded(length)
         if certified is None:
@@ -201,7 +201,7 @@ class _Planning:
         return self.part.total(self.block.law.error(bound) / self.part.fraction)
 
     def _levels(self) -> Levels:
-        terms, people, length = self.terms, self.part.people, self.spent.padding_length
+        terms, people, length = self.terms, self.part.people, self.length
         errors = np.sqrt(people * terms.noise) * (length or 1)
         certified = self.certified
         limit = None if certified is None else certified.saturation_epsilon
@@ -251,7 +251,7 @@ class _Planning:
                 wanted, self.terms, part.everybody, part.fraction, self._smallest
             )
         errors, biases = np.array([self.error]), np.array([self.block.law.bias])
-        if padding is not None and part.asked.padding_length is None:
+        if padding is not None and getattr(part.asked, "padding_length", None) is None:
             # With more people another length may be best.
             every, bias = self._every_length(padding)
             errors, biases = np.append(errors, every), np.append(biases, bias)
@@ -276,13 +276,13 @@ class _Planning:
             label = CATALOGUE[self.name].label
             return f"Not searched for {label}, which has one budget for all levels."
         asked, sets = self.part.asked, None
-        if self.sets:
+        if isinstance(asked, ItemSet):
             sets = Padding(set_model_of(asked), asked.padding_length, asked.objective)
         about = self.policy, people, target, self.name, None, sets
         return smallest_budgets(*about).reason
 
     def _explanations(self) -> tuple[LevelExplanation, ...]:
-        length, offer = self.spent.padding_length, CATALOGUE[self.name]
+        length, offer = self.length, CATALOGUE[self.name]
         leakage = belief_leakage(self.terms, length)
         if length is not None:
             leakage = np.full(self.policy.size, self.mechanism.privacy_loss())
@@ -300,11 +300,15 @@ class _Planning:
         return [(name, error, "") for name, error in totals.items()]
 
     def _error_of_sets(self, name: str, table: UnaryTable | SetDesign) -> tuple[str, float, str]:
-        part, length = self.part, self.spent.padding_length
+        part, length = self.part, self.length
         sets = set_model_of(self.spent)
-        if name != self.name and sets is not None and part.asked.padding_length is None:
+        if (
+            name != self.name
+            and sets is not None
+            and getattr(part.asked, "padding_length", None) is None
+        ):
             length = plan_padding(table, part.people, sets).length
-        at = replace(part.question, padding_length=length)
-        block = choice_block(at, part.everybody, self.block.mechanism)
+        at = part.question.replacing(padding_length=length)
+        block = choice_block(levelled(at), part.everybody, self.block.mechanism)
         error = block.law.error(table.value(block.objective), part.fraction)
         return name, part.total(error), f"l = {length}"

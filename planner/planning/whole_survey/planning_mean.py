@@ -12,14 +12,13 @@ from planner.planning.answer_rates import AnswerRateModel, model_of
 from planner.planning.candidates import choose
 from planner.planning.channels.questions import question_channel
 from planner.planning.sampled import SamplingPlan
-from planner.planning.whole_survey.left_open import answer_rate, budget_of
+from planner.planning.whole_survey.left_open import answer_rate
 from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import mean_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import answer_mean_targets
-from planner.survey import Numeric, Question
-from planner.survey.kinds import CHANNEL
 from planner.survey.preferences import answering
+from planner.survey.questions import CHANNEL, Numeric, Question
 
 
 def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
@@ -31,9 +30,9 @@ def plan_mean(part: Part, about: Numeric) -> QuestionPlan:
         It has no budget, nobody answers, or a target does not fit.
     """
     deployed = part.deployed
-    spent = budget_of(deployed)
-    block = mean_block(part.question, about, part.everybody)
-    model, rate = model_of(about, part.people), answer_rate(part.question)
+    spent = float(deployed.policy.epsilons[0])
+    block = mean_block(about, part.everybody)
+    model, rate = model_of(about, part.people), answer_rate(about)
     radius = about.domain.radius
     mechanism: Channel | BiSampleMD
     if part.asked.mechanism == CHANNEL:

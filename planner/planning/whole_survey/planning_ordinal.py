@@ -13,7 +13,7 @@ from planner.planning.whole_survey.part import Part
 from planner.planning.whole_survey.question_blocks import ordinal_block
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
-from planner.survey.kinds import CHANNEL
+from planner.survey.questions import CHANNEL, Ordinal
 
 
 def plan_ordinal(part: Part) -> QuestionPlan:
@@ -26,12 +26,14 @@ def plan_ordinal(part: Part) -> QuestionPlan:
     SolverError
         No channel could be proven near the best.
     """
-    spent = part.deployed
+    spent, asked = part.deployed, part.question
+    assert isinstance(spent, Ordinal)  # noqa: S101 - it was asked so
+    assert isinstance(asked, Ordinal)  # noqa: S101
     planned = plan_ordered_channel(spent)
-    block = ordinal_block(part.question, part.everybody)
+    block = ordinal_block(asked, part.everybody)
 
     # Of a channel's error, noise alone, what a sample misses is no part.
-    of_mean, unit = part.asked.of_mean, part.asked.radius if part.asked.of_mean else 1.0
+    of_mean, unit = asked.of_mean, asked.radius if asked.of_mean else 1.0
     law = ErrorLaw(spread=1.0) if of_mean else block.law
 
     def squared(error: float) -> float:

@@ -13,11 +13,17 @@ from planner.planning.option import ErrorLaw
 from planner.planning.padded_error import Padding
 from planner.planning.pilot import set_model_of
 from planner.planning.solve import DESIGN, tried
-from planner.planning.whole_survey.left_open import answer_rate, budget_of, settled_objective
+from planner.planning.whole_survey.left_open import answer_rate, settled_objective
 from planner.solvers import MODELS
-from planner.survey import Numeric, Question
-from planner.survey.kinds import BEST, ORDINAL
-from planner.survey.ordered_answers import COUNTS
+from planner.survey.questions import (
+    BEST,
+    COUNTS,
+    ItemSet,
+    LevelledQuestion,
+    Numeric,
+    Ordinal,
+    Question,
+)
 
 
 def block_of(question: Question, users: int) -> Block:
@@ -31,22 +37,30 @@ def block_of(question: Question, users: int) -> Block:
     InputError
         One of these is missing, or nobody answers at the budget.
     """
-    if question.numeric is not None:
-        return mean_block(question, question.numeric, users)
-    if question.kind == ORDINAL:
+    if isinstance(question, Numeric):
+        return mean_block(question, users)
+    if isinstance(question, Ordinal):
         return ordinal_block(question, users)
     return choice_block(question, users)
 
 
-def choice_block(question: Question, users: int, mechanism: str | None = None) -> ChoiceBlock:
+def levelled(question: Question) -> LevelledQuestion:
+    """A question with levels."""
+    assert not isinstance(question, Numeric)  # noqa: S101 - whoever calls has seen its kind
+    return question
+
+
+def choice_block(
+    question: LevelledQuestion, users: int, mechanism: str | None = None
+) -> ChoiceBlock:
     """The same for a question with levels; ``mechanism`` if it is settled whose errors count.
 
     Of a set at its padding length: there the errors surely fall in the share.
     """
     policy, objective = question.policy, settled_objective(question)
     name, mechanism = question.name, mechanism or _planned_with(question)
-    length = question.padding_length
-    if length is None:
+    length = question.padding_length if isinstance(question, ItemSet) else None
+    if length is None or not isinstance(question, ItemSet):
         largest = max(objective.weights or (1.0,))
         return ChoiceBlock(
             name,
@@ -68,7 +82,7 @@ def choice_block(question: Question, users: int, mechanism: str | None = None) -
     )
 
 
-def ordinal_block(question: Question, users: int) -> Block:
+def ordinal_block(question: Ordinal, users: int) -> Block:
     """The same for ordered answers: its share is decided by the errors of their counts.
 
     Of one person ``sum_j C_j (1 - C_j)`` over the shares up to each answer is at most a quarter
@@ -85,26 +99,26 @@ def ordinal_block(question: Question, users: int) -> Block:
     return replace(block, errors=ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4))
 
 
-def _planned_with(question: Question) -> str:
+def _planned_with(question: LevelledQuestion) -> str:
     """The mechanism whose errors decide the shares: the question's own where these surely fall."""
     name = question.mechanism
-    if name in (BEST, DESIGN) and question.kind != ORDINAL:
+    if name in (BEST, DESIGN) and not isinstance(question, Ordinal):
         about = question.policy, DESIGN, settled_objective(question)
         best, reason = tried(*about, sets=question.kind == "item-set")
         return "opt0" if best is None or reason else DESIGN
     return name if name in MODELS else "opt0"
 
 
-def mean_block(question: Question, about: Numeric, users: int) -> MeanBlock:
-    """The same for a numeric question, ``about`` this.
+def mean_block(question: Numeric, users: int) -> MeanBlock:
+    """The same for a numeric question.
 
     With missing answers the error is ``A / tanh^2(eps/2) + B`` at the answer rate; without, it is
     for the least favourable answers.
     """
-    epsilon, rate = budget_of(question), answer_rate(question)
+    epsilon, rate = float(question.policy.epsilons[0]), answer_rate(question)
     if rate is None:
         return MeanBlock(question.name, epsilon, question.weight)
-    model = model_of(about, users)
+    model = model_of(question, users)
     # The variance is affine in 1/theta^2: two values give both terms.
     full, half = (float(first_order(t, rate, model.unit_mean, 1).mean) for t in (1.0, 0.5))
     scale = (half - full) / 3

@@ -26,9 +26,7 @@ from planner.planning.solve import Certified
 from planner.planning.whole_survey.levels import Levels
 from planner.planning.whole_survey.part import Spending
 from planner.planning.whole_survey.target_answers import TargetAnswer
-from planner.survey import Question
-from planner.survey.kinds import ORDINAL
-from planner.survey.ordered_answers import COUNTS
+from planner.survey.questions import COUNTS, ORDINAL, Levelled, Numeric, Ordinal, Question
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -130,7 +128,7 @@ class QuestionPlan(Framed):
     @property
     def padding_length(self) -> int | None:
         """To how many items sets are padded or cut; None for other questions."""
-        return self.deployed.padding_length
+        return getattr(self.deployed, "padding_length", None)
 
     @property
     def unit(self) -> str:
@@ -149,9 +147,11 @@ class QuestionPlan(Framed):
             return "error of the mean"
         if self.question.kind == "sampled-choice":
             return "largest error of a count at 95 %"
+        if not isinstance(self.question, Levelled):
+            return "error"
         objective = self.question.objective
         weighted = "" if objective.weights is None else "weighted "
-        if self.question.kind == ORDINAL:
+        if isinstance(self.question, Ordinal):
             counts = self.question.wanted == COUNTS
             return f"{weighted}total error of the {'counts' if counts else 'cumulative shares'}"
         if objective.kind == "minimax":
@@ -167,9 +167,9 @@ class QuestionPlan(Framed):
             made_for = [one for one in self.channel.scenarios if one.cap is None]
             expected = "for the expected answers"
             return expected if len(made_for) == 1 else f"for the worst of {len(made_for)} means"
-        if self.question.levels and self.question.objective.kind == "expected":
+        if isinstance(self.question, Levelled) and self.question.objective.kind == "expected":
             return "for the expected answers"
-        if self.question.numeric is not None and self.question.numeric.preferences is not None:
+        if isinstance(self.question, Numeric) and self.question.preferences is not None:
             return "with the expected missing answers"
         return "for the least favourable answers"
 

@@ -14,7 +14,7 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey import Question
+from planner.survey.questions import Question
 
 
 def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
@@ -25,9 +25,9 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> from planner import Level, Question, Survey, plan_survey
+    >>> from planner import Level, Categorical, Survey, plan_survey
     >>> levels = (Level("low", 1.0, ("x",)), Level("high", 2.0, item_count=9))
-    >>> (plan,) = plan_survey(Survey("s", 1000, (Question("q", levels),))).questions
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
     >>> realised_budgets(plan).round(3).tolist()
     [[nan, 1.0], [1.0, 2.0]]
     """

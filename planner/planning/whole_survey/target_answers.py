@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import atanh, ceil, sqrt
 
 import numpy as np
@@ -13,10 +13,8 @@ from planner.errors import InputError
 from planner.limits import MAX_EPSILON
 from planner.planning.allocation.blocks import MeanBlock
 from planner.planning.level_terms import Terms
-from planner.planning.targets import achieved, users_needed
-from planner.survey import Question
-from planner.survey.kinds import CHANNEL
-from planner.survey.target import Target, check_targets
+from planner.planning.targets import achieved, check_targets, users_needed
+from planner.survey.questions import CHANNEL, Question, Target
 
 Array = NDArray[np.float64]
 
@@ -174,7 +172,7 @@ def _choice_budgets(
     if room <= 0:
         left = f"{100 * sqrt(aside):.4g} %"
         return f"Impossible, because asking only some of the people leaves an error of {left}."
-    return budgets(max(1, round(people)), replace(target, error=sqrt(room)) if aside else target)
+    return budgets(max(1, round(people)), target.replacing(error=sqrt(room)) if aside else target)
 
 
 def _mean_budget(block: MeanBlock, target: Target, users: int, fraction: float) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from planner.planning.answer_rates import plan_answer_rates
 from planner.policy.budget_text import rounded_up
 from planner.show.others import answer_rate_blocks
-from planner.survey import Survey
+from planner.survey.questions import Survey
 from planner.ui import render
 from planner.ui.document import Document
 from planner.ui.results import chosen_place, planned_question, question_at, remembered, result
@@ -29,11 +29,11 @@ def page() -> None:
     if plan is None or plan.question.kind != "numeric":
         return
     question = plan.question
-    if question.numeric is None or question.numeric.preferences is None:
+    if question.kind != "numeric" or question.preferences is None:
         st.info("Everybody answers at any budget. Say on the page Questions what people accept.")
         return
     with render.complaint():
-        survey = Survey("survey", plan.everybody, (question,))
+        survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates = remembered(("rates", survey), lambda: plan_answer_rates(survey)[question.name])
         render.render(answer_rate_blocks(question.name, rates)[1:])
         best = rounded_up(rates.best.epsilon, 3)

@@ -20,7 +20,7 @@ from planner.show.guarantees import promises
 from planner.show.html import report_html
 from planner.show.kinds import reliance_sentence
 from planner.show.plan import error_sentence
-from planner.survey.writer import survey_to_text
+from planner.survey.file import survey_text
 from planner.ui import render
 from planner.ui.results import remembered, result
 from planner.ui.state import session
@@ -86,7 +86,7 @@ def _downloads(plan: SurveyPlan, files: dict[str, Parameters]) -> None:
     if not agreed:
         st.caption("Tick this to download.")
         return
-    survey = survey_to_text(plan.survey)
+    survey = survey_text(plan.survey)
     columns = st.columns(3)
     offers = [*_parameter_files(plan, files), *_other_files(plan, survey)]
     for place, offer in enumerate(offers):

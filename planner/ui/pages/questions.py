@@ -17,6 +17,7 @@ from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.plan import question_blocks
 from planner.survey.preferences import read_preferences
+from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
     KINDS,
@@ -30,7 +31,6 @@ from planner.ui.document import (
     texts_of,
     vouched,
 )
-from planner.ui.draft.bridge import text_of
 from planner.ui.fields import MOST_PASTED, edit_frame, edit_rows, field, kept, kept_item
 from planner.ui.opening import as_file
 from planner.ui.results import chosen_place, planned_question, question_at, result, shown

@@ -16,10 +16,10 @@ from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import chosen
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.plan import question_blocks, survey_blocks
+from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
 from planner.ui import render
 from planner.ui.document import KINDS, Document
-from planner.ui.draft.bridge import text_of
 from planner.ui.known_answers import drawn_answers
 from planner.ui.results import (
     Result,

@@ -11,11 +11,11 @@ from planner.estimates.ordered import OrderedEstimates
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.blocks import Column, bars, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
+from planner.survey.values import read_count
 from planner.trial.simulate import OneSurvey, Simulated, Trial
 from planner.ui import render
 from planner.ui.fields import kept_item
 from planner.ui.known_answers import Known, known_answers
-from planner.ui.parts import cells
 from planner.ui.results import chosen_place, planned_question, remembered, result
 from planner.ui.state import session
 
@@ -81,8 +81,8 @@ def _settings(plan: QuestionPlan, trial: Trial, fingerprint: str) -> _Settings:
     return _Settings(
         plan,
         fingerprint,
-        cells.whole_number(runs, "runs", largest=_MOST_RUNS),
-        cells.whole_number(start, "seed", least=0),
+        read_count(runs, most=_MOST_RUNS, argument="runs"),
+        read_count(start, 0, argument="seed"),
     )
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner import InputError, Level, PrivacyPolicy, Question, Survey, VerificationError, solve
+from planner import InputError, Level, PrivacyPolicy, Survey, VerificationError, solve
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.direct import GeneralizedRandomizedResponse
 from planner.mechanisms.means import BiSampleMD
@@ -10,8 +10,8 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import sampled as sampling_plan
 from planner.planning.whole_survey.plan import plan_survey
-from planner.survey import Numeric
 from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.deployment.examples import LEVELS, every_mechanism
 
 
@@ -20,7 +20,7 @@ def test_large_tables_are_fast_enough_to_check(rng):
     levels = tuple(
         Level(f"l{i}", float(e), item_count=3) for i, e in enumerate(rng.uniform(0.5, 3, size))
     )
-    survey = Survey("large", 10, (Question("q", levels),))
+    survey = Survey("large", 10, (Categorical("q", levels),))
     table = solve(survey.questions[0].policy)
     parameters = parameters_from_mechanisms(survey, {"q": table})
     assert len(parameters.questions[0].pairs) <= 2 * size
@@ -45,13 +45,13 @@ def test_sampling_privacy_without_acknowledgement_is_not_written():
     ],
 )
 def test_a_mechanism_that_does_not_fit_its_question(mechanism, error, reason):
-    survey = Survey("s", 10, (Question("q", LEVELS),))
+    survey = Survey("s", 10, (Categorical("q", LEVELS),))
     with pytest.raises(error, match=reason):
         parameters_from_mechanisms(survey, {"q": mechanism})
 
 
 def test_item_sets_need_the_rule_min():
-    question = Question("q", LEVELS, "avg")
+    question = Categorical("q", LEVELS, "avg")
     padded = PaddedUnaryMechanism(UnaryMechanism(solve(question.policy)), 2)
     with pytest.raises(InputError, match="min"):
         parameters_from_mechanisms(Survey("s", 10, (question,)), {"q": padded})
@@ -66,7 +66,7 @@ def test_mechanisms_must_be_one_for_each_question():
 
 def test_budgets_too_small_for_the_grid():
     levels = (Level("tiny", 1e-9, (), 2), Level("other", 1.0, (), 2))
-    tiny = Survey("s", 10, (Question("q", levels),))
+    tiny = Survey("s", 10, (Categorical("q", levels),))
     with pytest.raises(InputError, match="large enough for probabilities that differ"):
         survey_parameters(plan_survey(tiny))
 
@@ -82,25 +82,25 @@ def built(mechanism, question):
 def test_a_table_of_another_policy_is_refused():
     table = solve(PrivacyPolicy([1.0, 2.5], [1, 4]))
     with pytest.raises(InputError, match=r"table of question 'q' is for another policy"):
-        built(table, Question("q", LEVELS))
+        built(table, Categorical("q", LEVELS))
 
 
 def test_a_stricter_mechanism_may_serve():
     strict = solve(PrivacyPolicy([0.5, 1.0], [1, 4]))
-    law = built(UnaryMechanism(strict), Question("q", LEVELS))
+    law = built(UnaryMechanism(strict), Categorical("q", LEVELS))
     assert [pair.demanded for pair in law.pairs] == [1.0, 2.0]
     assert max(pair.realised for pair in law.pairs) <= 1.0
 
 
 def test_items_are_numbered_through_the_levels():
-    table = solve(Question("q", LEVELS).policy)
+    table = solve(Categorical("q", LEVELS).policy)
     with pytest.raises(InputError, match=r"level_of is .* one level after the other"):
-        built(UnaryMechanism(table, [1, 0, 1, 1, 1]), Question("q", LEVELS))
+        built(UnaryMechanism(table, [1, 0, 1, 1, 1]), Categorical("q", LEVELS))
 
 
 def test_a_numeric_question_keeps_what_it_promised():
     domain = NumericDomain(0, 10)
-    promised = Question("n", (), kind="numeric", numeric=Numeric(domain, epsilon=1.0))
+    promised = Numeric("n", domain.lower, domain.upper, epsilon=1.0)
     assert built(BiSampleMD(1.0, domain), promised).asked.epsilon == 1.0
     with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
         built(BiSampleMD(1.1, domain), promised)
@@ -110,9 +110,9 @@ def test_a_numeric_question_keeps_what_it_promised():
 
 
 def test_item_sets_are_never_reported_without_padding():
-    question = Question("q", LEVELS, kind="item-set")
+    question = ItemSet("q", LEVELS)
     with pytest.raises(InputError, match=r"sets of question 'q' is missing .* Add padding_length"):
         survey_parameters(plan_survey(Survey("s", 10, (question,))))
-    padded = Question("q", LEVELS, kind="item-set", padding_length=3)
+    padded = ItemSet("q", LEVELS, padding_length=3)
     (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
     assert (found.mechanism, found.asked.padding_length) == ("subset-design-ps", 3)

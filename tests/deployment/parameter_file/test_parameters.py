@@ -13,7 +13,7 @@ from planner.deployment.parameter_file.parameters import (
     read_parameters,
     write_parameters,
 )
-from planner.survey import Survey
+from planner.survey.questions import Survey
 from tests.deployment.examples import FILES, SMALL, with_tables
 
 

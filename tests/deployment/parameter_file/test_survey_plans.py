@@ -1,10 +1,8 @@
 """From a planned survey to files: every question's mechanism, and who gets which file."""
 
-from dataclasses import replace
-
 import pytest
 
-from planner import InputError, Level, Question, Survey
+from planner import InputError, Level, Survey
 from planner.deployment.parameter_file.building import (
     deployable_files,
     survey_parameters,
@@ -14,17 +12,15 @@ from planner.planning.ledger import Collection, Ledger
 from planner.planning.mechanism_choice import mechanism_choices
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.planning.whole_survey.plan import plan_survey
-from planner.survey import Numeric, Sampling
-from planner.survey.numeric_domain import NumericDomain
+from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
-CHOICE = Question("illness", LEVELS)
-SETS = Question("symptoms", LEVELS, kind="item-set", padding_length=2)
-AGE = Question("age", (), kind="numeric", numeric=Numeric(NumericDomain(0, 120), epsilon=1.0))
-SAMPLED = Question(
+CHOICE = Categorical("illness", LEVELS)
+SETS = ItemSet("symptoms", LEVELS, padding_length=2)
+AGE = Numeric("age", 0, 120, epsilon=1.0)
+SAMPLED = SampledChoice(
     "drugs",
     (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),
-    kind="sampled-choice",
     sampling=Sampling("round-two", ACKNOWLEDGEMENTS["round-two"]),
 )
 
@@ -72,7 +68,7 @@ def test_one_question_alone(plan):
 
 
 def test_a_file_for_each_question_where_each_person_answers_one():
-    plan = plan_survey(survey(CHOICE, replace(SETS, mechanism="oue"), design="one-each"))
+    plan = plan_survey(survey(CHOICE, SETS.replacing(mechanism="oue"), design="one-each"))
     files = deployable_files(plan)
     assert list(files) == ["parameters-1", "parameters-2"]
     names = [[question.name for question in file.questions] for file in files.values()]
@@ -91,13 +87,13 @@ def test_every_choice_can_be_deployed():
     mechanism |= {"best": "subset-design", "subset-design": "subset-design"}
     mechanism |= {"rappor": "rappor", "oue": "oue"}
     for name in choices:
-        plan = plan_survey(survey(replace(CHOICE, mechanism=name)))
+        plan = plan_survey(survey(CHOICE.replacing(mechanism=name)))
         question = survey_parameters(plan).questions[0]
         assert question.mechanism == mechanism.get(name, "idue")
         deployed = plan.questions[0].deployed.mechanism
         assert CATALOGUE[deployed].report_bytes(4) == question.size
     with pytest.raises(InputError, match=r"mechanism of question 'illness' is 'coin' .* opt0"):
-        plan_survey(survey(replace(CHOICE, mechanism="coin")))
+        plan_survey(survey(CHOICE.replacing(mechanism="coin")))
 
 
 def test_a_ledger_leaves_less():

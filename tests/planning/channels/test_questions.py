@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from planner import Level, Question, Survey, best_channel, plan_survey
+from planner import Level, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.means import first_order
@@ -13,20 +13,18 @@ from planner.planning.channels import means
 from planner.planning.channels.questions import question_channel
 from planner.show.kinds import certificate_sentences
 from planner.show.plan import assumed_mean, shares_sentence
-from planner.survey import Numeric
-from planner.survey.file import survey_from_text
+from planner.survey.file import survey_from_text, survey_text
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import NormalPreferences
-from planner.survey.target import Target
-from planner.survey.writer import survey_to_text
+from planner.survey.questions import Categorical, Numeric, Target
 
 PEOPLE = NormalPreferences(5, 1.5)
 INCOME = NumericDomain(0, 100)
 
 
 def asked(name="income", domain=INCOME, targets=(), mechanism="channel", **about):
-    numeric = Numeric(domain, **({"epsilon": 2.0} | about))
-    return Question(name, (), kind="numeric", numeric=numeric, targets=targets, mechanism=mechanism)
+    about = {"epsilon": 2.0, "targets": targets, "mechanism": mechanism} | about
+    return Numeric(name, domain.lower, domain.upper, yes_no=domain.yes_no, **about)
 
 
 @pytest.fixture(scope="module")
@@ -111,13 +109,13 @@ def test_the_best_budget_is_that_of_the_channel():
     question = asked(preferences=PEOPLE, mean=75.0, sd=15.0, epsilon=None)
     (one,) = plan_survey(Survey("s", 100_000, (question,))).questions
     model = AnswerRateModel(PEOPLE, 100_000, INCOME, 75.0, 15.0)
-    assert one.deployed.numeric.epsilon == pytest.approx(4.09, abs=0.01)  # docs/theory/channels.md
-    assert one.deployed.numeric.epsilon > model.best().epsilon + 0.5
+    assert one.deployed.epsilon == pytest.approx(4.09, abs=0.01)  # docs/theory/channels.md
+    assert one.deployed.epsilon > model.best().epsilon + 0.5
 
 
 def test_shares_are_those_of_bisample_and_it_is_said():
     levels = (Level("any", 1.0, item_count=3),)
-    questions = (asked(), Question("q", levels, mechanism="oue"))
+    questions = (asked(), Categorical("q", levels, mechanism="oue"))
     survey = Survey("s", 10_000, questions)
     plan = plan_survey(survey)
     said = shares_sentence(plan)
@@ -125,13 +123,13 @@ def test_shares_are_those_of_bisample_and_it_is_said():
     usual = plan_survey(Survey("s", 10_000, (asked(mechanism="bisample-md"), questions[1])))
     assert plan.questions[0].share == usual.questions[0].share
     assert plan.questions[0].spending[0].spent == pytest.approx(2 * plan.questions[0].share)
-    one = survey_from_text(survey_to_text(survey))
+    one = survey_from_text(survey_text(survey))
     assert one == survey
 
 
 def test_a_channel_is_for_means_alone():
     levels = (Level("any", 1.0, item_count=3),)
-    survey = Survey("s", 10, (Question("q", levels, mechanism="channel"),))
+    survey = Survey("s", 10, (Categorical("q", levels, mechanism="channel"),))
     with pytest.raises(InputError, match="mechanism of question 'q'"):
         plan_survey(survey)
 

@@ -1,16 +1,17 @@
 """Surveys to plan: three questions that share a budget, and a question about item sets."""
 
-from dataclasses import replace
-
-from planner import AssumedSets, Level, Question, Survey, Target, load_survey
+from planner import AssumedSets, Level, Survey, Target, load_survey
+from planner.survey.questions import ItemSet
 from tests.surveys import EXAMPLES
 
 
 def with_tables(survey):
     """The survey planned with the papers' tables: quick, and their allocation is convex."""
     choices = ("categorical", "item-set")
-    questions = (replace(q, mechanism="opt0") if q.kind in choices else q for q in survey.questions)
-    return replace(survey, questions=tuple(questions))
+    questions = (
+        q.replacing(mechanism="opt0") if q.kind in choices else q for q in survey.questions
+    )
+    return survey.replacing(questions=tuple(questions))
 
 
 HOUSEHOLD = with_tables(load_survey(EXAMPLES / "household.toml"))
@@ -18,21 +19,20 @@ SETS = AssumedSets([0, 40, 30, 20, 10])
 
 
 def with_question(survey, name, **changes):
-    """The survey with another ``numeric``, ``targets`` ... of one question."""
-    questions = (replace(q, **changes) if q.name == name else q for q in survey.questions)
-    return replace(survey, questions=tuple(questions))
+    """The survey with other ``targets``, ``levels`` ... of one question."""
+    questions = (q.replacing(**changes) if q.name == name else q for q in survey.questions)
+    return survey.replacing(questions=tuple(questions))
 
 
 def with_numeric(survey, **changes):
     """The survey with other facts about the household's income."""
-    (income,) = (q for q in survey.questions if q.name == "income")
-    return with_question(survey, "income", numeric=replace(income.numeric, **changes))
+    return with_question(survey, "income", **changes)
 
 
 def articles(sets=SETS, mechanism="opt0", **more):
     """A question about the articles in a basket, most of which protect little."""
     levels = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
-    return Question("articles", levels, kind="item-set", sets=sets, mechanism=mechanism, **more)
+    return ItemSet("articles", levels, sets=sets, mechanism=mechanism, **more)
 
 
 def shop(*others, users=50_000, design="split", **more):

@@ -1,13 +1,10 @@
 """The best of all mechanisms: planned unless another is asked for, and said why where it is not."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from planner import (
     Level,
-    Question,
     Survey,
     Target,
     best_design,
@@ -24,6 +21,7 @@ from planner.planning.whole_survey.realised import realised_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import solving
+from planner.survey.questions import Categorical, ItemSet
 from tests.surveys import EXAMPLES
 
 BROWSING = load_survey(EXAMPLES / "browsing.toml")
@@ -31,7 +29,8 @@ LEVELS = (Level("severe", 1.0, item_count=1), Level("common", 2.0, item_count=9)
 
 
 def planned(*levels, **about):
-    question = Question("q", levels or LEVELS, **about)
+    kind = ItemSet if "padding_length" in about else Categorical
+    question = kind("q", levels or LEVELS, **about)
     return plan_survey(Survey("s", 10_000, (question,))).questions[0]
 
 
@@ -39,7 +38,7 @@ def planned(*levels, **about):
 def browsing():
     (question,) = BROWSING.questions
     wanted = (Target(error=0.01), Target(detect=0.005, level="public"))
-    return plan_survey(replace(BROWSING, questions=(replace(question, targets=wanted),)))
+    return plan_survey(BROWSING.replacing(questions=(question.replacing(targets=wanted),)))
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +138,7 @@ def test_the_budget_curve_is_the_designs(question):
 
 
 def test_where_there_is_no_design_the_best_of_the_others_is_planned():
-    for kind in ({"kind": "item-set", "padding_length": 2}, {}):
+    for kind in ({"padding_length": 2}, {}):
         one = planned(criterion="minimax", **kind)
         (left_out,) = (line for line in one.choice.left_out if line.startswith("Subset design"))
         assert "objective is 'minimax' but must be \"worst-case\"" in left_out
@@ -153,7 +152,7 @@ def test_of_many_levels_a_design_treats_neighbours_alike_and_says_the_gap():
     assert one.deployed.mechanism == one.choice.best.name == "subset-design"
     assert one.design.types.item_counts.size == 5
     assert 0.01 < one.proven_gap < 0.2
-    alike = tuple(replace(level, epsilon=1.0 + i % 2) for i, level in enumerate(many))
+    alike = tuple(level.replacing(epsilon=1.0 + i % 2) for i, level in enumerate(many))
     assert planned(*alike).deployed.mechanism == "subset-design"  # two kinds of level
 
 
@@ -210,8 +209,8 @@ def test_equal_budgets_say_that_nothing_is_gained_over_plain_subsets():
 
 
 def test_a_split_says_whose_errors_its_shares_are_planned_with():
-    both = (Question("a", LEVELS, mechanism="grr"), Question("b", LEVELS, mechanism="opt0"))
+    both = (Categorical("a", LEVELS, mechanism="grr"), Categorical("b", LEVELS, mechanism="opt0"))
     plan = plan_survey(Survey("s", 10_000, both))
     assert "if 'a' had IDUE opt0, whose errors they are planned with" in said.shares_sentence(plan)
-    tables_alone = replace(plan.survey, questions=(replace(both[0], mechanism="opt0"), both[1]))
+    tables_alone = plan.survey.replacing(questions=(both[0].replacing(mechanism="opt0"), both[1]))
     assert "whose errors" not in said.shares_sentence(plan_survey(tables_alone))

@@ -1,11 +1,10 @@
 """What a plan says is what its parameter files hold."""
 
-from dataclasses import replace
-
 import pytest
 
-from planner import InputError, Level, Question, Survey, plan_survey
+from planner import InputError, Level, Survey, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
+from planner.survey.questions import ItemSet
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop
 
 
@@ -27,7 +26,7 @@ def test_what_is_deployed_spends_what_is_said():
 
 
 def test_one_each_exports_question_by_question():
-    survey = replace(HOUSEHOLD, design="one-each")
+    survey = HOUSEHOLD.replacing(design="one-each")
     plan = plan_survey(survey)
     with pytest.raises(InputError, match="one by one"):
         survey_parameters(plan)
@@ -50,6 +49,6 @@ def test_item_sets_are_exported_with_padding():
 
 def test_a_set_is_never_exported_without_padding():
     levels = (Level("a", 1.0, item_count=3),)
-    survey = Survey("s", 100, (Question("q", levels, kind="item-set"),))
+    survey = Survey("s", 100, (ItemSet("q", levels),))
     with pytest.raises(InputError, match="padding_length"):
         plan_survey(survey)

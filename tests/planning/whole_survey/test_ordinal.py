@@ -1,7 +1,6 @@
 """Plans of ordered answers: the best channel, beside mechanisms for counts."""
 
 import datetime
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from planner import (
     Level,
     Objective,
     PrivacyPolicy,
-    Question,
     Survey,
     Target,
     best_design,
@@ -25,16 +23,17 @@ from planner.show import kinds
 from planner.show import plan as said
 from planner.show.guarantees import promises_of
 from planner.show.plan import cautions
+from planner.survey.questions import Categorical, Ordinal
 
 LEVELS = (Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-4", "5-9")))
 ORDER = ("0", "1-4", "5-9", "10+")
-QUESTION = Question("hours", LEVELS, kind="ordinal", order=ORDER)
+QUESTION = Ordinal("hours", LEVELS, order=ORDER)
 USERS = 10_000
 
 
 @pytest.fixture(scope="module")
 def planned():
-    asked = replace(QUESTION, targets=(Target(error=0.02),))
+    asked = QUESTION.replacing(targets=(Target(error=0.02),))
     return plan_survey(Survey("s", USERS, (asked,))).questions[0]
 
 
@@ -54,7 +53,7 @@ def test_what_reports_give_away_is_what_the_levels_demand(planned):
     assert losses == pytest.approx(np.array([[1, 1], [1, 2]]), abs=1e-6)
     assert np.all(losses <= planned.deployed.policy.bounds())
     alone = (*LEVELS[:1], Level("low", 2.0, ("1-4",)), Level("high", 2.0, ("5-9",)))
-    (planned,) = plan_survey(Survey("s", USERS, (replace(QUESTION, levels=alone),))).questions
+    (planned,) = plan_survey(Survey("s", USERS, (QUESTION.replacing(levels=alone),))).questions
     losses = realised_budgets(planned)
     assert np.isnan(np.diag(losses)).tolist() == [False, True, True]
     assert losses[1, 2] == pytest.approx(2, abs=1e-6)
@@ -92,8 +91,8 @@ def test_what_is_said(planned):
 @pytest.fixture(scope="module")
 def weighed():
     """Counts are wanted, those of the ends three times as much."""
-    levels = (replace(LEVELS[0], importance=3.0), LEVELS[1])
-    asked = replace(QUESTION, levels=levels, wanted="counts")
+    levels = (LEVELS[0].replacing(importance=3.0), LEVELS[1])
+    asked = QUESTION.replacing(levels=levels, wanted="counts")
     return plan_survey(Survey("s", USERS, (asked,)))
 
 
@@ -103,7 +102,7 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
     weights = Objective(weights=[3.0, 1.0])
     best = best_design(policy, weights).value(weights)
     assert planned.total_error == pytest.approx(np.sqrt(USERS * best), rel=1e-4)
-    plain = plan_survey(Survey("s", USERS, (replace(QUESTION, wanted="counts"),))).questions[0]
+    plain = plan_survey(Survey("s", USERS, (QUESTION.replacing(wanted="counts"),))).questions[0]
     assert plain.total_error == pytest.approx(
         np.sqrt(USERS * best_design(policy).worst_case_mse), rel=1e-4
     )
@@ -126,7 +125,7 @@ def test_counts_add_up_to_shares_wherever_they_are_estimated(weighed):
 def test_an_important_share_is_more_exact():
     """Importance of 20 for the share up to the first answer, which has a level of its own."""
     levels = (Level("none", 1.0, ("0",), importance=20.0), Level("some", 1.0, ORDER[1:]))
-    asked = Question("hours", levels, kind="ordinal")
+    asked = Ordinal("hours", levels)
     (planned,) = plan_survey(Survey("s", USERS, (asked,))).questions
     policy = policy_of_answers(asked)
     best = best_ordered_channel(policy, weights=[20, 1, 1], tolerance=1e-7)
@@ -139,12 +138,12 @@ def test_an_important_share_is_more_exact():
 
 
 SCORES = (0, 2, 7, 12)
-MEAN = replace(QUESTION, wanted="mean of scores", scores=SCORES)
+MEAN = QUESTION.replacing(wanted="mean of scores", scores=SCORES)
 
 
 @pytest.fixture(scope="module")
 def of_mean():
-    asked = replace(MEAN, targets=(Target(error=0.01),))
+    asked = MEAN.replacing(targets=(Target(error=0.01),))
     return plan_survey(Survey("s", USERS, (asked,))).questions[0]
 
 
@@ -174,7 +173,7 @@ def test_harmony_has_its_closed_form(of_mean):
 
 
 def test_a_mean_of_a_part_of_the_people_misses_a_sample(of_mean):
-    survey = Survey("s", USERS, (MEAN, Question("now", LEVELS)), design="one-each")
+    survey = Survey("s", USERS, (MEAN, Categorical("now", LEVELS)), design="one-each")
     alone = plan_survey(survey).question("hours")
     noise = of_mean.error
     least, most = (noise / alone.fraction + x * (1 / alone.fraction - 1) for x in (0, 1))
@@ -190,7 +189,7 @@ def test_levels_count_for_the_ledger():
 
 
 def test_several_questions_share_the_budgets():
-    other = Question("now", LEVELS)
+    other = Categorical("now", LEVELS)
     survey = Survey("s", USERS, (QUESTION, other))
     plan = plan_survey(survey)
     hours = plan.question("hours")
@@ -199,7 +198,7 @@ def test_several_questions_share_the_budgets():
     file = survey_parameters(plan)
     assert file.questions[0].mechanism == "ordered-channel"
     assert max(pair.realised for pair in file.questions[0].pairs) <= 2 * hours.share
-    alone = plan_survey(replace(survey, design="one-each")).question("hours")
+    alone = plan_survey(survey.replacing(design="one-each")).question("hours")
     assert alone.share == 1
     # Noise of a part of the people, and at most what their sample misses of three shares.
     noise = best_ordered_channel(policy_of_answers(QUESTION)).worst_error
@@ -211,7 +210,7 @@ def test_several_questions_share_the_budgets():
 @pytest.mark.parametrize("answers", ["abc", "abcdefghijkl"])  # twelve are too many for a matrix
 def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     levels = (Level("all", 12.0, tuple(answers)),)
-    (planned,) = plan_survey(Survey("s", 100, (Question("q", levels, kind="ordinal"),))).questions
+    (planned,) = plan_survey(Survey("s", 100, (Ordinal("q", levels),))).questions
     assert planned.least_error is None
     assert planned.channel.max_violation == 0
     assert len(kinds.certificate_sentences(planned)) == 1
@@ -219,17 +218,17 @@ def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
 
 def test_a_hopeless_question_says_so():
     levels = (Level("all", 0.05, ("a", "b", "c")),)
-    plan = plan_survey(Survey("s", 30, (Question("q", levels, kind="ordinal"),)))
+    plan = plan_survey(Survey("s", 30, (Ordinal("q", levels),)))
     assert any("most shares say nothing" in one for one in cautions(plan.questions[0]))
 
 
 def test_targets_about_items_are_refused():
     for target in (Target(detect=0.1), Target(error=0.1, level="ends")):
-        asked = replace(QUESTION, targets=(target,))
+        asked = QUESTION.replacing(targets=(target,))
         with pytest.raises(InputError, match="an error without a level"):
             plan_survey(Survey("s", 100, (asked,)))
 
 
 def test_another_mechanism_is_refused():
     with pytest.raises(InputError, match="mechanism of question 'hours'"):
-        plan_survey(Survey("s", 100, (replace(QUESTION, mechanism="opt0"),)))
+        plan_survey(Survey("s", 100, (QUESTION.replacing(mechanism="opt0"),)))

@@ -1,5 +1,4 @@
 import datetime
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +7,7 @@ from planner import (
     InputError,
     Level,
     NormalPreferences,
-    NumericDomain,
     PrivacyPolicy,
-    Question,
     Survey,
     plan_survey,
     solve,
@@ -19,8 +16,8 @@ from planner.planning.answer_rates import model_of, plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.whole_survey.left_open import answer_rate
 from planner.planning.whole_survey.planning_mean import errors_for_mean
-from planner.survey import Numeric, Sampling
-from planner.survey.set_model import PilotFile
+from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
+from planner.survey.sets import PilotFile
 from tests.planning.whole_survey.surveys import (
     HOUSEHOLD,
     SETS,
@@ -54,8 +51,8 @@ def test_errors_are_those_of_the_tables(plan):
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_the_objective_is_that_of_the_errors(design):
-    others = Question("page", (Level("any", 1.0, item_count=30),), weight=0.5, mechanism="opt0")
-    for survey in (replace(HOUSEHOLD, design=design), shop(others, design=design)):
+    others = Categorical("page", (Level("any", 1.0, item_count=30),), weight=0.5, mechanism="opt0")
+    for survey in (HOUSEHOLD.replacing(design=design), shop(others, design=design)):
         plan = plan_survey(survey)
         weighted = sum(q.question.weight * q.error for q in plan.questions)
         assert plan.objective_value == pytest.approx(weighted, rel=1e-6)
@@ -63,9 +60,9 @@ def test_the_objective_is_that_of_the_errors(design):
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_another_mechanism_has_an_error_of_its_own(design):
-    page = Question("page", (Level("any", 1.0, item_count=30),), mechanism="opt0")
+    page = Categorical("page", (Level("any", 1.0, item_count=30),), mechanism="opt0")
     for asked in (HOUSEHOLD, shop(page)):
-        survey = replace(asked, design=design)
+        survey = asked.replacing(design=design)
         name = survey.questions[0].name
         best = plan_survey(survey).questions[0]
         other = plan_survey(with_question(survey, name, mechanism="opt2")).questions[0]
@@ -78,14 +75,14 @@ def test_another_mechanism_has_an_error_of_its_own(design):
 def test_minimax_keeps_the_ratios_to_the_targets_equal():
     survey = with_question(HOUSEHOLD, "page", targets=total(0.05))
     survey = with_question(survey, "income", targets=total(0.001))
-    plan = plan_survey(replace(survey, objective="minimax"))
+    plan = plan_survey(survey.replacing(objective="minimax"))
     ratios = [q.error / 200_000 / q.question.targets[0].value ** 2 for q in plan.questions]
     assert ratios == pytest.approx([plan.allocation.value] * 3, rel=1e-5)
 
 
 def test_priors_change_the_table():
     levels = (Level("a", 1.0, item_count=3, prior=0.9), Level("b", 2.0, item_count=5, prior=0.1))
-    plan = plan_survey(Survey("s", 100, (Question("q", levels, mechanism="opt0"),)))
+    plan = plan_survey(Survey("s", 100, (Categorical("q", levels, mechanism="opt0"),)))
     table = plan.questions[0].table
     assert table.objective.kind == "expected"
     worst = solve(table.policy)
@@ -95,7 +92,7 @@ def test_priors_change_the_table():
 
 def test_importance_raises_what_a_sample_may_miss():
     levels, other = (Level("a", 3.0, item_count=2, importance=4.0),), (Level("b", 3.0, ("x", "y")),)
-    questions = (Question("q", levels, mechanism="opt0"), Question("other", other))
+    questions = (Categorical("q", levels, mechanism="opt0"), Categorical("other", other))
     found = plan_survey(Survey("s", 1000, questions, "one-each")).allocation.some_each
     error, missed = solve(PrivacyPolicy([3.0], [2])).worst_case_mse, 0.5  # a fair coin's variance
     expected = 4 * ((error + missed) / found.fractions[0] - missed)
@@ -117,7 +114,7 @@ def test_item_sets_get_the_best_padding_length(sets, tmp_path):
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
-    page = Question("page", (Level("any", 1.0, item_count=40),))
+    page = Categorical("page", (Level("any", 1.0, item_count=40),))
     split, each = (plan_survey(shop(page, users=20_000, design=d)) for d in ("split", "one-each"))
     (first, _), (second, _) = split.questions, each.questions
     assert second.padding_length > first.padding_length
@@ -131,16 +128,15 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
 
 def test_sets_of_a_fixed_length_need_no_sizes():
     levels = (Level("a", 1.0, item_count=3),)
-    about = {"kind": "item-set", "padding_length": 2, "mechanism": "opt0"}
-    made = plan_survey(Survey("s", 100, (Question("q", levels, **about),)))
+    question = ItemSet("q", levels, padding_length=2, mechanism="opt0")
+    made = plan_survey(Survey("s", 100, (question,)))
     assert made.questions[0].padding_length == 2
     worst = solve(PrivacyPolicy([1.0], [3])).worst_case_mse
     assert made.questions[0].error == pytest.approx(4 * worst + 2)
 
 
 def test_an_open_budget_is_the_best_for_all_people():
-    about = Numeric(NumericDomain(), NormalPreferences(5, 1.5))
-    survey = Survey("s", 5000, (Question("income", (), kind="numeric", numeric=about),))
+    survey = Survey("s", 5000, (Numeric("income", -1, 1, preferences=NormalPreferences(5, 1.5)),))
     best = plan_answer_rates(survey)["income"].best
     (row,) = plan_survey(survey).spending
     assert (row.tolerated, row.spent) == (best.epsilon, best.epsilon)
@@ -148,7 +144,7 @@ def test_an_open_budget_is_the_best_for_all_people():
 
 def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
     survey = with_numeric(HOUSEHOLD, epsilon=None, preferences=NormalPreferences(5, 1.5))
-    survey = replace(survey, questions=survey.questions[2:])
+    survey = survey.replacing(questions=survey.questions[2:])
     (before,) = plan_survey(survey).spending
     past = Collection(survey="x", day="2026-01-01", rule="min", spent={"income": 1.0})
     (after,) = plan_survey(survey, ledger=Ledger().after(past)).spending
@@ -157,8 +153,8 @@ def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
 
 
 def test_missing_answers_have_the_error_that_answer_rates_predict():
-    about = Numeric(NumericDomain(), NormalPreferences(5, 1.5), 4.0, mean=0.5)
-    survey = Survey("s", 5000, (Question("income", (), kind="numeric", numeric=about),))
+    people = NormalPreferences(5, 1.5)
+    survey = Survey("s", 5000, (Numeric("income", -1, 1, preferences=people, epsilon=4, mean=0.5),))
     (question,) = plan_survey(survey).questions
     offered = plan_answer_rates(survey)["income"].offered
     assert np.sqrt(question.error / 5000) == pytest.approx(float(offered.mean_rmse[0]), rel=1e-9)
@@ -167,7 +163,7 @@ def test_missing_answers_have_the_error_that_answer_rates_predict():
 
 def test_one_collection_keeps_one_rule():
     levels = (Level("a", 1.0, item_count=3), Level("b", 2.0, item_count=3))
-    questions = [Question(rule, levels, rule) for rule in ("min", "avg")]
+    questions = [Categorical(rule, levels, rule) for rule in ("min", "avg")]
     plan = plan_survey(Survey("s", 100, tuple(questions)))
     with pytest.raises(InputError, match="surveys of their own"):
         plan.collection(datetime.date(2026, 1, 1))
@@ -178,7 +174,7 @@ def test_one_collection_keeps_one_rule():
 
 def test_a_matrix_spends_the_largest_protected_pair():
     levels = (Level("a", 1.0, item_count=2), Level("b", 1.0, item_count=3))
-    graph = Question("q", levels, ((1.0, 0.5), (0.5, 2.0)))
+    graph = Categorical("q", levels, ((1.0, 0.5), (0.5, 2.0)))
     (first, second) = plan_survey(Survey("s", 100, (graph,))).spending
     assert (first.spent, second.spent) == (1.0, 2.0)
 
@@ -193,7 +189,7 @@ def test_a_matrix_spends_the_largest_protected_pair():
         ),
         (shop(sets=None), "sets of question 'articles'.*padding_length"),
         (
-            Survey("s", 9, (replace(articles(), criterion="minimax"),)),
+            Survey("s", 9, (articles().replacing(criterion="minimax"),)),
             "objective of question 'articles'.*importance",
         ),
     ],
@@ -205,11 +201,11 @@ def test_questions_that_cannot_be_planned_here_are_refused(survey, message):
 
 def test_questions_in_two_rounds_take_no_part_in_sharing():
     level = Level("a", 1.0, item_count=1, yes_counts=(5,))
-    sampled = Question("q", (level,), kind="sampled-choice", sampling=Sampling("round-two"))
+    sampled = SampledChoice("q", (level,), sampling=Sampling("round-two"))
     alone = plan_survey(Survey("s", 100, (sampled,)))
     assert alone.allocation is None
     assert (alone.most_spent, alone.spending) == (0.0, ())
-    other = Question("other", (Level("a", 1.0, item_count=3),))
+    other = Categorical("other", (Level("a", 1.0, item_count=3),))
     both = plan_survey(Survey("s", 100, (sampled, other)))
     assert [one.name for one in both.questions] == ["q", "other"]
     assert not both.several
@@ -224,7 +220,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
 
 def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
     def restless(question, *_):
-        return replace(question, padding_length=next(lengths))
+        return question.replacing(padding_length=next(lengths))
 
     lengths = iter([1, 2, 3] * 100)
     monkeypatch.setattr("planner.planning.whole_survey.plan.with_padding", restless)
@@ -237,13 +233,14 @@ def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_a_means_error_is_that_of_its_mechanism_among_all(design):
-    about = Numeric(NumericDomain(0, 50), NormalPreferences(5, 1.5), 3.0)
-    for numeric in (about, Numeric(NumericDomain(0, 50), epsilon=2.0, mean=10.0)):
-        survey = replace(with_question(HOUSEHOLD, "income", numeric=numeric), design=design)
+    range_ = {"lower": 0, "upper": 50}
+    people = {"preferences": NormalPreferences(5, 1.5), "epsilon": 3.0}
+    for about in (range_ | people, range_ | {"epsilon": 2.0, "mean": 10.0}):
+        survey = with_numeric(HOUSEHOLD, **about).replacing(design=design)
         question = plan_survey(survey).question("income")
         rate = answer_rate(question.question)
-        model = model_of(numeric, question.users)
-        spent = question.deployed.numeric.epsilon
+        model = model_of(question.question, question.users)
+        spent = question.deployed.epsilon
         squared = {name: e for name, e, _ in errors_for_mean(model, spent, rate)}
         # Predicted by another way, from the answer rates, for a whole number of people.
         assert question.total_error == pytest.approx(np.sqrt(squared["bisample-md"]), rel=1e-4)

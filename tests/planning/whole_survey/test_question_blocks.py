@@ -1,7 +1,8 @@
 import pytest
 
-from planner import InputError, Level, Question
+from planner import InputError, Level
 from planner.planning.whole_survey.question_blocks import target_error
+from planner.survey.questions import Categorical
 from tests.planning.whole_survey.surveys import HOUSEHOLD
 
 
@@ -10,6 +11,6 @@ def test_a_target_is_an_error_per_user():
 
 
 def test_the_minimax_needs_a_total_target():
-    for question in (HOUSEHOLD.questions[1], Question("q", (Level("a", 1.0, item_count=2),))):
+    for question in (HOUSEHOLD.questions[1], Categorical("q", (Level("a", 1.0, item_count=2),))):
         with pytest.raises(InputError, match="no target error for all its levels"):
             target_error(question, 100)

@@ -1,7 +1,5 @@
 """Questions of sets that ask for a subset design: plan, file, clients, collector and estimates."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,6 @@ from planner import (
     AssumedSets,
     InputError,
     Level,
-    NumericDomain,
-    Question,
     Survey,
     plan_survey,
 )
@@ -21,16 +17,14 @@ from planner.planning.budgets import relaxed
 from planner.planning.solve import solve_for
 from planner.show import kinds
 from planner.show import plan as said
-from planner.survey import Numeric
+from planner.survey.questions import ItemSet, Numeric
 
 LEVELS = (Level("rare", 1.0, ("x",)), Level("usual", 2.0, item_count=11))
-SETS = Question(
-    "basket", LEVELS, kind="item-set", sets=AssumedSets([1, 4, 3, 2, 1]), mechanism="subset-design"
-)
+SETS = ItemSet("basket", LEVELS, sets=AssumedSets([1, 4, 3, 2, 1]), mechanism="subset-design")
 
 
 def planned(users=20_000, **more):
-    (one,) = plan_survey(Survey("s", users, (replace(SETS, **more),))).questions
+    (one,) = plan_survey(Survey("s", users, (SETS.replacing(**more),))).questions
     return one
 
 
@@ -79,7 +73,7 @@ def test_more_budget_is_looked_at_as_for_tables(plan):
     (question,) = plan.questions
     assert {one.level for one in question.relaxations} <= {"rare", "usual"}
     (best, *_) = question.relaxations
-    raised = replace(LEVELS[0], epsilon=1.1), LEVELS[1]
+    raised = LEVELS[0].replacing(epsilon=1.1), LEVELS[1]
     more = planned(levels=raised, padding_length=question.padding_length)
     assert best.level == "rare"
     saved = 1 - more.total_error / question.total_error
@@ -87,9 +81,8 @@ def test_more_budget_is_looked_at_as_for_tables(plan):
 
 
 def test_the_shares_of_a_split_follow_the_designs_errors():
-    about = Numeric(NumericDomain(), epsilon=2.0)
-    income = Question("income", (), kind="numeric", numeric=about, weight=20.0)
-    sets = replace(SETS, mechanism="best", padding_length=2)
+    income = Numeric("income", -1, 1, epsilon=2.0, weight=20.0)
+    sets = SETS.replacing(mechanism="best", padding_length=2)
     plan = plan_survey(Survey("s", 20_000, (sets, income)))
     split = plan.allocation
     assert "whose errors" not in said.shares_sentence(plan)  # of another mechanism
@@ -107,7 +100,7 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     counts = (2,) * 6 + (30,) * 2
     named = zip(budgets, counts, strict=True)
     levels = tuple(Level(f"l{i}", e, item_count=m) for i, (e, m) in enumerate(named))
-    many = replace(SETS, levels=levels, mechanism="best", padding_length=2)
+    many = SETS.replacing(levels=levels, mechanism="best", padding_length=2)
     plan = plan_survey(Survey("s", 20_000, (many,)))
     (question,) = plan.questions
     design = question.design
@@ -170,6 +163,6 @@ def test_without_sizes_the_error_is_for_the_worst_sets():
 
 
 def test_another_questions_design_is_not_exported(plan):
-    other = replace(SETS, levels=(LEVELS[0], Level("usual", 2.5, item_count=11)))
+    other = SETS.replacing(levels=(LEVELS[0], Level("usual", 2.5, item_count=11)))
     with pytest.raises(InputError, match="design of question 'basket' is for another policy"):
         question_document(other, plan.questions[0].mechanism)

@@ -1,17 +1,17 @@
 """One plan solves nothing twice, to one gap: counted where every solve passes, for all examples."""
 
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
-from planner import AssumedSets, Level, Question, Survey, Target, load_survey, plan_survey
+from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
 from planner.planning import solve
 from planner.solvers import best_design, solving
+from planner.survey.questions import Categorical, ItemSet
 from tests.surveys import EXAMPLES
 
 LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
-SETS = Question("articles", LEVELS, kind="item-set", sets=AssumedSets([0, 40, 30, 20, 10]))
+SETS = ItemSet("articles", LEVELS, sets=AssumedSets([0, 40, 30, 20, 10]))
 AIM = (Target(error=0.01),)
 
 
@@ -20,11 +20,11 @@ def surveys():
         survey = load_survey(path)
         yield path.stem, survey
         if len(survey.questions) > 1:
-            yield f"{path.stem}, one each", replace(survey, design="one-each")
-    twins = tuple(Question(name, LEVELS, targets=AIM) for name in ("now", "ever"))
+            yield f"{path.stem}, one each", survey.replacing(design="one-each")
+    twins = tuple(Categorical(name, LEVELS, targets=AIM) for name in ("now", "ever"))
     yield "sets", Survey("shop", 50_000, (SETS,))
-    yield "sets of OUE", Survey("shop", 50_000, (replace(SETS, mechanism="oue"),))
-    yield "sets and a choice", Survey("shop", 50_000, (SETS, Question("page", LEVELS)))
+    yield "sets of OUE", Survey("shop", 50_000, (SETS.replacing(mechanism="oue"),))
+    yield "sets and a choice", Survey("shop", 50_000, (SETS, Categorical("page", LEVELS)))
     yield "twins", Survey("twins", 50_000, twins)
 
 
@@ -70,6 +70,6 @@ def test_an_edit_of_one_question_solves_nothing_of_another(monkeypatch):
         return best_design(policy, *about, most_levels=most_levels)
 
     monkeypatch.setattr(solve, "best_design", designed)
-    looser = replace(diagnosis, targets=(Target(error=0.02),))
-    plan_survey(replace(survey, questions=(looser, page, *rest)))
+    looser = diagnosis.replacing(targets=(Target(error=0.02),))
+    plan_survey(survey.replacing(questions=(looser, page, *rest)))
     assert set(solved) == {tuple(diagnosis.policy.item_counts.tolist())}

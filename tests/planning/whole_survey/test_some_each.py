@@ -3,16 +3,15 @@ import json
 import numpy as np
 import pytest
 
-from planner import InputError, Numeric, NumericDomain, Question, Survey, plan_survey
+from planner import InputError, Numeric, Survey, plan_survey
 from planner.deployment.parameter_file.building import deployable_files, survey_parameters
 from planner.show.plan import design_sentence, objective_sentence, spending_sentence
-from planner.survey.writer import survey_to_text
+from planner.survey.file import survey_text
 from tests.cli.running import invoke
 
 
 def survey(epsilon, design, asked=None):
-    about = Numeric(NumericDomain(0, 100), epsilon=epsilon)
-    questions = tuple(Question(f"mean {j}", (), kind="numeric", numeric=about) for j in range(5))
+    questions = tuple(Numeric(f"mean {j}", 0, 100, epsilon=epsilon) for j in range(5))
     return Survey("means", 10_000, questions, design, asked=asked)
 
 
@@ -56,7 +55,7 @@ def test_every_question_has_a_file_of_its_own():
 
 def test_terminal_and_page_say_how_many(tmp_path):
     path = tmp_path / "means.toml"
-    path.write_text(survey_to_text(survey(6.0, "some-each", 2)))
+    path.write_text(survey_text(survey(6.0, "some-each", 2)))
     result = invoke("plan", path, "--details")
     assert "asked 2 of 5" in result.stdout, result.output
     document = json.loads(invoke("plan", path, "--json").stdout)

@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -7,15 +5,15 @@ from planner import (
     InputError,
     Level,
     PrivacyPolicy,
-    Question,
     Survey,
     Target,
     plan_survey,
     solve,
 )
+from planner.survey.questions import Categorical
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop, total, with_numeric, with_question
 
-PAGE = Question("page", (Level("any", 1.0, item_count=40),))
+PAGE = Categorical("page", (Level("any", 1.0, item_count=40),))
 
 
 def answers(survey, name):
@@ -37,15 +35,15 @@ def test_a_missed_target_says_how_many_people_would_do():
 
 
 def test_the_sampling_error_of_one_question_each_is_part_of_the_total():
-    plan = plan_survey(replace(HOUSEHOLD, design="one-each"))
+    plan = plan_survey(HOUSEHOLD.replacing(design="one-each"))
     (missed,) = plan.questions[0].targets
     assert missed.reached == pytest.approx(np.sqrt(plan.questions[0].error / 200_000), rel=1e-4)
     assert missed.users == pytest.approx(200_000 * (missed.reached / 0.01) ** 2, rel=1e-4)
 
 
 def test_the_smallest_budgets_leave_room_for_the_sampling_error():
-    other = Question("other", (Level("a", 1.0, item_count=5),), mechanism="opt0")
-    asked = replace(other, name="q", targets=total(0.02))
+    other = Categorical("other", (Level("a", 1.0, item_count=5),), mechanism="opt0")
+    asked = other.replacing(name="q", targets=total(0.02))
     survey = Survey("s", 10_000, (asked, other), "one-each")
     plan = plan_survey(survey)
     question = plan.questions[0]
@@ -63,9 +61,9 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
 
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_the_budget_of_a_mean_and_its_people_reach_the_target(design):
-    survey = replace(with_numeric(HOUSEHOLD, epsilon=3.0), design=design)
+    survey = with_numeric(HOUSEHOLD, epsilon=3.0).replacing(design=design)
     wanted = 0.06
-    survey = replace(with_question(survey, "income", targets=total(wanted)), users=3000)
+    survey = with_question(survey, "income", targets=total(wanted)).replacing(users=3000)
     plan = plan_survey(survey)
     (answer,) = plan.questions[2].targets
     assert "half the range" in answer.wanted
@@ -116,8 +114,8 @@ def test_sets_of_a_fixed_length_keep_their_bias():
 def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
     def planned(scale):
         (one,) = shop(targets=total(0.2)).questions
-        levels = tuple(replace(level, epsilon=scale * level.epsilon) for level in one.levels)
-        twins = (replace(one, levels=levels), replace(one, levels=levels, name="others"))
+        levels = tuple(level.replacing(epsilon=scale * level.epsilon) for level in one.levels)
+        twins = (one.replacing(levels=levels), one.replacing(levels=levels, name="others"))
         return plan_survey(Survey("shop", 5_000, twins, "one-each")).questions[0].targets[0]
 
     missed = planned(1.0)

@@ -20,16 +20,18 @@ sets hold which items.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import Field, PlainValidator, model_validator
 
-from planner import arguments
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
+from planner.survey.description import Description
+from planner.survey.values import Name, at, read_numbers
 
 Array = NDArray[np.float64]
 _LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
@@ -69,8 +71,31 @@ class SetModel(Protocol):
         """Which sets of at most so many ``items`` are longer than ``length``."""
 
 
-@dataclass(frozen=True, slots=True)
-class AssumedSets:
+def _read_masses(value: object) -> tuple[float, ...]:
+    masses = read_numbers(value)
+    for i, mass in enumerate(masses):
+        if mass < 0:
+            remedy = "A histogram has no negative mass: correct that entry."
+            raise at(i, error=InputError("mass", mass, "a number of at least 0", remedy))
+    if not any(masses):
+        raise InputError(
+            "masses", value, "above 0 somewhere", "Give a positive share to what does occur."
+        )
+    if not _LEAST_MASS <= max(masses) <= _LARGEST_MASS:
+        allowed = f"at most {_LARGEST_MASS:g}, and at least {_LEAST_MASS:g} somewhere"
+        raise InputError("masses", max(masses), allowed, "Give shares, or numbers of people.")
+    return masses
+
+
+def _read_popularity(value: object) -> str | tuple[float, ...]:
+    if not isinstance(value, str) or value in POPULARITIES:
+        return value if isinstance(value, str) else _read_masses(value)
+    allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
+    remedy = "zipf has few frequent items and many rare ones; uniform has all alike."
+    raise InputError("popularity", value, allowed, remedy)
+
+
+class AssumedSets(Description):
     """A histogram of set sizes, given or assumed, and how popular items are.
 
     Popularity does not depend on the set's size or the item's level. The sum of the squared
@@ -85,11 +110,6 @@ class AssumedSets:
         ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, an assumption that fits
         many catalogues), ``"uniform"``, or one weight per item.
 
-    Raises
-    ------
-    InputError
-        Negative or no mass, only empty sets, or an unknown popularity.
-
     Examples
     --------
     >>> sets = AssumedSets([0, 50, 30, 20])
@@ -97,33 +117,25 @@ class AssumedSets:
     (3, 1.7)
     """
 
-    sizes: Sequence[float] | Array
-    popularity: str | Sequence[float] | Array = "zipf"
-    _shares: Array = field(init=False, repr=False, compare=False)
+    sizes: Annotated[tuple[float, ...], PlainValidator(_read_masses)]
+    popularity: Annotated[str | tuple[float, ...], PlainValidator(_read_popularity)] = "zipf"
 
-    def __post_init__(self) -> None:
-        shares = _masses("set sizes", self.sizes)
-        if shares.size - 1 > _MAX_SIZE:
-            allowed = f"at most {_MAX_SIZE} items a set"
+    @model_validator(mode="after")
+    def _check(self) -> AssumedSets:
+        if len(self.sizes) - 1 > _MAX_SIZE:
             remedy = "Count larger sets as the largest, or drop trailing zeros."
-            raise InputError("set sizes", shares.size - 1, allowed, remedy)
-        if not shares[1:].any():
+            error = InputError("sizes", len(self.sizes), f"at most {_MAX_SIZE} numbers", remedy)
+            raise at("sizes", error=error)
+        if not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
-            raise InputError(
-                "set sizes", shares.tolist(), "above 0 for some set with items", remedy
-            )
-        if isinstance(self.popularity, str):
-            if self.popularity not in POPULARITIES:
-                allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
-                remedy = "zipf has few frequent items and many rare ones; uniform has all alike."
-                raise InputError("popularity", self.popularity, allowed, remedy)
-        else:
-            weights = _masses("popularity", self.popularity)
-            object.__setattr__(self, "popularity", tuple(weights.tolist()))
-        object.__setattr__(self, "sizes", tuple(shares.tolist()))
-        shares = shares / shares.sum()
-        shares.setflags(write=False)
-        object.__setattr__(self, "_shares", shares)
+            allowed = "above 0 for some set with items"
+            raise at("sizes", error=InputError("sizes", self.sizes, allowed, remedy))
+        return self
+
+    @cached_property
+    def _shares(self) -> Array:
+        shares = np.array(self.sizes)
+        return shares / shares.sum()
 
     @property
     def largest(self) -> int:
@@ -178,14 +190,13 @@ class AssumedSets:
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
 
-@dataclass(frozen=True, slots=True)
-class PilotFile:
+class PilotFile(Description):
     """A file of transactions from a pilot; it is read when the survey is planned.
 
-    ``planner.planning.pilot.PilotSets`` is what it becomes.
+    :class:`planner.planning.pilot.PilotSets` is what it becomes.
     """
 
-    path: str
+    path: Annotated[Name, Field(validation_alias="pilot", serialization_alias="pilot")]
 
 
 class Lost(NamedTuple):
@@ -254,18 +265,3 @@ def size_limits(length: int, largest: int) -> list[int]:
         return list(range(length, largest + 1))
     steps = np.geomspace(1, largest - length + 1, _MOST_LIMITS + 1) - 1
     return [int(size) for size in length + np.unique(steps.round())]
-
-
-def _masses(name: str, values: ArrayLike) -> Array:
-    masses = arguments.number_column(name, values)
-    for i in np.flatnonzero(masses < 0)[:1]:
-        remedy = "A histogram has no negative mass: correct that entry."
-        raise InputError(f"{name}[{i}]", float(masses[i]), "a finite number of at least 0", remedy)
-    if not masses.any():
-        raise InputError(
-            name, values, "above 0 somewhere", "Give a positive share to what does occur."
-        )
-    if not _LEAST_MASS <= masses.max() <= _LARGEST_MASS:
-        allowed = f"at most {_LARGEST_MASS:g}, and at least {_LEAST_MASS:g} somewhere"
-        raise InputError(name, float(masses.max()), allowed, "Give shares, or numbers of people.")
-    return masses

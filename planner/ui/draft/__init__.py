@@ -1,1 +1,0 @@
-"""What the budget page edits: a survey as rows of tables, before it is a survey."""
