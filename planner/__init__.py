@@ -1,20 +1,20 @@
 """A budget planner for local differential privacy.
 
-You know how sensitive each answer is; the planner finds the perturbation
-probabilities, proves that they are private and optimal, and predicts the error.
+A survey file says how sensitive each answer is; a plan, how exact results will be:
 
-Examples
---------
->>> from planner import PrivacyPolicy, solve
->>> from math import log
->>> policy = PrivacyPolicy([log(4), log(6)], [1, 4], names=["severe", "common"])
->>> table = solve(policy)
->>> round(table.worst_case_mse, 6)
-8.567495
->>> table.a.round(4).tolist(), table.b.round(4).tolist()
-([0.592, 0.673], [0.327, 0.2776])
->>> table.certificate.relative_gap < 1e-9
-True
+>>> from planner import plan_survey
+>>> plan = plan_survey("examples/clinic.toml")
+>>> round(plan.questions[0].total_error, 1)  # people
+1093.5
+
+The command ``ldp-planner`` does the same, and deploys it. Levels without a survey:
+
+>>> from planner import PrivacyPolicy, best_design, solve
+>>> policy = PrivacyPolicy(["ln 4", "ln 6"], [1, 4], names=["severe", "common"])
+>>> round(solve(policy).worst_case_mse, 6), round(best_design(policy).worst_case_mse, 6)
+(8.567495, 5.141389)
+
+More: ``help(planner.plan_survey)``, and the names in ``dir(planner)``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from planner.version import VERSION
 with open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as _stub:  # noqa: PTH123 - fast
     _HOME_OF = {w[3]: w[1] for w in map(str.split, _stub) if len(w) == 6 and w[0] == "from"}
 
-__all__ = sorted(_HOME_OF)  # noqa: PLE0605 - the stub says it all; a test checks it
 __version__ = VERSION
 
 
@@ -42,4 +41,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME_OF})

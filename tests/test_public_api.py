@@ -1,6 +1,7 @@
 """Names that scripts outside this repository rely on."""
 
 import inspect
+import pydoc
 import subprocess
 import sys
 from importlib import import_module
@@ -66,9 +67,8 @@ def test_baselines_are_tables_too():
 
 
 def test_all_names_of_the_package_load():
-    assert planner.__all__ == sorted(planner.__all__)
-    assert set(planner.__all__) <= set(dir(planner))
-    for name in planner.__all__:
+    for name in planner._HOME_OF:
+        assert name in dir(planner)
         assert getattr(planner, name).__doc__
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = planner.nonsense
@@ -85,9 +85,32 @@ def test_type_checkers_see_the_same_names():
         if isinstance(node, ast.ImportFrom) and node.module.startswith("planner.")
         for alias in node.names
     }
-    assert sorted(seen) == planner.__all__
+    assert sorted(seen) == sorted(planner._HOME_OF)
     for name, module in seen.items():
         assert getattr(import_module(module), name) is getattr(planner, name)
+
+
+def test_help_fits_a_screen_and_begins_with_what_one_does_first():
+    lines = pydoc.plain(pydoc.render_doc(planner)).splitlines()
+    assert len(lines) <= 60
+    assert any("plan_survey(" in line for line in lines[:14])
+
+
+def test_a_survey_is_planned_from_its_file_and_nothing_else_by_mistake():
+    path = ROOT / "examples" / "health.toml"
+    assert planner.plan_survey(path).survey == planner.load_survey(path)
+    assert planner.plan_survey(str(path)).survey.name
+    with pytest.raises(
+        planner.InputError, match=r"survey is .int. but must be a Survey.*plan_surv"
+    ):
+        planner.plan_survey(3)
+
+
+def test_budgets_are_written_as_in_files():
+    policy = PrivacyPolicy(["ln 3", 1, "2 * ln 2"], [1, 2, 3])
+    assert policy.epsilons.tolist() == [np.log(3), 1.0, 2 * np.log(2)]
+    with pytest.raises(planner.InputError, match=r"epsilons\[1\] is 'much' but must be a budget"):
+        PrivacyPolicy(["ln 3", "much"], [1, 2])
 
 
 HEAVY = ("cvxpy", "streamlit", "scipy", "plotly", "pydantic", "typer", "rich", "pandas", "dask")

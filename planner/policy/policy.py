@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from planner import arguments
 from planner.errors import InputError
 from planner.limits import MAX_COUNT, MAX_EPSILON
+from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import PairRule, Reduction, rule_of
 
 _MOST_SHOWN = 8
@@ -271,6 +272,9 @@ def _short(values: Sequence[Any] | NDArray[Any]) -> str:
 
 
 def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
+    if isinstance(epsilons, (list, tuple)) and any(isinstance(one, str) for one in epsilons):
+        written = enumerate(epsilons)
+        epsilons = [parse_epsilon(one, f"epsilons[{i}]") for i, one in written]
     values = _numbers("epsilons", epsilons)
     if values.ndim != 1 or values.size == 0:
         raise InputError("epsilons", epsilons, "a list of one or more budgets", "Add a level.")

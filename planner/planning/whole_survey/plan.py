@@ -12,6 +12,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
 from planner.planning.whole_survey.planning_ordinal import plan_ordinal
 from planner.planning.whole_survey.question_blocks import block_of, target_error
 from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.survey.file import load_survey
 from planner.survey.questions import ORDINAL, Numeric, Question, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
@@ -234,7 +236,7 @@ class SurveyPlan(Framed):
 
 
 def plan_survey(
-    survey: Survey, ledger: Ledger | None = None, *, what_if: bool = True
+    survey: Survey | str | Path, ledger: Ledger | None = None, *, what_if: bool = True
 ) -> SurveyPlan:
     """Plan every question of a survey and the budget they share.
 
@@ -245,7 +247,8 @@ def plan_survey(
     Parameters
     ----------
     survey:
-        The questions with their weights, targets and mechanisms, the design and the objective.
+        The questions with their weights, targets and mechanisms, the design and the objective; or
+        the path of a survey file, as for :func:`~planner.survey.file.load_survey`.
     ledger:
         Earlier collections from the same people; nothing was spent before when omitted.
     what_if:
@@ -270,6 +273,12 @@ def plan_survey(
     >>> [(row.question, row.level, round(row.spent, 6)) for row in plan.spending][:2]
     [('now', 'severe', 0.5), ('now', 'common', 1.0)]
     """
+    if isinstance(survey, (str, Path)):
+        survey = load_survey(survey)
+    if not isinstance(survey, Survey):
+        remedy = 'Write plan_survey("survey.toml").'  # type: ignore[unreachable]
+        allowed = "a Survey, or the path of a survey file"
+        raise InputError("survey", type(survey).__name__, allowed, remedy)
     for question in survey.questions:
         check_mechanism(question)
     sharing = tuple(q for q in survey.questions if q.kind != "sampled-choice")
