@@ -18,7 +18,7 @@ from planner.deployment.collecting.parquet import seal
 from planner.deployment.parameter_file.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
-from tests.deployment.mutations import breach
+from tests.deployment.test_mutated_files import private
 from tests.fuzz.damage import damaged, flipped
 from tests.surveys import EXAMPLES
 
@@ -72,7 +72,7 @@ def _parameters(parameters, folder):
 
     def read(path):
         found = parse_parameters(path.read_bytes())
-        assert all(breach(question) <= 1e-12 for question in found.document["questions"])
+        assert all(private(question) for question in found.document["questions"])
 
     return Attack("parameters", path, read)
 

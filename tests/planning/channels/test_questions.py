@@ -46,8 +46,8 @@ def test_it_is_planned_and_deployed_beside_bisample(plan):
     assert one.total_error == pytest.approx(np.sqrt(one.channel.worst_error / 1e5))
     assert one.error_share == pytest.approx(one.total_error / 50)
     file = survey_parameters(plan)
-    assert (file.document["version"], file.questions[0].mechanism) == (3, "mean-channel")
-    assert file.questions[0].law.points == one.channel.policy.size - 1
+    assert file.questions[0].mechanism == "mean-channel"
+    assert file.questions[0].asked.points == one.channel.policy.size - 1
     assert "reports for" in certificate_sentences(one)[0]
     assert "Proven: no mechanism of any kind" in certificate_sentences(one)[0]
     (target,) = one.targets

@@ -18,7 +18,7 @@ def test_what_is_deployed_spends_what_is_said():
         for level in question.document()["levels"]:
             assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
     assert [q.name for q in choices] == ["diagnosis", "page"]
-    assert income.law.epsilon == pytest.approx(spent["income", "income"])
+    assert income.asked.epsilon == pytest.approx(spent["income", "income"])
     # Sequential composition: the largest level of every question, added up.
     largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
     assert plan.most_spent == pytest.approx(sum(largest))

@@ -50,7 +50,7 @@ def test_every_question_has_a_file_of_its_own():
     with pytest.raises(InputError, match=r"design is .some-each. .* the files of theirs"):
         survey_parameters(plan)
     files = deployable_files(plan)
-    assert [one.questions[0].law.epsilon for one in files.values()] == pytest.approx([3.0] * 5)
+    assert [one.questions[0].asked.epsilon for one in files.values()] == pytest.approx([3.0] * 5)
 
 
 def test_terminal_and_page_say_how_many(tmp_path):
