@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from planner.estimates.truncation import SIZES_MISS, LongerSets, SetSizes, Trunc
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
-from planner.limits import DENOMINATOR
+from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
 from planner.mechanisms.counting import Rows as Reports
@@ -98,9 +99,10 @@ class Ordered(answers.Ordered, Item):
         return quantity_rows(found.users, [("mean score", mean, possible)])
 
     def require_sizes(self) -> None:
-        whole = all(score.is_integer() for score in self.scores)
-        if not (self.scores and whole) or self.wanted == MEAN_OF_SCORES:
-            allowed = "whole numbers, and not the mean of them alone wanted"
+        whole = all(score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores)
+        rising = all(low < high for low, high in pairwise(self.scores))
+        if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
+            allowed = "whole numbers that rise, and not the mean of them alone wanted"
             remedy = "Give each answer, as its score, the largest number of items it stands for."
             raise InputError("scores of set sizes", self.scores, allowed, remedy)
 

@@ -10,7 +10,9 @@ from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
+from planner.laws.levels import Levels
 from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.asking import Ordered
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
@@ -182,3 +184,13 @@ def test_set_sizes_without_reports_are_refused(asked):
     some = {("basket", None): sums["basket", None]}
     with pytest.raises(InputError, match="'how many' has none"):
         estimates_table(parameters, some, set_sizes={"basket": "how many"})
+
+
+@pytest.mark.parametrize(
+    "scores", [(1.0, 1.0, 2.0), (0.0, 1.5, 2.0), (-1.0, 0.0, 1.0), (1.0, 2.0, 1e300), ()]
+)
+def test_scores_that_are_no_numbers_of_items_are_refused_before_counting(scores):
+    levels = Levels(("all",), (1.0,), (3,), ((),))
+    with pytest.raises(InputError, match="whole numbers that rise"):
+        Ordered(levels, (0, 1, 2), scores, "counts").require_sizes()
+    Ordered(levels, (0, 1, 2), (0.0, 1.0, 7.0), "counts").require_sizes()
