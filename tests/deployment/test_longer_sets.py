@@ -18,7 +18,7 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.show.blocks import Sentence, Table
 from planner.show.others import estimates_blocks
-from planner.survey.questions import Categorical, ItemSet, Ordinal
+from planner.survey.questions import ItemSet, Ordinal
 
 ITEMS, USERS = 30, 20_000
 LEVELS = (Level("rare", 2.0, item_count=5), Level("usual", 3.0, item_count=25))
@@ -33,8 +33,8 @@ def sets():
 
 
 def exported(length=None, **more):
-    more = {"kind": "item-set", "mechanism": "opt0", "padding_length": length, **more}
-    question = Categorical("q", LEVELS, **more)
+    more = {"mechanism": "opt0", "padding_length": length, **more}
+    question = ItemSet("q", LEVELS, **more)
     return survey_parameters(plan_survey(Survey("s", USERS, (question,))))
 
 
