@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module, resources
-from threading import Thread
 
 # The same as in .streamlit/config.toml, which only a checkout has; a test compares them.
 SETTINGS: dict[str, str | int | bool] = {
@@ -39,7 +38,7 @@ def main(port: str, mode: str, address: str = "127.0.0.1") -> None:
     ]
     if mode == "headless":
         sys.argv += ["--server.headless", "true"]
-    Thread(target=import_module, args=("planner.ui.pages.questions",), daemon=True).start()
+    import_module("planner.ui.views.questions")  # so that the first visitor need not wait for it
     try:
         cli.main()
     finally:

@@ -45,7 +45,13 @@ h1 { padding-top: 0; }
     { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
   [data-testid="stMainBlockContainer"] { padding-top: 3.5rem; }
   [data-testid="stMetricValue"] { font-size: 1.4rem; }
-  [data-testid="stMetricLabel"] * { white-space: normal; }
+  [data-testid="stMetricLabel"], [data-testid="stMetricLabel"] *
+    { white-space: normal !important; overflow: visible !important; max-width: 100%;
+      min-width: 0; }
+  [data-testid="stMetric"] { min-width: 0; }
+  .st-key-bar { gap: 0.4rem 0.75rem; }
+  .st-key-bar button { padding: 0; min-height: 2rem; }
+  .st-key-bar p { font-size: 0.85rem; }
   .numbers th, .numbers td { padding: 0.3rem 0.4rem; }
 }
 """
@@ -119,7 +125,7 @@ def bar() -> None:
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
     """The way on, in the order in which a survey is made."""
     place = next(k for k, page in enumerate(pages) if page.title == shown.title)
-    if place + 1 < len(pages) and shown.title != PAGES["meaning"]:
+    if place + 1 < len(pages) and pages[place + 1].title != PAGES["glossary"]:
         st.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
 
 
@@ -143,7 +149,7 @@ def _page(module: str, title: str) -> StreamlitPage:
     """A page whose module is loaded when it is first opened, so that the first comes fast."""
 
     def show() -> None:
-        import_module(f"planner.ui.pages.{module}").page()
+        import_module(f"planner.ui.views.{module}").page()
 
     first = module == next(iter(PAGES))
     return st.Page(show, title=title, url_path=module.replace("_", "-"), default=first)

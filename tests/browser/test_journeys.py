@@ -16,7 +16,7 @@ from tests.browser.conftest import Visit
 from tests.browser.server import running_app
 
 PAGES = ("Questions", "Result", "Export", "Try it on data", "What a report says", "Words")
-TOTAL = "Total error"
+TOTAL = "total error"
 LIGHT = """
 (selector) => {
   const style = getComputedStyle(document.querySelector(selector));
@@ -212,7 +212,7 @@ def test_work_ends_with_its_visitor_and_with_the_server(browser, tmp_path):
         for last in (False, True):
             visit = Visit(browser.new_page(), address)
             visit.watch()
-            visit.open()
+            visit.open("result")
             visit.page.get_by_test_id("stPopoverButton").click()
             file = {"name": "long.toml", "mimeType": "text/plain", "buffer": LONG.encode()}
             visit.page.locator("input[type=file]").first.set_input_files([file])

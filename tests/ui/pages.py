@@ -47,7 +47,7 @@ def open_page(
 
 _SCRIPT = """
 from planner.ui.entry import bar
-from planner.ui.pages import {name}
+from planner.ui.views import {name}
 from planner.ui.state import session
 bar()
 {name}.page()

@@ -16,7 +16,7 @@ from planner.ui.document import cleaned, example_document
 from planner.ui.link import word_of
 from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
 
-TOTAL = "Total error, for the least favourable answers"
+TOTAL = "total error"
 MORE = {"options-categorical": True, "options-item-set": True, "options-ordinal": True}
 
 

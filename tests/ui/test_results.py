@@ -32,7 +32,8 @@ def test_a_result_has_its_figures_one_picture_and_one_button():
     assert [one.label.replace("\\", "") for one in app.button if one.proto.type == "primary"] == [
         "Raise the budget of 'severe' by 0.1"
     ]
-    assert not tables(app)  # which are details
+    (levels,) = tables(app)  # the others are details
+    assert levels["level"] == ["severe", "common"]
     by_label(app.button, "Raise the budget of 'severe' by 0.1").click().run()
     assert float(metric(app, TOTAL).split()[0]) < 622
     by_label(app.button, "Undo").click().run()
@@ -41,7 +42,7 @@ def test_a_result_has_its_figures_one_picture_and_one_button():
 
 def test_details_are_made_when_they_are_opened():
     app = open_page("result", details=True)
-    assert tables(app)[0]["mechanism"][:2] == ["Subset design", "GRR, smallest budget"]
+    assert tables(app)[1]["mechanism"][:2] == ["Subset design", "GRR, smallest budget"]
     assert "no mechanism of any kind" in words(app).lower()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import streamlit as st
 
 from planner.planning.answer_rates import plan_answer_rates
-from planner.policy.budget_text import rounded_up
 from planner.show.others import answer_rate_blocks
 from planner.survey.questions import Survey
 from planner.ui import render
@@ -36,7 +35,7 @@ def page() -> None:
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates = remembered(("rates", survey), lambda: plan_answer_rates(survey)[question.name])
         render.render(answer_rate_blocks(question.name, rates)[1:])
-        best = rounded_up(rates.best.epsilon, 3)
+        best = f"{rates.best.epsilon:.3f}"
         st.button(f"Offer {best}", on_click=_offer, args=(question_at(place), best), type="primary")
 
 

@@ -13,7 +13,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.planning.whole_survey.target_answers import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
-from planner.show.blocks import chosen
+from planner.show.blocks import bars, chosen, numbers, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.plan import question_blocks, survey_blocks
 from planner.survey.values import text_of
@@ -58,11 +58,27 @@ def page() -> None:
             blocks += survey_blocks(found.plan)[1:]
         render.render(chosen(blocks, details=False))
         _recommend(found, plan, place)
+        _levels(plan)
         _picture(plan)
         box = render.drawer("Details", "details")
         if box.open:
             with box:
                 render.render(block for block in blocks if block.rank == "details")
+
+
+def _levels(plan: QuestionPlan) -> None:
+    """The error of an answer's count, level by level."""
+    levels = plan.levels
+    if levels is None or len(levels.names) < 2:
+        return
+    st.markdown("##### Standard error of an answer's count")
+    render.table(
+        (
+            texts("level", levels.names),
+            bars("people", levels.standard_errors.tolist(), people),
+            numbers("%", levels.percent, ".3g"),
+        )
+    )
 
 
 def _recommend(found: Result, plan: QuestionPlan, place: int) -> None:

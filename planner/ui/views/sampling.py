@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from planner.show.blocks import Sentence
 from planner.show.plan import question_blocks
 from planner.ui import render
 from planner.ui.results import chosen_place, planned_question, result, shown
@@ -24,4 +25,10 @@ def page() -> None:
     plan = planned_question(found.plan, place)
     if plan is not None and plan.sampling is not None:
         with shown(found):
-            render.render(question_blocks(plan))
+            blocks = question_blocks(plan)
+            spoken = [one for one in blocks if one.rank == "everybody" or isinstance(one, Sentence)]
+            render.render(spoken)
+            box = render.drawer("Details", "sampling-details")
+            if box.open:
+                with box:
+                    render.render(block for block in blocks if block not in spoken)
