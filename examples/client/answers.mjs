@@ -4,7 +4,7 @@
 // number counts as, a list of exact fractions for each wanted one, where reports are rows.
 
 import { refuse } from "./document.mjs";
-import { GRID, choose, words } from "./draws.mjs";
+import { GRID, choose, order, words } from "./draws.mjs";
 import { fraction } from "./exact.mjs";
 import { readLevels } from "./levels.mjs";
 
@@ -95,10 +95,26 @@ function oneOfSet(question) {
   };
 }
 
+function wholeSet(question) {
+  const { padding_length: length } = question;
+  const asked = oneOfSet({ ...question, dummies: length });
+  const { total, elements } = asked.levels;
+  return {
+    ...asked,
+    own: (items, source) => {
+      const places = order(source, Math.max(items.length, length), length);
+      if (items.length > length) return places.map((place) => items[place]);
+      const dummies = Array.from({ length: elements - items.length - total }, (_, k) => total + k);
+      return [...items, ...dummies];
+    },
+  };
+}
+
 export const ASKED = new Map([
   ["item", item],
   ["item-or-none", itemOrNone],
   ["ordered", ordered],
   ["number", number],
   ["one-of-set", oneOfSet],
+  ["whole-set", wholeSet],
 ]);

@@ -26,6 +26,27 @@ export function chooseAll(source, sizes) {
   return chosen;
 }
 
+/** Uniform below a BigInt: a number of as many words as it has, and two, until one is accepted. */
+export function below(source, size) {
+  const count = Math.ceil(size.toString(2).length / 32) + 2;
+  const top = 1n << BigInt(32 * count);
+  for (;;) {
+    const number = words(source, count).reduceRight((sum, word) => (sum << 32n) + BigInt(word), 0n);
+    if (number < top - (top % size)) return number % size;
+  }
+}
+
+/** The first so many of 0 to count - 1 in a random order: the last takes the place of the chosen. */
+export function order(source, count, needed) {
+  const moved = new Map();
+  const sizes = Array.from({ length: needed }, (_, k) => count - k);
+  return chooseAll(source, sizes).map((place, k) => {
+    const chosen = moved.get(place) ?? place;
+    moved.set(place, moved.get(count - 1 - k) ?? count - 1 - k);
+    return chosen;
+  });
+}
+
 export function xxh32(item, seed) {
   const rotate = (x, r) => (x << r) | (x >>> (32 - r));
   let h = (seed + 374761393 + 4 + Math.imul(item, 3266489917)) | 0;

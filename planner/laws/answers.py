@@ -28,7 +28,7 @@ from planner.laws.schema import (
     whole,
 )
 from planner.laws.shape import Own, Part, Wanted, as_lists
-from planner.laws.source import Source, choose, words
+from planner.laws.source import Source, choose, order, words
 from planner.limits import DENOMINATOR, EXPORT_REMEDY, MAX_COUNT, MAX_PADDING_LENGTH
 
 _MAX_ANSWERS = 32
@@ -348,7 +348,7 @@ class OneOfSet(Item):
     @classmethod
     def read(cls, question: Mapping[str, Any]) -> Self:
         length, stated = question["padding_length"], question["longer_sets"]
-        levels = Levels.read(question).with_dummies(question["dummies"])
+        levels = Levels.read(question).with_dummies(question.get("dummies", length))
         if stated is None:
             return cls(levels, length, None)
         longer = tuple((one["size"], one["share"]) for one in stated)
@@ -387,6 +387,30 @@ class OneOfSet(Item):
     def examples(self) -> Iterator[Any]:
         items = list(super().examples())
         yield from ([], items[:1], items)
+
+
+@dataclass(frozen=True)
+class WholeSet(OneOfSet):
+    """A set of items; the report is about all of it, filled up with dummies, the first ones.
+
+    Draws an order of the set's items, and of numbers up to the padding length for shorter sets, as
+    far as that length: of a longer set those are kept. Sizes of choices are the same for all sets
+    that are not longer.
+    """
+
+    name: ClassVar[str] = "whole-set"
+    keys: ClassVar[Mapping[str, Schema]] = {
+        **{key: value for key, value in OneOfSet.keys.items() if key != "dummies"},
+        "rule": RULE,
+    }
+
+    def own(self, code: Any, source: Source) -> Own:
+        length = self.padding_length
+        places = order(source, max(len(code), length), length)
+        if len(code) > length:
+            return tuple(code[place] for place in places)
+        dummies = range(self.levels.total, self.levels.elements - len(code))
+        return (*code, *dummies)
 
 
 def _items(cell: str) -> list[Any]:

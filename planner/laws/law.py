@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 from planner.errors import InputError, VerificationError
-from planner.laws.answers import Asked, Item, ItemOrNone, Number, OneOfSet, Ordered
+from planner.laws.answers import Asked, Item, ItemOrNone, Number, OneOfSet, Ordered, WholeSet
 from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
@@ -17,6 +17,7 @@ from planner.laws.schema import TEXT, check, choice, record
 from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
+from planner.laws.staircase import Staircase
 from planner.limits import DENOMINATOR
 
 
@@ -32,8 +33,8 @@ class Halves(NamedTuple):
 
 
 DEVICE = Halves(
-    {one.name: one for one in (Bits, Sides, Rows, Hash, Die)},
-    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet)},
+    {one.name: one for one in (Bits, Sides, Rows, Staircase, Hash, Die)},
+    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet)},
 )
 """What a person's device needs of each, and no more."""
 

@@ -67,3 +67,45 @@ def choose_all(source: Source, sizes: Sequence[int]) -> list[int]:
             if word < DENOMINATOR - DENOMINATOR % size:
                 chosen.append(word % size)
     return chosen
+
+
+def below(source: Source, size: int) -> int:
+    """Uniform from 0 to ``size - 1``, of any ``size``: words until their number is accepted.
+
+    A number of as many words as ``size`` and two more, the first the least significant, is accepted
+    if it is below the largest multiple of ``size``; its remainder is the choice.
+
+    Examples
+    --------
+    >>> below(lambda count: bytes([7] + [0] * (count - 1)), 10**30)
+    7
+    """
+    count = -(-size.bit_length() // 32) + 2
+    top = DENOMINATOR**count
+    while True:
+        number = int.from_bytes(struct.pack(f"<{count}I", *words(source, count)), "little")
+        if number < top - top % size:
+            return number % size
+
+
+def order(source: Source, count: int, needed: int) -> list[int]:
+    """The first ``needed`` of 0 to ``count - 1`` in a uniformly random order.
+
+    Choices from 0 to ``count - 1``, to ``count - 2``, ...: each is a place in the row of those that
+    are left, in which the last takes the place of the one that was chosen.
+
+    Examples
+    --------
+    >>> order(lambda count: bytes(count), 4, 3)  # always the first place
+    [0, 3, 2]
+    """
+    moved: dict[int, int] = {}
+    chosen = []
+    for place, left in zip(
+        choose_all(source, range(count, count - needed, -1)),
+        range(count - 1, count - 1 - needed, -1),
+        strict=True,
+    ):
+        chosen.append(moved.get(place, place))
+        moved[place] = moved.get(left, left)
+    return chosen

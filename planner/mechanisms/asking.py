@@ -25,7 +25,9 @@ from planner.limits import DENOMINATOR, MAX_COUNT
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
 from planner.mechanisms.counting import Rows as Reports
+from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import summarise_ratio
+from planner.mechanisms.staircase import Staircase, cut_estimates
 from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 
@@ -194,6 +196,19 @@ class OneOfSet(answers.OneOfSet, Item):
         return TruncatedEstimates(values, spread, null, users, self.longer)
 
 
+@dataclass(frozen=True)
+class WholeSet(answers.WholeSet, OneOfSet):
+    """A whole set; some sets are cut."""
+
+    def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
+        """What the reports are about, shape ``(n, padding length)``."""
+        return ItemSets.of(codes, self.levels.total).padded(self.padding_length, words)
+
+    def scaled(self, once: Estimates) -> TruncatedEstimates:
+        """The counts."""
+        return cut_estimates(once, self.longer)
+
+
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
     """What cutting long sets has done to the estimates, in people."""
     if longer is None:
@@ -210,8 +225,8 @@ def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:
 
 
 COLLECTOR = Halves(
-    {one.name: one for one in (Bits, Sides, Rows, Hash, Die)},
-    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet)},
+    {one.name: one for one in (Bits, Sides, Rows, Staircase, Hash, Die)},
+    {one.name: one for one in (Item, ItemOrNone, Ordered, Number, OneOfSet, WholeSet)},
 )
 """The classes of :data:`~planner.laws.law.DEVICE`, each with its collector's half."""
 

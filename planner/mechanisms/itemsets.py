@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
 from planner.mechanisms import inputs
+from planner.mechanisms.words import Words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,6 +109,23 @@ class ItemSets:
         each = np.repeat(chance, self.sizes)
         sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
         return np.array(sums)
+
+    def padded(self, length: int, words: Words) -> NDArray[np.int64]:
+        """What whole sets report about: ``length`` elements a user, dummies after the items.
+
+        Longer sets are cut to as many of their items, at random; shape ``(n, length)``.
+        """
+        sizes, dummies = self.sizes, np.arange(self.items + length - 1, self.items - 1, -1)
+        own = np.tile(dummies, (self.users, 1))
+        cut = np.repeat(sizes > length, sizes)
+        place = np.arange(self.members.size) - np.repeat(self.starts[:-1], sizes)
+        own[np.repeat(np.arange(self.users), sizes)[~cut], place[~cut]] = self.members[~cut]
+        for user in np.flatnonzero(sizes > length).tolist():
+            kept = self.members[self.starts[user] : self.starts[user + 1]].copy()
+            for first, move in enumerate(words.below(kept.size - np.arange(length), length)):
+                kept[[first, first + move]] = kept[[first + move, first]]
+            own[user] = kept[:length]
+        return own
 
     def some(self, users: NDArray[np.int64]) -> ItemSets:
         """The sets of these users, shape ``(k,)``."""

@@ -9,19 +9,34 @@ reference values: docs/theory/item-sets.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import expm1, log, log1p, sinh
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from planner.errors import InputError
+from planner.errors import InputError, VerificationError
+from planner.estimates.truncation import LongerSets, TruncatedEstimates
+from planner.laws.levels import Levels
+from planner.limits import DENOMINATOR
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.frequency import linear_estimates
+from planner.mechanisms.itemsets import as_sets
+from planner.mechanisms.padding import Sets
+from planner.mechanisms.staircase import Staircase, cut_estimates
+from planner.mechanisms.words import seeded_words
+from planner.policy.policy import PrivacyPolicy
 
 Array = NDArray[np.float64]
 _ALL_SIZES = 3000  # elements up to which every size is tried; else a grid, and around its best
 _GRID = 300
+_PEOPLE = 10_000  # whose reports are held at once
+_MOST_NATS = 20.0  # budgets above are not used up: whole numbers over 2^32 could not hold more
+_RAREST = 2.0**-22  # chance of a uniform report that whole numbers over 2^32 can still lift
+_MOST_ROUNDED = 0.1  # share of the uniform law that rounding may mix in
 
 
 @dataclass(frozen=True)
@@ -99,7 +114,7 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
     items, length
         As in `SetDesign`.
     epsilon
-        Budget in nats of two sets that differ in one item, above 0.
+        Budget in nats of two sets that differ in one item, above 0; of more than 20 no use is made.
     cap
         Budget of any two sets, ``epsilon`` to ``length * epsilon``; default ``epsilon``.
 
@@ -114,7 +129,8 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
     if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
         allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
         raise InputError("cap", cap, allowed, "leave it out for one budget of any two sets")
-    stairs = _staircases(length, epsilon, cap)
+    epsilon, cap = min(epsilon, _MOST_NATS), min(cap, length * _MOST_NATS)
+    stairs = _staircases(length, epsilon, max(epsilon, cap))
     elements = items + length
     sizes = np.arange(1, elements)
     if elements > _ALL_SIZES:
@@ -198,8 +214,147 @@ def _least(items: int, length: int, sizes: NDArray[np.int64], stairs: Array) -> 
     """The size and the staircase of the smallest worst-case error."""
     own, other = _support(items, length, sizes, stairs)
     errors = np.maximum(_error(items, own, other, 0), _error(items, own, other, length))
+    raised = _hits(items + length, length, sizes) @ (stairs > 0).T
+    errors[np.minimum(raised, 1 - raised) < _RAREST] = np.inf
     size, stair = np.unravel_index(int(np.nanargmin(errors)), errors.shape)
     return int(sizes[size]), int(stair)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SetDesignMechanism:
+    """A set design in whole numbers, for sets of any size: filled with dummies, or cut at random.
+
+    With ``P_u(k) = min(1, l / |x_u|)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
+    the estimate ``(count - n b) / (a - b)`` has the mean ``sum_u P_u(k)`` and the variance
+    ``sum_u q_u (1 - q_u) / (a - b)^2``, ``q_u = b + (a - b) P_u(k)``; both exact.
+
+    Parameters
+    ----------
+    design:
+        What was planned.
+    law:
+        Its integers, for these levels.
+    longer:
+        What is known of sets that are longer, for the upper limits of estimates.
+
+    Examples
+    --------
+    >>> from planner.policy.policy import PrivacyPolicy
+    >>> mechanism = SetDesignMechanism.of(PrivacyPolicy([1.0, 2.0], [2, 8]), padding_length=2)
+    >>> mechanism.law.held, mechanism.law.steps, mechanism.privacy_loss() <= 1.0
+    (2, (0, 1), True)
+    >>> mechanism.bias([[0, 1], [0, 2, 3], []]).round(4).tolist()[:4]
+    [-0.3333, 0.0, -0.3333, -0.3333]
+    """
+
+    takes_sets: ClassVar[bool] = True
+    design: SetDesign
+    law: Staircase
+    longer: LongerSets | None = None
+
+    @classmethod
+    def of(
+        cls,
+        policy: PrivacyPolicy,
+        padding_length: int,
+        cap: float | None = None,
+        longer: LongerSets | None = None,
+    ) -> Self:
+        """The best design for these levels, rounded to the private side.
+
+        Parameters
+        ----------
+        policy:
+            The levels; two sets that differ in one item have the smallest of its pair budgets.
+        padding_length:
+            ``l``, 1 to the number of items.
+        cap:
+            Budget of any two sets; the smallest pair budget when omitted.
+        longer:
+            As of the class.
+
+        Raises
+        ------
+        InputError, VerificationError
+            As :func:`best_set_design` and :func:`rounded`.
+        """
+        rule = policy.rule.plain(policy.epsilons)
+        levels = Levels(
+            policy.names,
+            tuple(policy.epsilons.tolist()),
+            tuple(policy.item_counts.tolist()),
+            ((),) * policy.size,
+            rule if isinstance(rule, str) else tuple(map(tuple, rule)),
+            padding_length,
+        )
+        epsilon = smallest_budget(policy)
+        design = best_set_design(levels.total, padding_length, epsilon, cap)
+        law = Staircase(levels, design.size, max(epsilon, cap or epsilon), *rounded(design))
+        law.require_fit()
+        law.check(None)
+        return cls(design, law, longer)
+
+    @property
+    def items(self) -> int:
+        """Number of items without dummies."""
+        return self.law.levels.total
+
+    @property
+    def padding_length(self) -> int:
+        """Elements of a padded set."""
+        return self.law.levels.dummies
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Chances (a, b) that a report has an own element, and another one."""
+        own, other = self.law.support()
+        return float(own), float(other)
+
+    def privacy_loss(self) -> float:
+        """Largest log-ratio between any two sets, in nats, rounded up."""
+        return self.law.largest()
+
+    def expectation(self, sets: Sets) -> Array:
+        """Exact mean of the estimates, shape ``(items,)``, in users."""
+        once, _ = as_sets(sets, self.items).sampling_sums(self.padding_length)
+        return self.padding_length * once
+
+    def bias(self, sets: Sets) -> Array:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        checked = as_sets(sets, self.items)
+        return self.expectation(checked) - checked.counts()
+
+    def variance(self, sets: Sets) -> Array:
+        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
+        checked, (a, b) = as_sets(sets, self.items), self.support
+        once, twice = self.padding_length ** np.array([[1], [2]]) * checked.sampling_sums(
+            self.padding_length
+        )
+        noise, signal = b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
+        return checked.users * noise + signal * once - twice
+
+    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
+        """Counts of reports that are drawn and forgotten, shape ``(items,)``."""
+        words = seeded_words(rng)
+        counter = self.law.counter()
+        own = as_sets(sets, self.items).padded(self.padding_length, words)
+        for part in np.array_split(own, -(-len(own) // _PEOPLE)):
+            counter.add(self.law.draw_many(part, words)[0])
+        sums = counter.sums()
+        return Aggregate(sums.users, sums.counts[: self.items])
+
+    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
+        """Counts with standard errors, shape ``(items,)``, in users; unbiased if nothing is cut."""
+        own, other = (np.full(self.items, chance) for chance in self.support)
+        return cut_estimates(linear_estimates(aggregate, own, other), self.longer)
+
+
+def smallest_budget(policy: PrivacyPolicy) -> float:
+    """The smallest budget of two different items, or of an item and a dummy."""
+    pairs = policy.bounds()
+    alone = np.eye(policy.size, dtype=np.bool_) & (policy.item_counts == 1)
+    least = float(np.where(alone, np.inf, pairs).min())
+    return min(least, float(policy.epsilons.min())) if policy.rule.by_level else least
 
 
 def privset_error(items: int, length: int, epsilon: float) -> float:
@@ -232,3 +387,43 @@ def amplified_budget(length: int, epsilon: float) -> float:
     itemset mining, 2018.
     """
     return log1p(length * expm1(epsilon)) if epsilon < 700 else epsilon + log(length)
+
+
+def rounded(design: SetDesign) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """First hits and 2^32 times the probability of each step, rounded to the private side.
+
+    A little of every step's uniform chance, ``delta``, makes room for rounding down: the ratios
+    shrink by more than that costs them. Steps at the ends that are too rare for whole numbers take
+    the height of their neighbours, whichever way leaves the smallest error.
+
+    Raises
+    ------
+    VerificationError
+        The budgets are too small for probabilities in units of 2^-32.
+    """
+    best: tuple[float, tuple[int, ...], tuple[int, ...]] | None = None
+    uniform = _hits(design.items + design.length, design.length, np.array([design.size]))[0]
+    logs = np.array(design.log_steps)
+    heights = np.unique(logs)
+    for low in range(heights.size - 1):
+        for high in range(heights.size - 1, low, -1):
+            clipped = np.clip(logs, heights[low], heights[high])
+            steps = np.flatnonzero(np.diff(clipped, prepend=-1.0) > 0)
+            shares = np.add.reduceat(uniform, steps)
+            rise = np.diff(clipped[steps]).min(initial=design.cap)
+            delta = 2 / (DENOMINATOR * shares.min() * -expm1(-rise))
+            if not delta < _MOST_ROUNDED:
+                continue
+            tall = shares * np.exp(clipped[steps] - clipped[-1])
+            mixed = (1 - delta) * tall / tall.sum() + delta * shares
+            weights = np.floor(mixed * DENOMINATOR).astype(np.int64)
+            weights[np.argmax(shares)] += DENOMINATOR - weights.sum()
+            reached = np.repeat(np.log(weights / shares), np.diff([*steps, logs.size]))
+            error = replace(design, log_steps=tuple((reached - reached.min()).tolist()))
+            value = error.worst_case_mse
+            if best is None or value < best[0]:
+                best = value, tuple(steps.tolist()), tuple(weights.tolist())
+    if best is None:
+        reason = f"A budget of {design.epsilon:g} is too small for integers over 2^32"
+        raise VerificationError(reason, "Raise the smallest budget, or shorten the padding.")
+    return best[1:]

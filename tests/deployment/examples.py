@@ -12,6 +12,7 @@ from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels.populations import five_populations
@@ -47,7 +48,8 @@ SMALL = Survey(
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "sets by design": "HIV;x", "grr": "x", "olh": "cold", "subset": "flu",
+    "sets": "flu;x", "sets by design": "HIV;x", "whole sets": "HIV;flu;x",
+    "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
     "sampled": "v",
@@ -59,7 +61,7 @@ def every_mechanism():
     rules = {"idue": "min", "avg": "avg", "matrix": MATRIX, "design by avg": "avg"}
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
-    names += ["design", "design by avg", "design by matrix", "sets by design"]
+    names += ["design", "design by avg", "design by matrix", "sets by design", "whole sets"]
     questions = [Categorical(name, LEVELS, rules.get(name, "min")) for name in names]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
@@ -93,6 +95,9 @@ def every_mechanism():
             solve_for(questions[12].policy, DESIGN, sets=True),
             2,
             LongerSets(2, (5,), (0.2,)),
+        ),
+        "whole sets": SetDesignMechanism.of(
+            questions[13].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))
         ),
         "age": BiSampleMD(2.0, ages),
         "yes": BiSampleMD(1.0, yes),

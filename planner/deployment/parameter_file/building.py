@@ -31,6 +31,7 @@ from planner.mechanisms.means import (
 )
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
@@ -244,6 +245,16 @@ def _padded_design(source: PaddedDesignMechanism, question: Question) -> dict[st
     return sides | _sets(source.padding_length, 1, source.longer)
 
 
+def _whole_sets(source: SetDesignMechanism, question: Question) -> dict[str, Any]:
+    levels, law = _levels(question), source.law
+    if replace(law.levels, names=levels.names, items=levels.items, dummies=0) != levels:
+        raise _wrong_mechanism(question, "design", "for another policy")
+    sets = _sets(source.padding_length, source.padding_length, source.longer)
+    del sets["dummies"]  # as many as the padding length
+    about = {"mechanism": "set-design", "asked": "whole-set", "law": "staircase"}
+    return levels.document() | sets | about | law.document()
+
+
 def _design(source: SubsetDesign, question: Question) -> dict[str, Any]:
     if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
         raise _wrong_mechanism(question, "design", "for another policy")
@@ -389,6 +400,7 @@ MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
     PaddedUnaryMechanism: _padded_unary,
     SubsetDesign: _design,
     PaddedDesignMechanism: _padded_design,
+    SetDesignMechanism: _whole_sets,
     SubsetSelection: _subset,
     GeneralizedRandomizedResponse: _response,
     OptimizedLocalHashing: _hashing,
