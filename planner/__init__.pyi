@@ -3,7 +3,6 @@
 from planner.designs.channel import Channel as Channel
 from planner.designs.channel import Scenario as Scenario
 from planner.designs.output_types import OutputTypes as OutputTypes
-from planner.designs.subset_design import DesignCertificate as DesignCertificate
 from planner.designs.subset_design import SubsetDesign as SubsetDesign
 from planner.designs.table import Certificate as Certificate
 from planner.designs.table import UnaryTable as UnaryTable

@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.subset_design import DesignCertificate, SubsetDesign
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import Certificate
 from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_set_budgets
@@ -103,7 +104,7 @@ class SetDesign:
         return self.design.saturation_epsilon
 
     @property
-    def certificate(self) -> DesignCertificate | None:
+    def certificate(self) -> Certificate | None:
         """What no mechanism that reports one drawn item has less than: the objective's bound."""
         return self.design.certificate
 

@@ -10,30 +10,13 @@ from numpy.typing import NDArray
 
 from planner.designs.level_groups import group_items, group_name, merges_budgets
 from planner.designs.output_types import NO_SPLIT, OutputTypes, Variances
+from planner.designs.table import Certificate
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class DesignCertificate:
-    """A proof of how good a design is among **all** mechanisms, whatever solver found it.
-
-    Attributes
-    ----------
-    lower_bound:
-        No non-interactive mechanism that keeps the pair budgets, with any unbiased estimator
-        of the counts, linear or not, has a smaller objective per user.
-    relative_gap:
-        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
-        where the bound is 0, that is for errors of a millionth and less, lost in rounding.
-    """
-
-    lower_bound: float
-    relative_gap: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -75,7 +58,7 @@ class SubsetDesign(Framed):
     groups: NDArray[np.int64]
     prior: Array
     objective: Objective = field(default_factory=Objective)
-    certificate: DesignCertificate | None = None
+    certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
         groups = np.array(self.groups, dtype=np.int64)

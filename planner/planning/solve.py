@@ -114,7 +114,7 @@ def _solved(
         return baseline(policy, name)
     if name != DESIGN:
         return solve(policy, name, objective=objective)
-    return best_design(policy, objective, tolerance, most_levels=MOST_LEVELS)
+    return best_design(policy, objective, tolerance)
 
 
 _drawn = lru_cache(maxsize=_REMEMBERED)(as_drawn)  # of a design, which is equal to itself alone

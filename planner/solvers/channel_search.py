@@ -238,11 +238,13 @@ class Listed:
         """All: a matrix of pair budgets is for few symbols."""
         return self.columns
 
-    def price(self, multipliers: Multipliers) -> tuple[Columns, float]:
+    def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """Exact, up to rounding that is charged."""
         return worst(self.game, multipliers, self.columns)
 
-    prove = price
+    def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:  # noqa: ARG002
+        """The same."""
+        return self.prove(multipliers)
 
 
 class Ends:
@@ -263,7 +265,7 @@ class Ends:
         chosen = self.highs if m <= _FEW else runs(m)
         return self._found([chosen] * len(self.windows.low))
 
-    def price(self, multipliers: Multipliers) -> tuple[Columns, float]:
+    def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """Exact, up to rounding that is charged."""
         game, largest, chosen = self.question.game, 0.0, []
         for columns in self.every:
@@ -272,7 +274,9 @@ class Ends:
             chosen.append(self.highs[found.about[:, 0]])
         return worst(game, multipliers, self._found(chosen))[0], largest
 
-    prove = price
+    def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:  # noqa: ARG002
+        """The same."""
+        return self.prove(multipliers)
 
     def _outwards(self, low: Array, high: Array) -> Columns:
         columns = self.question.columns(np.where(self.highs, high + ROUNDING, low - ROUNDING))

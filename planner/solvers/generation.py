@@ -12,7 +12,7 @@ from planner.solvers.saddle import Answer, saddle
 
 _ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
 _WAY = 0.8  # from the newest multipliers to the best ones: between them prices lead further
-_TIGHT, _SENT = 0.95, 1e-3  # ratio, and share of the largest weight, below which a column goes
+_TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
 _FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
 _DIGITS = 1e-12
 
@@ -23,19 +23,24 @@ class Oracle(Protocol):
     def start(self) -> Columns:
         """Some hundred that tell all symbols apart."""
 
-    def price(self, multipliers: Multipliers) -> tuple[Columns, float]:
-        """Those that exceed most, and the largest ratio seen."""
+    def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
+        """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
 
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """What was missed, and a ratio that none exceeds, whatever was rounded or not searched."""
 
 
 class Generated(NamedTuple):
-    """Columns, their weights and multipliers, and a bound on all mechanisms."""
+    """Columns with their weights, and a bound on all mechanisms.
+
+    It is proven by the multipliers ``at``, of which no column's ratio is above ``largest``.
+    """
 
     columns: Columns
     answer: Answer
     bound: float
+    at: Multipliers
+    largest: float
 
 
 def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS) -> Generated:
@@ -45,13 +50,14 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     """
     columns, centre = oracle.start(), None
     likely, bound, best, lowest, stuck = -np.inf, -np.inf, np.inf, np.inf, 0
+    proof: tuple[Multipliers, float] | None = None
     for left in reversed(range(rounds)):
         still_wanted()
         answer = saddle(game, columns, tolerance / 100)
         newest, news = answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):
             here = newest.between(centre, way) if centre is not None else newest
-            new, largest = oracle.price(here)
+            new, largest = oracle.price(here, columns)
             news.append(new)
             value = lower_bound(game, here, max(1.0, largest))
             if value > likely:
@@ -63,7 +69,9 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
             over = left == 0 or stuck >= _PATIENCE
             if over or gap <= tolerance / 2 * abs(likely):
                 missed, largest = oracle.prove(centre)
-                bound = max(bound, lower_bound(game, centre, max(1.0, largest)))
+                proven = lower_bound(game, centre, max(1.0, largest))
+                if proof is None or proven > bound:
+                    bound, proof = proven, (centre, max(1.0, largest))
                 likely = _charged(game, centre, [missed], likely)
                 if over or answer.value - bound <= tolerance * abs(bound) or not len(missed.sums):
                     break
@@ -72,10 +80,13 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
         if likely > -np.inf and answer.value < lowest - _FALL * tolerance * abs(answer.value):
             # Where the value stands still, what is dropped would come back round after round.
             share = answer.weights * columns.sums.max(axis=1)
-            kept = (ratios(game, newest, columns) > _TIGHT) | (share > _SENT * share.max())
+            tight = 1 - min(_TIGHT, (answer.value - likely) / abs(likely))
+            kept = (ratios(game, newest, columns) > tight) | (share > _SENT * share.max())
             columns, lowest = columns.take(kept), answer.value
         columns = columns.joined(*news)
-    return Generated(columns, saddle(game, columns, _DIGITS), bound)
+    answer = saddle(game, columns, _DIGITS)
+    at, largest = proof or (answer.multipliers, np.inf)
+    return Generated(columns, answer, bound, at, largest)
 
 
 def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:

@@ -17,7 +17,7 @@ def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen
     assert max(values) <= min(values) * (1 + 1e-6)
     for table in tables:
         assert table.certificate.relative_gap <= 1e-6
-        assert table.certificate.max_violation == 0.0
+        assert table.max_violation == 0.0
         assert table.max_violation == 0.0
         # A bound never above the truth; the truth is at most the best value found.
         assert table.certificate.lower_bound <= min(values) * (1 + 1e-12)

@@ -40,9 +40,9 @@ def test_no_problem_is_solved_twice(name, monkeypatch):
         solved[program.policy, program.model.name, program.objective] += 1
         return solve_by(program, method)
 
-    def designed(policy, objective, tolerance, most_levels):
+    def designed(policy, objective, tolerance):
         solved[policy, "subset-design", objective, tolerance] += 1
-        return best_design(policy, objective, tolerance, most_levels=most_levels)
+        return best_design(policy, objective, tolerance)
 
     monkeypatch.setattr(solving, "_solve_by", counted)
     monkeypatch.setattr(solve, "best_design", designed)
@@ -65,9 +65,9 @@ def test_an_edit_of_one_question_solves_nothing_of_another(monkeypatch):
     plan_survey(survey)
     solved = []
 
-    def designed(policy, *about, most_levels):
+    def designed(policy, *about):
         solved.append(tuple(policy.item_counts.tolist()))
-        return best_design(policy, *about, most_levels=most_levels)
+        return best_design(policy, *about)
 
     monkeypatch.setattr(solve, "best_design", designed)
     looser = diagnosis.replacing(targets=(Target(error=0.02),))

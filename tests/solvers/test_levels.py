@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from planner import Objective, PrivacyPolicy, best_design
-from planner.solvers.design.levels import merge
+from planner.solvers import levels
+from planner.solvers.levels import merge
 from planner.solvers.rays import components_of
+from tests.policies import RULES
 
 
-def _merged(policy, most=6, alike=None):
-    return merge(policy, np.zeros((policy.size, 1)) if alike is None else alike, most)
+def _merged(policy, alike=None):
+    return merge(policy, np.ones((policy.size, 1)) if alike is None else alike)
 
 
 def test_equal_budgets_are_one_level_and_its_best_design_is_subset_selection():
@@ -57,21 +59,23 @@ def test_levels_alike_in_a_matrix_merge_exactly():
     assert _merged(other).groups.tolist() == [0, 1, 2]  # the second level's own pairs differ
 
 
-def test_few_groups_are_cut_by_budgets_and_a_dummy_stays_apart():
+def test_few_groups_are_cut_by_budgets_and_a_dummy_stays_apart(monkeypatch):
     policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [30, 30, 30, 30, 1])
     weights, shares = np.array([1, 1, 1, 1, 0.0]), np.array([0.1, 0.4, 0.1, 0.4, 5.0])
-    merged = _merged(policy, most=2, alike=np.column_stack([weights, shares]))
+    assert _merged(policy, np.column_stack([weights, shares])).exact
+    monkeypatch.setattr(levels, "MOST_GROUPS", 2)
+    merged = _merged(policy, np.column_stack([weights, shares]))
     assert (merged.groups.tolist(), merged.exact) == ([0, 0, 1, 1, 2], False)
     assert merged.kept.epsilons.tolist() == [1.0, 1.8, 1.0]
     assert merged.allowed.epsilons.tolist() == [1.1, 1.9, 1.0]
-    assert _merged(policy, most=4, alike=np.column_stack([weights, shares])).exact
 
 
-def test_fewer_levels_cost_what_the_gap_says():
+def test_fewer_levels_cost_what_the_gap_says(monkeypatch):
     policy = PrivacyPolicy([1.0, 1.1, 1.8, 1.9, 1.0], [3, 3, 9, 9, 1])
-    drawn = Objective("expected", weights=(1, 1, 1, 1, 0), prior=(0.1, 0.1, 0.25, 0.25, 0.3))
+    drawn = Objective("expected", weights=(1, 2, 1, 1, 0), prior=(0.1, 0.1, 0.25, 0.25, 0.3))
     exact = best_design(policy, drawn, tolerance=1e-4)
-    few = best_design(policy, drawn, most_levels=2)
+    monkeypatch.setattr(levels, "MOST_GROUPS", 2)
+    few = best_design(policy, drawn)
     assert few.groups.tolist() == [0, 0, 1, 1, 2]
     assert few.certificate.lower_bound <= exact.certificate.lower_bound * (1 + 1e-4)
     assert exact.objective_value < few.objective_value  # budgets were given up
@@ -83,35 +87,25 @@ def test_fewer_levels_cost_what_the_gap_says():
 
 def test_importance_keeps_levels_apart():
     policy = PrivacyPolicy([1.0, 1.0], [2, 3])
-    assert _merged(policy, alike=np.array([[1.0], [2.0]])).groups.tolist() == [0, 1]
+    assert _merged(policy, np.array([[1.0], [2.0]])).groups.tolist() == [0, 1]
     design = best_design(policy, Objective(weights=[1, 2]))
     assert design.types.item_counts.tolist() == [2, 3]
 
 
-@pytest.mark.parametrize("rule", ["min", "avg"])
-def test_many_levels_get_a_design_that_keeps_them_and_a_bound_below(rule):
-    rng = np.random.default_rng(3)
-    policy = PrivacyPolicy(rng.uniform(1, 1.2, 30), rng.integers(1, 9, 30), rule)
-    merged = _merged(policy, most=3)
-    assert not merged.exact
-    assert merged.kept.size == 3
-    pairs = np.ix_(merged.groups, merged.groups)
-    assert (merged.kept.bounds()[pairs] <= policy.bounds()).all()
-    assert (merged.allowed.bounds()[pairs] >= policy.bounds()).all()
-
-
-def test_many_levels_of_a_matrix_are_merged_both_ways():
+@pytest.mark.parametrize("rule", RULES)
+def test_many_levels_are_merged_both_ways(rule):
     rng = np.random.default_rng(4)
     matrix = 1 + rng.random((9, 9)).round(1)
-    matrix = np.minimum(matrix, matrix.T)
-    policy = PrivacyPolicy(np.ones(9), rng.integers(1, 4, 9), matrix)
-    merged = _merged(policy, most=3)
+    chosen = np.minimum(matrix, matrix.T) if rule == "matrix" else rule
+    policy = PrivacyPolicy(rng.uniform(1, 1.2, 9), rng.integers(1, 4, 9), chosen)
+    merged = _merged(policy)
+    assert (merged.exact, merged.kept.size) == (False, 5)
     for i in range(9):
         for j in range(9):
             if i != j or policy.item_counts[i] > 1:
                 g, h = merged.groups[[i, j]]
                 kept, allowed = merged.kept.bounds()[g, h], merged.allowed.bounds()[g, h]
-                assert kept <= matrix[i, j] <= allowed
+                assert kept <= policy.bounds()[i, j] <= allowed
 
 
 def test_ten_thousand_levels_answer():

@@ -21,11 +21,9 @@ from planner.policy.policy import PrivacyPolicy
 Array = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
-MOST_GROUPS = 60
-MOST_OF_A_MATRIX = 5  # its windows are vertices, of which there are more with every level
-_KINDS = 4  # of weights, and of assumed people, where levels are too many
-_EACH = 3  # groups by their budgets at least, of levels of one kind
-_NARROW = 0.0025  # budgets this close, relative, cost less than more groups would
+MOST_GROUPS = 5
+"""Levels that differ of which a design is made: more cost more time than they are worth."""
+
 _BINS = 200  # of budgets, before the best few groups are chosen among them
 _OPEN = 60.0  # stands for "no budget" when rows of a matrix are compared
 
@@ -42,8 +40,8 @@ class Merged(NamedTuple):
     exact: bool  # whether nothing is lost
 
 
-def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merged:
-    """Group the levels, into at most ``most`` groups.
+def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
+    """Group the levels, into at most five groups, those of no importance aside.
 
     Parameters
     ----------
@@ -53,9 +51,6 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merge
         Numbers by level, not negative, shape ``(t, k)``, the first the importance. Where merging
         is exact, levels that differ in them are never merged; levels of no importance are never
         merged with others.
-    most:
-        Groups beyond which merging is no longer exact, those of no importance aside; 60 when
-        omitted, 6 for a matrix.
 
     Examples
     --------
@@ -64,66 +59,18 @@ def merge(policy: PrivacyPolicy, alike: Array, most: int | None = None) -> Merge
     >>> merged.groups.tolist(), merged.kept.item_counts.tolist(), merged.exact
     ([0, 1, 1, 0], [10, 2], True)
     """
-    if most is None:
-        most = MOST_GROUPS if policy.rule.by_level else MOST_OF_A_MATRIX
     groups, exact = _alike(policy, alike), True
     matters = alike[:, 0] > 0 if alike[:, 0].any() else np.ones(policy.size, dtype=bool)
-    if np.unique(groups[matters]).size > most:
-        groups, exact = _nearest(policy, alike, matters, most), False
+    if np.unique(groups[matters]).size > MOST_GROUPS:
+        groups, exact = _nearest(policy, matters), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
-    kept, allowed = (_grouped(policy, groups, least) for least in (np.minimum, np.maximum))
+    used = PrivacyPolicy(_used(policy), policy.item_counts, policy.rule)
+    kept, allowed = (pooled(used, groups, least) for least in (np.minimum, np.maximum))
     return Merged(groups, kept, allowed, exact)
 
 
-def _used(policy: PrivacyPolicy) -> Array:
-    """Budgets as far as a mechanism can use them."""
-    if policy.rule.saturates:
-        return np.minimum(policy.epsilons, 2 * policy.epsilons.min())
-    return policy.epsilons
-
-
-def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
-    """Groups of levels that differ in nothing."""
-    if policy.rule.by_level:
-        return _kinds(np.column_stack([_used(policy), alike]))
-    bounds, kinds = policy.bounds(), _kinds(alike)
-    groups = np.arange(policy.size)
-    for i in range(policy.size):
-        for j in range(i):
-            others = np.delete(np.arange(policy.size), [i, j])
-            inner = {bounds[k, k] for k in (i, j) if policy.item_counts[k] > 1} | {bounds[i, j]}
-            same = kinds[i] == kinds[j] and np.array_equal(bounds[i, others], bounds[j, others])
-            if same and len(inner) == 1:
-                groups[i] = groups[j]
-                break
-    return _kinds(groups[:, None])
-
-
-def _nearest(policy: PrivacyPolicy, alike: Array, matters: NDArray[np.bool_], most: int) -> Groups:
-    """At most ``most`` groups of levels with similar budgets and numbers, and of those without."""
-    numbers = np.log(np.maximum(alike, 1e-6 * np.maximum(alike.max(axis=0), 1e-300)))
-    if not policy.rule.by_level:
-        return _clusters(np.column_stack([policy.bounds(), numbers]), most)
-    limit = max(1, min(_KINDS, int((most / _EACH) ** (1 / max(1, alike.shape[1])))))
-    items = policy.item_counts
-    kinds = np.zeros(policy.size, dtype=np.int64)
-    columns = [cut_line(column, items[matters], limit) for column in numbers[matters].T]
-    kinds[matters] = _kinds(np.column_stack(columns))
-    each = max(1, most // (int(kinds.max()) + 1))
-    kinds[~matters] = kinds.max() + 1
-    groups, first = np.zeros(policy.size, dtype=np.int64), 0
-    budgets = np.log(_used(policy))
-    for kind in range(int(kinds.max()) + 1):
-        levels = np.flatnonzero(kinds == kind)
-        narrow = 1 + int(np.ptp(budgets[levels]) / _NARROW)
-        inner = cut_line(budgets[levels], items[levels], min(each, narrow))
-        groups[levels] = first + inner
-        first += int(inner.max()) + 1
-    return groups
-
-
-def cut_line(places: Array, items: NDArray[np.int64], most: int) -> Groups:
+def cut_line(places: Array, items: Groups, most: int) -> Groups:
     """Cut a line where the items' total distance to their group's ends is least.
 
     Parameters
@@ -162,18 +109,47 @@ def cut_line(places: Array, items: NDArray[np.int64], most: int) -> Groups:
     return label[bins]
 
 
-def _clusters(rows: Array, most: int) -> Groups:
-    if len(rows) == 1:
-        return np.zeros(1, dtype=np.int64)
+def _used(policy: PrivacyPolicy) -> Array:
+    """Budgets as far as a mechanism can use them."""
+    if policy.rule.saturates:
+        return np.minimum(policy.epsilons, 2 * policy.epsilons.min())
+    return policy.epsilons
+
+
+def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
+    """Groups of levels that differ in nothing."""
+    if policy.rule.by_level:
+        return _kinds(np.column_stack([_used(policy), alike]))
+    bounds, kinds = policy.bounds(), _kinds(alike)
+    groups = np.arange(policy.size)
+    for i in range(policy.size):
+        for j in range(i):
+            others = np.delete(np.arange(policy.size), [i, j])
+            inner = {bounds[k, k] for k in (i, j) if policy.item_counts[k] > 1} | {bounds[i, j]}
+            same = kinds[i] == kinds[j] and np.array_equal(bounds[i, others], bounds[j, others])
+            if same and len(inner) == 1:
+                groups[i] = groups[j]
+                break
+    return _kinds(groups[:, None])
+
+
+def _nearest(policy: PrivacyPolicy, matters: NDArray[np.bool_]) -> Groups:
+    """Five groups of levels with similar budgets, and one of those of no importance."""
+    if policy.rule.by_level:
+        items, budgets = policy.item_counts[matters], np.log(_used(policy)[matters])
+        inner = cut_line(budgets, items, MOST_GROUPS)
+    else:
+        inner = _clusters(policy.bounds()[matters])
+    groups = np.full(policy.size, MOST_GROUPS)
+    groups[matters] = inner
+    return _kinds(groups[:, None])
+
+
+def _clusters(rows: Array) -> Groups:
     from scipy.cluster.hierarchy import fcluster, linkage
 
     tree = linkage(np.where(np.isfinite(rows), rows, _OPEN), "complete", "chebyshev")
-    return np.asarray(fcluster(tree, most, "maxclust") - 1, dtype=np.int64)
-
-
-def _grouped(policy: PrivacyPolicy, groups: Groups, least: np.ufunc) -> PrivacyPolicy:
-    """The policy over groups, with budgets as far as a mechanism can use them."""
-    return pooled(PrivacyPolicy(_used(policy), policy.item_counts, policy.rule), groups, least)
+    return np.asarray(fcluster(tree, MOST_GROUPS, "maxclust") - 1, dtype=np.int64)
 
 
 def _kinds(rows: NDArray[Any]) -> Groups:

@@ -1,0 +1,303 @@
+"""From a policy to the best of all mechanisms that keep it, with proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.output_types import OutputTypes
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import Certificate
+from planner.errors import ConvergenceError, InputError
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy, require_policy
+from planner.solvers.counts import Counts, DesignProblem
+from planner.solvers.game import lower_bound
+from planner.solvers.generation import Generated, generate
+from planner.solvers.levels import merge
+from planner.solvers.rays import components_of, windows_of
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+_MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
+_PRESENT = 1e-10  # of the largest weight: less is noise
+_CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
+_RANK = 1e-8  # relative, of singular values: weights have about that many digits
+_SHARES = (1.0, 0.3, 0.1, 0.03)  # of a step
+_ROUNDS = 30
+_LEVEL = 1e-12  # relative: errors that agree this well are level
+
+
+def best_design(
+    policy: PrivacyPolicy,
+    objective: Objective | str | None = None,
+    tolerance: float = 1e-6,
+) -> SubsetDesign:
+    """Find the mechanism with the smallest error of all that keep ``policy``, with proof.
+
+    Not the best table of bit probabilities, which :func:`planner.solve` finds, but the best
+    of all non-interactive mechanisms with unbiased estimates.
+
+    Parameters
+    ----------
+    policy:
+        The levels, their budgets and the pair rule. Everybody has exactly one item, so that
+        within a level of one item there is no pair to protect.
+    objective:
+        The worst case when omitted; or an :class:`~planner.policy.objective.Objective` of kind
+        ``"worst-case"`` or ``"expected"``, with weights if wanted. An assumed prior must sum to 1.
+    tolerance:
+        The relative gap to prove, above 0 and below 1.
+
+    Returns
+    -------
+    SubsetDesign
+        Its certificate states the gap that was reached, which may be larger than asked for. If
+        more than five levels differ, neighbours are merged, those of no importance aside: the gap
+        says what that costs, and the best table can be better.
+
+    Raises
+    ------
+    InputError
+        An argument is outside its range, or a matrix of pair budgets has too many windows.
+    ConvergenceError
+        These budgets leave nothing to tell the items apart by.
+
+    Notes
+    -----
+    Source: this package's own result; docs/theory/designs.md has the proofs. With equal
+    budgets it returns subset selection (Ye and Barg 2018).
+
+    Examples
+    --------
+    >>> from math import log
+    >>> design = best_design(PrivacyPolicy([log(4), log(6)], [1, 4]))
+    >>> round(design.worst_case_mse, 5), design.types.size  # the best table has 8.56750
+    (3.87024, 3)
+    >>> design.types.high_counts.tolist()
+    [[0, 1], [0, 2], [1, 0]]
+    """
+    require_policy(policy)
+    chosen = Objective() if objective is None else objective
+    chosen = Objective(chosen) if isinstance(chosen, str) else chosen
+    if chosen.kind == "minimax":
+        allowed = '"worst-case" or "expected" for the best of all mechanisms'
+        raise InputError("objective", chosen.kind, allowed, "Use solve() for the best table.")
+    if not 0 < tolerance < 1:
+        raise InputError("tolerance", tolerance, "above 0 and below 1", "Leave it out for 1e-6.")
+    weights, prior = chosen.item_weights(policy), _prior(chosen)
+    density = 0 * weights if prior is None else prior / policy.item_counts
+    merged = merge(policy, np.column_stack([weights, density]))
+    items = np.bincount(merged.groups, policy.item_counts)
+    means = np.bincount(merged.groups, weights * policy.item_counts) / items
+    shares = None if prior is None else np.bincount(merged.groups, prior).astype(np.float64)
+    enough = tolerance if merged.exact else max(tolerance, _MERGED_TOLERANCE)
+    found = _solve(merged.kept, means, shares, enough)
+    bound = found.lower_bound
+    if not merged.exact:  # no mechanism has less error where less of it counts
+        least = _least(weights, merged.groups)
+        people = None if prior is None else _least(density, merged.groups) * items
+        bound = _solve(merged.allowed, least, people, enough).lower_bound
+    design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
+    value = design.objective_value
+    bound = max(0.0, min(bound, value))
+    gap = (value - bound) / bound if bound > 0 else float(np.inf if value > 0 else 0.0)
+    return replace(design, certificate=Certificate(bound, gap, "mechanisms"))
+
+
+def _prior(objective: Objective) -> Array | None:
+    if objective.prior is None:
+        return None
+    prior = np.array(objective.prior)
+    if abs(prior.sum() - 1) > 1e-9:
+        remedy = "In a design everybody has exactly one item."
+        raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
+    return prior
+
+
+def _least(values: Array, groups: Whole) -> Array:
+    least = np.full(int(groups.max()) + 1, np.inf)
+    np.minimum.at(least, groups, values)
+    return least
+
+
+class _Solved(NamedTuple):
+    """Types over levels or groups, their estimator's prior, and a bound on all mechanisms."""
+
+    types: OutputTypes
+    prior: Array
+    lower_bound: float
+
+
+def _solve(policy: PrivacyPolicy, weights: Array, prior: Array | None, close: float) -> _Solved:
+    """Each component alone: nobody of another one can be taken for somebody of this."""
+    components = components_of(policy)
+    parts = [_solve_component(policy, levels, weights, prior, close) for levels in components]
+    if len(parts) == 1:
+        return parts[0]
+    total = sum(part.types.size for part in parts)
+    low, high = np.zeros((2, total, policy.size))
+    counts = np.zeros((total, policy.size), dtype=np.int64)
+    shares, first = np.zeros(policy.size), 0
+    for levels, part in zip(components, parts, strict=True):
+        types = part.types
+        place = np.ix_(np.arange(first, first + types.size), levels)
+        low[place], high[place], counts[place] = types.low, types.high, types.high_counts
+        shares[levels] = part.prior / len(parts)
+        first += types.size
+    amounts = np.concatenate([part.types.weights for part in parts])
+    bounds = [part.lower_bound for part in parts]
+    types = OutputTypes(policy.item_counts, amounts, low, high, counts)
+    return _Solved(types, shares, max(bounds) if prior is None else sum(bounds))
+
+
+def _solve_component(
+    policy: PrivacyPolicy, levels: Whole, weights: Array, prior: Array | None, close: float
+) -> _Solved:
+    """The bound is the component's part of the objective: times its share of assumed people."""
+    m, weights = policy.item_counts[levels], weights[levels]
+    if m.sum() == 1:  # nothing to tell it from: its answer is known
+        one = np.ones((1, 1))
+        return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
+    mass = 1.0 if prior is None else float(prior[levels].sum())
+    assumed = None if prior is None or mass == 0 else prior[levels] / mass
+    wanted = weights if weights.any() else np.ones(m.size)  # its errors count as nothing
+    problem = DesignProblem(m, windows_of(policy, levels), wanted, assumed)
+    found = generate(problem.game(problem.weights_above_zero), Counts(problem, close), close)
+    bound = 0.0
+    if weights.any():
+        bound = problem.items * lower_bound(problem.game(wanted), found.at, found.largest)
+    types = _types_of(problem, found)
+    shares = found.answer.multipliers.scenarios
+    if assumed is None:
+        shares = balanced_prior(lambda at: types.level_errors(at, wanted), shares / shares.sum())
+    else:
+        shares = assumed
+    return _Solved(types, shares, mass * max(bound, 0.0))
+
+
+def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
+    """Few types with the same error, their weights corrected until probabilities sum to 1."""
+    columns, amounts = found.columns, _summing(found.columns.sums, found.answer.weights)
+    people = columns.people @ found.answer.multipliers.scenarios
+    mean, *within = columns.parts
+    first, second = np.triu_indices(mean.shape[1])
+    rows = np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T / people
+    live = _purified(rows, amounts)
+    about, amounts = columns.about[live], amounts[live] / problem.scale(columns.about[live])
+    for _ in range(3):
+        about, amounts = about[amounts > 0], amounts[amounts > 0]
+        low, high = problem.sides(about)
+        total = low + (high - low) * (about[:, 1:] / problem.item_counts)
+        sway = total * amounts[:, None]
+        missing = np.linalg.lstsq(total.T @ sway, 1 - amounts @ total)[0]
+        amounts = amounts + amounts * (total @ missing)
+    order = np.lexsort(about[:, :0:-1].T)  # whatever windows they were found in
+    low, high = problem.sides(about[order])
+    return OutputTypes(problem.item_counts, amounts[order], low, high, about[order, 1:])
+
+
+def _summing(sums: Array, weights: Array) -> Array:
+    """The nearest weights with which every level's probabilities sum to 1.
+
+    Where the saddle point was left early they are off: then their least relative change.
+    """
+    if np.abs(weights @ sums - 1).max() < _CLOSE:
+        return weights.copy()
+    from scipy.optimize import linprog
+
+    size = weights.size
+    cost = np.tile(1 / np.maximum(weights, 1e-9 * weights.max()), 2)
+    limits = [(0.0, None)] * size + [(0.0, float(one)) for one in weights]
+    change = linprog(
+        cost, A_eq=np.hstack([sums.T, -sums.T]), b_eq=1 - weights @ sums, bounds=limits
+    )
+    if change.status != 0:
+        reason = "The reports' probabilities do not sum to 1"
+        raise ConvergenceError(reason, "Round the budgets, or merge levels.")
+    return np.asarray(weights + change.x[:size] - change.x[size:])
+
+
+def _purified(rows: Array, amounts: Array) -> Whole:
+    """Fewer types with the same error: their amounts are changed in place, and these are left.
+
+    The error depends on the amounts through the rows alone. While more types are left than these
+    numbers can tell apart, amounts move along a direction that changes none of them, until one
+    is 0.
+    """
+    live = np.flatnonzero(amounts > _PRESENT * amounts.max())
+    while True:
+        kept = rows[:, live] * amounts[live]
+        kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), np.finfo(float).tiny)
+        sizes, axes = np.linalg.svd(kept)[1:]
+        if live.size <= np.count_nonzero(sizes > _RANK * sizes[0]):
+            return live
+        direction = axes[-1] if axes[-1].max() > -axes[-1].min() else -axes[-1]
+        last = int(direction.argmax())
+        amounts[live] *= 1 - direction / direction[last]
+        live = np.delete(live, last)
+
+
+def balanced_prior(errors_at: Callable[[Array], Array], prior: Array) -> Array:
+    """The least favourable prior for given types: at it the levels' errors are level.
+
+    The error of the best estimator is concave in the prior, and the levels' errors are its
+    slopes (plus constants): Newton's method on their differences. The best prior seen is kept.
+
+    Parameters
+    ----------
+    errors_at:
+        The levels' errors with the estimator for a prior.
+    prior:
+        Where to begin.
+    """
+    best, least = prior, float(errors_at(prior).max())
+    for _ in range(_ROUNDS):
+        errors = errors_at(prior)
+        active = np.flatnonzero((prior > 1e-9) | (errors > errors.max() * (1 - 1e-9)))
+        if active.size < 2 or np.ptp(errors[active]) <= _LEVEL * errors.max():
+            break
+        step = _newton_step(errors_at, prior, active, errors)
+        room = np.where(step < 0, -0.5 * prior[active] / np.minimum(step, -1e-300), 1.0)
+        for share in _SHARES:
+            moved = prior.copy()
+            moved[active] += share * min(1.0, float(room.min())) * step
+            moved /= moved.sum()
+            worst = _worst(errors_at, moved)
+            if worst < least:
+                break
+        else:
+            break
+        best, least, prior = moved, worst, moved
+    return best
+
+
+def _worst(errors_at: Callable[[Array], Array], prior: Array) -> float:
+    try:
+        return float(errors_at(prior).max())
+    except InputError:
+        return float(np.inf)
+
+
+def _newton_step(
+    errors_at: Callable[[Array], Array], prior: Array, active: Whole, errors: Array
+) -> Array:
+    """A change of the active levels' shares, of sum 0, after which their errors agree."""
+    size = active.size
+    matrix, target = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
+    matrix[:size, size] = -1.0
+    matrix[size, :size] = 1.0
+    target[:size] = -errors[active]
+    for column, level in enumerate(active):
+        width = 1e-4 * max(float(prior[level]), 1e-6)
+        nudged = [prior.copy(), prior.copy()]
+        nudged[0][level] += width
+        nudged[1][level] -= min(width, float(prior[level]))
+        above, below = (errors_at(p)[active] for p in nudged)
+        matrix[:size, column] = (above - below) / (nudged[0][level] - nudged[1][level])
+    return np.asarray(np.linalg.lstsq(matrix, target)[0][:size])
