@@ -18,7 +18,7 @@ from planner import (
     channel_curve,
     five_populations,
 )
-from planner.planning.channels.means import bisample_error
+from planner.planning.channels import bisample_error
 
 
 def figures() -> list[Figure]:

@@ -25,7 +25,7 @@ from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.laws.source import system
 from planner.mechanisms.words import seeded_words, system_words
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical
 
 REPORTS, ITEMS, FILES = 10**7, 1024, 10

@@ -9,7 +9,7 @@ from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
 from planner import PrivacyPolicy, UnaryTable, baseline, solve, solve_literal
-from planner.planning.prediction import plain_rivals
+from planner.planning.choice import plain_rivals
 
 ITEMS = np.array([1, 4])
 POLICY = PrivacyPolicy([log(4), log(6)], ITEMS, names=["HIV", "others"])

@@ -15,8 +15,8 @@ from planner import (
     five_populations,
 )
 from planner.estimates.channel import estimate_mean
-from planner.planning.channels.means import bisample_error
-from planner.planning.channels.questions import peer_errors
+from planner.mechanisms.rivals import privkvm
+from planner.planning.channels import mean_error
 
 SOURCE = "this project"
 PEERS = ("BiSample-MD", "PrivKVM", "Harmony", "Piecewise", "Hybrid")
@@ -89,17 +89,22 @@ def reproduce(setting: Setting) -> Result:
 
 
 def _worst(name: str, epsilon: float) -> float:
-    if name == "BiSample-MD":
-        return max(bisample_error(epsilon, one) for one in five_populations())
-    return max(_peer(name, epsilon, one).variance for one in five_populations())
+    return max(_peer(name, epsilon, one)[0] for one in five_populations())
 
 
 def _rmse(name: str, epsilon: float) -> list[float]:
-    return [_peer(name, epsilon, one).rmse(USERS) for one in five_populations()]
+    errors = (_peer(name, epsilon, one) for one in five_populations())
+    return [float(np.sqrt(variance / USERS + bias**2)) for variance, bias in errors]
 
 
 def _peer(name, epsilon, assumed):
-    return next(one for one in peer_errors(epsilon, assumed) if one.mechanism == name)
+    """Variance per person and bias."""
+    rate = 1 - assumed.missing
+    if name == "PrivKVM":
+        found = privkvm(epsilon, rate, assumed.moments[0])
+        return found.mean_variance, found.mean_bias
+    found = mean_error(name.lower(), epsilon, rate, *assumed.moments, "random")
+    return tuple(map(float, found))
 
 
 def _simulated(channel, rounds: int) -> tuple[float, float]:

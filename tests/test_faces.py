@@ -159,9 +159,9 @@ def test_notebook(plan):
     assert frame["total_error"].tolist() == [one.total_error for one in plan.questions]
     assert frame["mechanism"].tolist() == [one.mechanism_label for one in plan.questions]
     for question in plan.questions:
-        if question.choice is not None:
+        if question.options:
             shown = question.to_frame().set_index("mechanism")
-            own = question.choice.of(question.choice.planned)
+            own = question.option(question.deployed.mechanism)
             assert shown.loc[own.title, "error"] == pytest.approx(question.total_error)
             assert shown.loc[own.title, "against_plan"] == 0
 

@@ -65,7 +65,6 @@ def shown(survey):
         "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
-        "choice": whole.questions[0].choice,
         "outsider": plans.questions[0].outsiders(),
         "outsiders": plans.outsiders(),
         "allocation": allocate([ChoiceBlock("q", POLICY), ChoiceBlock("r", POLICY)]),

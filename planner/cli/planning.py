@@ -14,7 +14,7 @@ from planner.errors import InputError
 if TYPE_CHECKING:
     from planner.deployment.parameter_file.parameters import Parameters
     from planner.planning.ledger import Ledger
-    from planner.planning.whole_survey.plan import SurveyPlan
+    from planner.planning.plan import SurveyPlan
     from planner.survey.questions import Survey
 
 
@@ -87,7 +87,7 @@ def compare(
     json_output: Json = False,
 ) -> None:
     """Put two scenarios side by side: budgets and errors."""
-    from planner.planning.whole_survey.compare import compare_plans
+    from planner.planning.plan import compare_plans
     from planner.show.json import to_json
     from planner.show.others import comparison_blocks
 
@@ -138,7 +138,7 @@ def sampling(survey: SurveyFile, details: Details = False, json_output: Json = F
 
     For the survey's questions of the kind "sampled-choice".
     """
-    from planner.planning.whole_survey.plan import plan_survey
+    from planner.planning.plan import plan_survey
     from planner.show.json import question_json
     from planner.show.plan import question_blocks
     from planner.survey.file import load_survey
@@ -180,7 +180,7 @@ def planned(
     path: Path, mechanism: str | None, *, what_if: bool = True
 ) -> tuple[SurveyPlan, Ledger]:
     """The plan, and the ledger that it was made with."""
-    from planner.planning.whole_survey.plan import plan_survey
+    from planner.planning.plan import plan_survey
     from planner.survey.file import load_survey
 
     survey = _with_mechanism(load_survey(path), mechanism)

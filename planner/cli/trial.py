@@ -63,7 +63,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     import numpy as np
     from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-    from planner.planning.whole_survey.plan import plan_survey
+    from planner.planning.plan import plan_survey
     from planner.show.others import simulation_blocks, simulation_json
     from planner.survey.file import load_survey
     from planner.trial.simulate import Trial

@@ -102,7 +102,7 @@ def estimate_mean(channel: Channel, counts: ArrayLike, confidence: float = 0.95)
     Parameters
     ----------
     channel:
-        From :func:`~planner.planning.channels.means.best_channel`: it wants the sum of the
+        From :func:`~planner.planning.channels.best_channel`: it wants the sum of the
         answers and their number.
     counts:
         Number of people who sent each report, shape ``(outputs,)``.

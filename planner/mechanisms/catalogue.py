@@ -63,7 +63,7 @@ class Offer:
 
 _CHOICES, _SETS = ("categorical",), ("categorical", "item-set")
 _ALL = (
-    Offer("best", "whichever has the smallest error", _SETS),
+    Offer("best", "whichever has the smallest error", (*_SETS, "numeric")),
     Offer(
         "subset-design",
         "Subset design",

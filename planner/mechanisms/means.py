@@ -435,7 +435,7 @@ class MeanChannelMechanism(NumericMechanism):
     Variance: to first order that of ``sum - mean * number`` over the squared number; exact for
     the linear estimates. Intervals are Fieller's.
 
-    Source: docs/theory/channels.md; made by :func:`~planner.planning.channels.means.best_channel`.
+    Source: docs/theory/channels.md; made by :func:`~planner.planning.channels.best_channel`.
 
     Parameters
     ----------

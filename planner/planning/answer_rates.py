@@ -16,13 +16,16 @@ from planner.errors import InputError, SolverError
 from planner.frames import Framed
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.mechanisms.means import first_order
-from planner.mechanisms.rivals import FAKE_ANSWERS, harmony_variance, piecewise_variance
-from planner.planning.channels.means import best_channel, bisample_error, provable_channel
-from planner.planning.channels.populations import (
+from planner.mechanisms.rivals import FAKE_ANSWERS
+from planner.planning.channels import (
     NARROWEST,
     USUAL_SPREAD,
     AssumedAnswers,
+    best_channel,
+    bisample_error,
     five_populations,
+    mean_error,
+    provable_channel,
 )
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -342,18 +345,10 @@ class AnswerRateModel:
             raise InputError("fake_answer", fake_answer, '"random" or "top"', "Choose one of them.")
         epsilon = self._budgets(epsilons)
         rate = self.preferences.answer_rate(epsilon)
-        fake_mean, fake_square = (1.0, 1.0) if fake_answer == "top" else (0.0, 1 / 3)
-        mean = rate * self.unit_mean + (1 - rate) * fake_mean
-        square = rate * self._mean_square + (1 - rate) * fake_square
-        noise = (
-            harmony_variance(epsilon, square)
-            if mechanism == "harmony"
-            else piecewise_variance(epsilon, square)
-        )
-        variance = (noise + square - mean * mean) / self.users
-        bias = mean - self.unit_mean
-        radius = self.domain.radius
-        return ForcedAnswerCurve(epsilon, radius * bias, radius * np.sqrt(variance + bias * bias))
+        people = rate, self.unit_mean, self.mean_square
+        variance, bias = mean_error(mechanism, epsilon, *people, fake_answer)
+        spread = np.sqrt(variance / self.users + bias * bias)
+        return ForcedAnswerCurve(epsilon, self.domain.radius * bias, self.domain.radius * spread)
 
     def usual_budgets(self) -> Array:
         """Two hundred budgets up to where 1 % of the people still answer."""
@@ -374,7 +369,7 @@ class AnswerRateModel:
         return positive_numbers("epsilons", epsilons, MAX_EPSILON)
 
     @property
-    def _mean_square(self) -> float:
+    def mean_square(self) -> float:
         """Of all people's answers on ``[-1, 1]``."""
         variance = 1 - self.unit_mean**2
         if self.sd is not None and not self.domain.yes_no:

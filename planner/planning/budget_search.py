@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from planner.errors import ConvergenceError
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets, scaled
-from planner.planning.padded_error import PaddedError
+from planner.planning.padding import PaddedError
 from planner.planning.relax import most_binding
 from planner.planning.solve import DESIGN, Certified, solve_for
 from planner.planning.targets import achieved, users_needed

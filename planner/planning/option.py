@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
+from typing import Any
 
 from planner.errors import InputError
+from planner.mechanisms.catalogue import CATALOGUE
+
+_DIGITS = 6  # to which designs are solved
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +77,145 @@ class ErrorLaw:
         if room <= 0:
             return None
         return ceil((self.error(value, fraction) - self.bias) / room * (1 - 1e-12))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Option:
+    """A mechanism at the budgets that a question spends, and what it would do.
+
+    Attributes
+    ----------
+    name:
+        As in survey files.
+    value, errors:
+        Of the question's objective per person, and the squared error that follows from it.
+    law:
+        What is deployed, or what it does level by level; None where that is not known.
+    bound:
+        No mechanism of its form has a smaller value; of a subset design none of any form. None
+        where nothing is proven.
+    note:
+        What else to know, such as a padding length.
+    refused:
+        Why it is not planned, a clause; empty if it can be.
+    compared:
+        Whether it is compared alone: nothing deploys it.
+    error:
+        Total error in the plan's unit, set once it is ranked.
+    against:
+        That over the plan's, less 1; 0 if they differ by rounding alone.
+    """
+
+    name: str
+    value: float
+    errors: ErrorLaw
+    law: Any = None
+    bound: float | None = None
+    note: str = ""
+    refused: str = ""
+    compared: bool = False
+    error: float = inf
+    against: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """What it is called, with its note."""
+        label = CATALOGUE[self.name].label
+        note = "; ".join(filter(None, (self.note, "not deployed here" if self.compared else "")))
+        return f"{label}, {note}" if note else label
+
+    @property
+    def by_level(self) -> bool:
+        """Whether every level has what it tolerates; else all are protected like the strictest."""
+        return CATALOGUE[self.name].by_level
+
+
+def least(options: Sequence[Option], offered: Sequence[str]) -> Option | None:
+    """The one of ``offered`` with the smallest error that is not refused; of equal ones the first.
+
+    None if there is none.
+    """
+    order = {name: k for k, name in enumerate(offered)}
+    known = [one for one in options if one.name in order and not (one.refused or one.compared)]
+    return min(known, key=lambda one: (rounded(one.value), order[one.name]), default=None)
+
+
+def rounded(error: float) -> float:
+    """Errors that differ by what solvers leave open alone are equal."""
+    return float(f"{error:.{_DIGITS}g}")
+
+
+def over(error: float, own: float) -> float:
+    """By what share an error is larger than the plan's own, 0 if by rounding alone."""
+    if own == 0:  # a single answer, which nobody need give
+        return 0.0 if error == 0 else inf
+    return error / own - 1 if abs(error / own - 1) > 10.0**-_DIGITS else 0.0
+
+
+def reason_for(options: Sequence[Option], what: str, *, by_level: bool, alike: bool) -> str:
+    """Why the best of ranked options is the best, in a sentence or two.
+
+    Parameters
+    ----------
+    options:
+        Best first, with their errors.
+    what:
+        Which error it is, in words.
+    by_level:
+        Whether levels may have budgets of their own: then it is said what that gains.
+    alike:
+        Whether all their budgets are equal all the same.
+    """
+    if len(options) == 1:
+        return f"Nothing else can be compared with {options[0].title}."
+    if by_level:
+        return _reason_by_level(options, alike)
+    ours = next((one for one in options if not one.compared), options[0])
+    if ours is options[0]:
+        return (
+            f"{ours.title} has the smallest predicted {what}; the next, {options[1].title}, has "
+            f"{_more(options[1], ours)}."
+        )
+    return (
+        f"{ours.title} has the smallest predicted {what} of what is deployed here; "
+        f"{options[0].title}, would have {100 * (1 - options[0].error / ours.error):.1f} % less."
+    )
+
+
+def _reason_by_level(options: Sequence[Option], alike: bool) -> str:
+    best = options[0]
+    ours = next((one for one in options if one.by_level), best)
+    plain = next((one for one in options if not one.by_level), None)
+    if plain is None:
+        return f"No plain LDP mechanism can be compared with {ours.title}."
+    if best is ours and alike:
+        return (
+            "All budgets are equal, so there is nothing to discriminate by: the best plain LDP "
+            f"mechanism, {plain.title}, has {_more(plain, best)}."
+        )
+    if best is ours:
+        bits = [one for one in options if one.name == "opt0" and best.name == "subset-design"]
+        table = "".join(f" {one.title}, one bit an answer, has {_more(one, best)}." for one in bits)
+        return (
+            f"{best.title} uses what the less sensitive answers tolerate: the best plain LDP "
+            f"mechanism, {plain.title}, protects all like the most sensitive and has "
+            f"{_more(plain, best)}.{table}"
+        )
+    reason = (
+        f"Plain LDP wins: {best.title}, protects every answer at least as well as asked, and "
+        f"{ours.title} has {_more(ours, best)}"
+    )
+    if best.name in ("grr", "subset"):
+        reason += ". With few answers, naming answers is less noisy than a bit for each"
+    if alike:
+        reason += ". All budgets are equal, so there is nothing to discriminate by"
+    return reason + "."
+
+
+def _more(other: Option, best: Option) -> str:
+    ratio = 1 + over(other.error, best.error)
+    if ratio < 1.0005:
+        return "the same error"
+    if ratio < 2:
+        return f"{100 * (ratio - 1):.1f} % more error"
+    return f"{ratio:.1f} times the error"

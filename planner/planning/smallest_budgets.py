@@ -19,8 +19,7 @@ from planner.arguments import whole_number
 from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError
 from planner.planning.budget_search import BudgetAnswer, BudgetSearch
-from planner.planning.padded_error import Padding
-from planner.planning.padding import PaddingPlan, plan_padding
+from planner.planning.padding import Padding, PaddingPlan, plan_padding
 from planner.planning.solve import DESIGN, solve_for
 from planner.planning.targets import check_targets
 from planner.policy.policy import PrivacyPolicy

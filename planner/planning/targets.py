@@ -9,14 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.planning.level_terms import Terms
-from planner.planning.prediction import detectable_frequencies, users_to_detect
+from planner.estimates.counts import normal_quantile
+from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Target, wrong_targets
+
+
+class Terms(Protocol):
+    """What a target needs to know of a mechanism; noise and signal by level, shape ``(t,)``."""
+
+    @property
+    def policy(self) -> PrivacyPolicy:
+        """The levels."""
+
+    @property
+    def noise(self) -> NDArray[np.float64]:
+        """Variance of one item's count per user, at most."""
+
+    @property
+    def signal(self) -> NDArray[np.float64]:
+        """Extra variance per user who has the item, at most."""
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +106,56 @@ def _terms(
     table: Terms, chosen: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return table.noise[chosen], table.signal[chosen]
+
+
+def detectable_frequencies(
+    noise: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    users: float,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> NDArray[np.float64]:
+    """Smallest share at which an item is told apart from an absent one; ``inf`` if none is.
+
+    Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``. With ``x = n f`` and
+    ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the larger root of a
+    quadratic.
+
+    Parameters
+    ----------
+    noise, signal:
+        Variance of a count per user, and extra per user who has the item; one shape.
+    users:
+        Number of reports, above 0.
+    level, power:
+        Confidence of the one-sided test against zero, and its power.
+    """
+    reach = normal_quantile(level) * np.sqrt(users * noise)
+    z2 = normal_quantile(power) ** 2
+    half = reach + z2 * signal / 2
+    root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
+    return np.where(root <= users, root / users, np.inf)
+
+
+def users_to_detect(
+    noise: NDArray[np.float64],
+    signal: NDArray[np.float64],
+    frequency: float,
+    level: float = 0.95,
+    power: float = 0.8,
+) -> NDArray[np.float64]:
+    """Number of users at which ``frequency`` is just detectable: the inverse of the above.
+
+    Examples
+    --------
+    >>> noise, signal = np.array([3.0]), np.array([0.5])
+    >>> share = detectable_frequencies(noise, signal, users=12_345)
+    >>> users_to_detect(noise, signal, float(share[0])).round(6).tolist()
+    [12345.0]
+    """
+    reach = normal_quantile(level) * np.sqrt(noise)
+    spread = normal_quantile(power) * np.sqrt(noise + frequency * signal)
+    return np.square((reach + spread) / frequency)
 
 
 def check_targets(

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
-from planner.planning.explain import PRIORS, LevelExplanation
+from planner.planning.choice import PRIORS, LevelExplanation
 from planner.planning.frontier import Frontier
 from planner.planning.padding import PaddingPlan
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan, error_grid
-from planner.planning.whole_survey.plan import SurveyPlan
-from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.trial.simulate import OneSurvey
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def question_figure(plan: QuestionPlan) -> Figure:
     """Errors of all mechanisms, the best first; of Sampling Privacy against a budget."""
     if plan.sampling is not None:
         return sampling_figure(plan.sampling)
-    ranked = () if plan.choice is None else plan.choice.candidates
+    ranked = plan.options
     errors = {"error": [one.error for one in ranked]}
     return bars([one.title for one in ranked], errors, f"error, {plan.unit}")
 

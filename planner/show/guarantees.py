@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView, SurveyOutsiderView
-from planner.planning.whole_survey.plan import SurveyPlan
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
 from planner.policy.budget_text import magnitude_up, rounded_up
 from planner.policy.policy import PrivacyPolicy
 from planner.show.blocks import Block, Heading, Sentence, Table, numbers, texts

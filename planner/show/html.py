@@ -12,7 +12,7 @@ from planner.show.plan import plan_blocks
 from planner.show.svg import svg_of
 
 if TYPE_CHECKING:
-    from planner.planning.whole_survey.plan import SurveyPlan
+    from planner.planning.plan import SurveyPlan
 
 _MOST_ROWS = 40
 _OWN = ' class="own"'

@@ -12,16 +12,17 @@ import numpy as np
 from pydantic import BaseModel
 
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.planning.whole_survey.plan import SurveyPlan
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
 from planner.show import kinds
 from planner.show.guarantees import promises_of
 
 _QUESTION = (
     "name", "share", "fraction", "users", "measure", "total_error", "unit", "error_share",
     "share_of", "lower_bound", "proven_gap", "saturation_epsilon", "padding_length", "spending",
-    "levels", "choice", "padding", "relaxations", "targets", "explanations",
+    "levels", "reason", "left_out", "padding", "relaxations", "targets", "explanations",
 )  # fmt: skip
+_OPTION = ("name", "title", "error", "against", "compared")
 _ALLOCATION = (
     "names", "objective", "reason", "shares", "errors", "value", "lower_bound", "relative_gap",
     "some_each", "best_each",
@@ -81,6 +82,7 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         **_picked(question, _QUESTION),
         "promises": promises_of(question),
         "proof": kinds.certificate_sentences(question),
+        "options": [_picked(one, _OPTION) for one in question.options],
     }
     if question.sampling is not None:
         document["sampling"] = kinds.sampling_json(question.sampling)

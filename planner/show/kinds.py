@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 from planner.designs.channel import Channel
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.budget_curve import budget_curve
 from planner.planning.padding import PaddingPlan
+from planner.planning.question import QuestionPlan
 from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
-from planner.planning.whole_survey.budget_curve import budget_curve
-from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,

@@ -12,7 +12,7 @@ import numpy as np
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.answer_rates import AnswerRatePlan, channel_sentence
-from planner.planning.whole_survey.compare import COMPARED_ERRORS, Comparison
+from planner.planning.plan import COMPARED_ERRORS, Comparison
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,

@@ -7,18 +7,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.candidates import Candidate, MechanismChoice
-from planner.planning.whole_survey.budget_curve import has_budget_curve
-from planner.planning.whole_survey.levels import Levels
-from planner.planning.whole_survey.plan import SurveyPlan
-from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.target_answers import TargetAnswer
+from planner.planning.budget_curve import has_budget_curve
+from planner.planning.choice import Levels
+from planner.planning.option import Option
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.planning.target_answers import TargetAnswer
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
     Block,
-    Column,
     Fact,
     Facts,
     Figure,
@@ -89,8 +87,8 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
     blocks += said([promise_in_short(question), *_advice(question)])
-    if question.choice is not None:
-        blocks += _mechanisms(question.choice)
+    if question.options:
+        blocks += _mechanisms(question)
     if question.levels is not None:
         blocks += [Heading("What a report does", "details", 3), _levels(question.levels)]
     blocks += said(kinds.report_sentences(question), rank="details")
@@ -116,6 +114,10 @@ def said(
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
     part = "" if question.share == 1 else f", with {question.share:.1%} of its budgets"
+    if question.answering < question.users:
+        return (
+            f"{question.users:,} people are asked, and about {question.answering:,} answer{part}."
+        )
     return f"{question.users:,} people answer it{part}."
 
 
@@ -244,29 +246,23 @@ def spending_sentence(plan: SurveyPlan) -> str:
 
 def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
-    planned, choice = _short(question.mechanism_label), question.choice
+    planned = _short(question.mechanism_label)
     proven = kinds.proven_in_short(question)
     text = f"Mechanism: {planned}{f', {proven}' if proven else ''}."
-    if choice is None:
+    own = question.planned
+    plain = next((one for one in question.options if not one.by_level), None)
+    if question.levels is None or own is None or not own.by_level:
         return text
-    own = choice.of(choice.planned)
-    plain = next((one for one in choice.candidates if not CATALOGUE[one.name].by_level), None)
-    if plain is None or not CATALOGUE[own.name].by_level or plain.against < 0.001:
+    if plain is None or plain.against < 0.001:
         return text
     return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
 
 
 def _advice(question: QuestionPlan) -> list[str]:
     """One recommendation: another mechanism that can be deployed, or more of one level's budget."""
-    choice = question.choice
-    if choice is not None:
-        better = [
-            one
-            for one in choice.candidates
-            if one.against < -0.005 and question.question.kind in CATALOGUE[one.name].kinds
-        ]
-        if better:
-            return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
+    better = [one for one in question.options if one.against < -0.005 and not one.compared]
+    if better:
+        return [f"{_short(better[0].title)} would have {_against(better[0])} error."]
     if all(answer.met for answer in question.targets) and not _drowned(question):
         return _prices(question)[:1]
     return []
@@ -287,7 +283,7 @@ def _prices(question: QuestionPlan) -> list[str]:
     return found
 
 
-def _against(one: Candidate) -> str:
+def _against(one: Option) -> str:
     if one.against >= 1:
         return f"{1 + one.against:.1f} times the"
     return f"{100 * abs(one.against):.1f} % {'more' if one.against > 0 else 'less'}"
@@ -297,20 +293,18 @@ def _short(label: str) -> str:
     return label.partition(",")[0]
 
 
-def _mechanisms(choice: MechanismChoice) -> list[Block]:
-    ranked = choice.candidates
-    planned = [one.name for one in ranked].index(choice.planned)
-    against = [f"{one.against:+.1%}" for one in ranked]
-    against[planned] = "the plan"
+def _mechanisms(question: QuestionPlan) -> list[Block]:
+    ranked = question.options
+    planned = [one.name for one in ranked].index(question.deployed.mechanism)
     columns = (
         texts("mechanism", (one.title for one in ranked)),
-        bars(choice.unit, [one.error for one in ranked], people),
-        Column("against the plan", tuple(against)),
+        bars(question.unit, [one.error for one in ranked], people),
+        numbers("against the plan", (one.against for one in ranked), "+.1%"),
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
-        Table(choice.measure, columns, accent=planned),
-        *said([choice.reason, *choice.left_out], rank="details"),
+        Table(question.measure, columns, accent=planned),
+        *said([question.reason, *question.left_out], rank="details"),
     ]
 
 

@@ -34,11 +34,11 @@ from planner.mechanisms.chunks import spawn
 from planner.mechanisms.means import MeanChannelMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.channels.questions_in_order import plan_ordered_channel
+from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
-from planner.planning.mechanism_choice import mechanism_choices
-from planner.planning.whole_survey.plan import plan_survey
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.ordered import plan_ordered_channel
+from planner.planning.plan import plan_survey
+from planner.planning.question import QuestionPlan
 from planner.survey.questions import ORDINAL, Question, Survey
 from planner.trial.known import Asked, placed
 
@@ -472,8 +472,8 @@ def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
     question = planned.deployed
     found = {question.mechanism: planned.mechanism}
     names = mechanism_choices(question)
-    if question.levels and planned.choice is not None:  # what was not compared may take minutes
-        compared = {one.name for one in planned.choice.candidates}
+    if question.levels and planned.options:  # what was not compared may take minutes
+        compared = {one.name for one in planned.options}
         names = [name for name in names if name in compared]
     for name in names:
         if name in found:

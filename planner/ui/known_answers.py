@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
 from planner.planning.datasets import Answers, read_answers, read_numbers
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
 from planner.survey.values import read_count, read_share
 from planner.ui.fields import kept_item

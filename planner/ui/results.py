@@ -13,8 +13,8 @@ import streamlit as st
 from planner.errors import InputError, PlannerError
 from planner.patience import patience
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.plan import SurveyPlan, plan_survey
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.plan import SurveyPlan, plan_survey
+from planner.planning.question import QuestionPlan
 from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of

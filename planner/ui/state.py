@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from planner.errors import PlannerError
-from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.plan import SurveyPlan
 from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,

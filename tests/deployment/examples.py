@@ -15,8 +15,8 @@ from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.channels.populations import five_populations
-from planner.planning.channels.questions_in_order import plan_ordered_channel
+from planner.planning.channels import five_populations
+from planner.planning.ordered import plan_ordered_channel
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling_survey
 from planner.planning.solve import DESIGN, solve_for
 from planner.survey.numeric_domain import NumericDomain

@@ -36,7 +36,7 @@ from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
 from planner.mechanisms.frequency import ItemReports, linear_estimates
-from planner.planning.mechanism_choice import mechanism_choices
+from planner.planning.choice import mechanism_choices
 from planner.show.kinds import report_sentences
 from planner.survey.questions import Categorical
 from tests.deployment.readers import replay
@@ -191,9 +191,9 @@ def test_it_is_predicted_like_any_other():
 
 def test_it_is_planned_compared_and_explained():
     (plan,) = plan_survey(SURVEY).questions
-    assert plan.choice.planned == "negative"
-    assert {"negative", "opt0", "grr"} <= {one.name for one in plan.choice.candidates}
-    assert plan.choice.of("negative").title == "negative survey"
+    assert plan.deployed.mechanism == "negative"
+    assert {"negative", "opt0", "grr"} <= {one.name for one in plan.options}
+    assert plan.option("negative").title == "negative survey"
     assert plan.total_error == pytest.approx(np.sqrt(worst(NegativeSurvey(1.0, 4))))
     assert "probably another" in report_sentences(plan)[0]
     assert {"negative"} <= set(mechanism_choices(plan.question))

@@ -5,9 +5,8 @@ import pytest
 
 from planner.errors import InputError
 from planner.estimates.channel import estimate_mean, estimate_ordered, estimate_wanted
-from planner.planning.channels.means import best_channel
-from planner.planning.channels.ordered import best_ordered_channel
-from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.planning.channels import AssumedAnswers, best_channel, five_populations
+from planner.planning.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 
 ROUNDS = 3000

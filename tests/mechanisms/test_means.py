@@ -17,8 +17,8 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
 from planner.mechanisms.means import BiSampleMD, MeanChannelMechanism, first_order
 from planner.planning.answer_rates import AnswerRateModel
-from planner.planning.channels.populations import AssumedAnswers, five_populations
-from planner.planning.channels.questions import question_channel
+from planner.planning.channels import AssumedAnswers, five_populations
+from planner.planning.mean import best_for
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import answering
@@ -449,7 +449,7 @@ def test_errors_are_as_predicted_and_smaller_than_those_of_bisample(column, doma
     mean, spread = float(values.mean()), float(values.std())
     values[rng.random(values.size) < 0.2] = np.nan
     model = AnswerRateModel(answering(0.8), values.size, domain, mean, spread)
-    channel = MeanChannelMechanism.of(question_channel(model, 2.0, rate=0.8).channel)
+    channel = MeanChannelMechanism.of(best_for(model, 2.0, missing=0.2))
     found, covered = measured(channel, values, rng)
     assert abs(found / channel.variance(values).mean - 1) < 0.22
     assert abs(found / (1.5 * channel.variance(values).mean) - 1) > 0.22

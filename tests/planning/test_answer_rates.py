@@ -21,8 +21,7 @@ from planner.planning.answer_rates import (
     model_of,
     plan_answer_rates,
 )
-from planner.planning.channels.means import best_channel
-from planner.planning.channels.populations import AssumedAnswers, five_populations
+from planner.planning.channels import AssumedAnswers, best_channel, five_populations
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,

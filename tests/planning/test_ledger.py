@@ -14,7 +14,7 @@ from planner.planning.ledger import (
     record_collection,
     write_ledger,
 )
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical, Level, Survey
 
 DAY = datetime.date(2026, 3, 1)

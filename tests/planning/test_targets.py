@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
-from planner.planning.prediction import detectable_frequencies
-from planner.planning.targets import achieved, users_needed
+from planner.planning.targets import achieved, detectable_frequencies, users_needed
 from tests.planning.policies import KINDS, POLICIES, target
 
 

@@ -7,7 +7,7 @@ from planner import PrivacyPolicy, chart, load_survey, plan_survey, solve
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRateModel, plan_answer_rate
-from planner.planning.explain import PRIORS, explain
+from planner.planning.choice import PRIORS, explain
 from planner.planning.frontier import frontier
 from planner.planning.padding import plan_padding
 from planner.show.figures import belief_figure, error_figure, one_survey_figure, ordered_figure
@@ -34,7 +34,7 @@ def test_plans_are_drawn_by_one_call():
     assert list(some.x) == [row.error_of_some for row in whole.sharing]
     question = whole.questions[0]
     (errors,) = chart(question).data
-    assert list(errors.x) == [one.error for one in question.choice.candidates]
+    assert list(errors.x) == [one.error for one in question.options]
     (sampled,) = plan_survey(load_survey(EXAMPLES / "sampled-ages.toml")).questions
     assert len(chart(sampled).data) == 4
     with pytest.raises(InputError, match="plan is 'int' but must be a plan that has a chart"):

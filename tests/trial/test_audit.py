@@ -24,7 +24,7 @@ from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words, system_words
-from planner.planning.channels.populations import five_populations
+from planner.planning.channels import five_populations
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, Numeric
 from planner.trial.audit import UNSEEN, _alike, _z, audit_client

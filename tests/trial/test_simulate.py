@@ -12,7 +12,7 @@ import pytest
 from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import Answers
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.show.figures import one_survey_figure
 from planner.survey.file import load_survey
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.deployment.parameter_file.building import deployable_files
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.survey.file import settle, survey_from_text, survey_text
 from planner.ui.document import cleaned
 from tests.ui.pages import LEVELS, by_label, edit, open_page, session, words

@@ -3,7 +3,7 @@
 import pytest
 
 from planner.planning.answer_rates import plan_answer_rates
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.plan import question_blocks
 from planner.survey.file import settle, survey_from_text

@@ -42,7 +42,7 @@ from planner.version import VERSION as PLANNER_VERSION
 
 if TYPE_CHECKING:
     from planner.estimates.truncation import LongerSets
-    from planner.planning.whole_survey.plan import SurveyPlan
+    from planner.planning.plan import SurveyPlan
 
 
 def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) -> Parameters:

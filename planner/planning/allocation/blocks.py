@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from planner import arguments
 from planner.errors import InputError
 from planner.planning.budgets import scaled
+from planner.planning.channels import bisample_worst
 from planner.planning.option import ErrorLaw
 from planner.planning.solve import DESIGN, TIGHT, Certified, solve_for
 from planner.policy import logodds
@@ -160,6 +161,9 @@ class MeanBlock:
         Importance of its error in a sum, above 0.
     errors:
         From the value to the error.
+    least_favourable:
+        Whether the value is that of BiSample-MD for the least favourable answers instead, which
+        rises with ``1 / tanh^2`` and is convex.
 
     Raises
     ------
@@ -176,6 +180,7 @@ class MeanBlock:
     epsilon: float
     weight: float = 1.0
     errors: ErrorLaw = ErrorLaw()  # noqa: RUF009 - frozen
+    least_favourable: bool = False
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
@@ -215,8 +220,13 @@ class MeanBlock:
         p = float(logodds.p(np.array(share * self.epsilon)))
         # In this order the error of a mean at the end of its range does not round to 0.
         law = self.errors
+        u = 1 + 4 * p * (1 + p)
         error = law.scale * 4 * p * (1 + p) + (law.scale + law.offset) + law.bias
-        fall = -law.scale * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
+        rise = law.scale
+        if self.least_favourable:
+            error = law.error(bisample_worst(u))
+            rise *= min((u + 1) / 2, 2.0)
+        fall = -rise * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
         return AtShare(error, error + fall * share, fall, None)
 
 

@@ -15,7 +15,7 @@ import streamlit as st
 from planner.deployment.parameter_file.building import deployable_files
 from planner.deployment.parameter_file.parameters import Parameters, write_parameters
 from planner.planning.ledger import Ledger
-from planner.planning.whole_survey.plan import SurveyPlan
+from planner.planning.plan import SurveyPlan
 from planner.show.guarantees import promises
 from planner.show.html import report_html
 from planner.show.kinds import reliance_sentence

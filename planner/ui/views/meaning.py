@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner.planning.explain import beliefs_after
-from planner.planning.whole_survey.plan import SurveyPlan
-from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.realised import realised_budgets
+from planner.planning.choice import beliefs_after
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.planning.realised import realised_budgets
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Column, texts
 from planner.show.guarantees import outsider_blocks, promises_of

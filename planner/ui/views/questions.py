@@ -10,10 +10,10 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.mechanism_choice import mechanism_choices
+from planner.planning.question import QuestionPlan
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.plan import question_blocks
 from planner.survey.preferences import read_preferences

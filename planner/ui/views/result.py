@@ -9,9 +9,8 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.ordered import OrderedEstimates
-from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.whole_survey.question_plan import QuestionPlan
-from planner.planning.whole_survey.target_answers import TargetAnswer
+from planner.planning.question import QuestionPlan
+from planner.planning.target_answers import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import bars, chosen, numbers, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
@@ -100,18 +99,10 @@ def _step(plan: QuestionPlan) -> _Step | None:
     missed = [answer for answer in plan.targets if not answer.met]
     if missed:
         return _people(missed)
-    choice = plan.choice
-    if choice is not None:
-        better = [
-            one
-            for one in choice.candidates
-            if one.against < -0.005 and plan.question.kind in CATALOGUE[one.name].kinds
-        ]
-        if better:
-            name = better[0].name
-            return _Step(
-                f"Use {better[0].title}", lambda _, question: question.update(mechanism=name)
-            )
+    better = [one for one in plan.options if one.against < -0.005 and not one.compared]
+    if better:
+        name = better[0].name
+        return _Step(f"Use {better[0].title}", lambda _, question: question.update(mechanism=name))
     if not plan.relaxations:
         return None
     best = plan.relaxations[0]

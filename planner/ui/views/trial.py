@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from planner.estimates.ordered import OrderedEstimates
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, bars, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
 from planner.survey.values import read_count

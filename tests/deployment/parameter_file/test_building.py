@@ -9,7 +9,7 @@ from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import sampled as sampling_plan
-from planner.planning.whole_survey.plan import plan_survey
+from planner.planning.plan import plan_survey
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.deployment.examples import LEVELS, every_mechanism

@@ -8,10 +8,10 @@ from planner.deployment.parameter_file.building import (
     survey_parameters,
 )
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mechanism_choice import mechanism_choices
+from planner.planning.plan import plan_survey
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.planning.whole_survey.plan import plan_survey
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))

@@ -7,7 +7,7 @@ import pytest
 
 from planner.designs.channel import Channel
 from planner.errors import InputError
-from planner.planning.channels.ordered import best_ordered_channel
+from planner.planning.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.channel_search import best_estimator
 

@@ -17,8 +17,8 @@ from planner import (
 )
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
-from planner.planning.channels.questions_in_order import policy_of_answers
-from planner.planning.whole_survey.realised import realised_budgets
+from planner.planning.ordered import policy_of_answers
+from planner.planning.realised import realised_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.guarantees import promises_of
@@ -43,8 +43,8 @@ def test_the_error_is_that_of_the_best_channel(planned):
     assert planned.least_error <= np.sqrt(USERS * best.worst_error) * (1 + 1e-9)
     assert planned.least_error > 0.9999 * planned.total_error
     assert planned.error_share == pytest.approx(planned.total_error / USERS)
-    names = [one.name for one in planned.choice.candidates]
-    assert names[0] == planned.choice.planned == "channel"
+    names = [one.name for one in planned.options]
+    assert names[0] == planned.deployed.mechanism == "channel"
     assert set(names) == {"channel", "subset-design", "grr"}
 
 
@@ -68,7 +68,7 @@ def test_response_has_its_closed_form(planned):
     values = steps @ np.linalg.inv(matrix).T
     variances = (values**2) @ matrix.T - steps  # steps are 0 or 1
     expected = np.sqrt(USERS * variances.sum(axis=0).max())
-    assert planned.choice.of("grr").error == pytest.approx(expected, rel=1e-6)
+    assert planned.option("grr").error == pytest.approx(expected, rel=1e-6)
 
 
 def test_what_is_said(planned):
@@ -76,7 +76,9 @@ def test_what_is_said(planned):
         "Total error of the cumulative shares, for the least favourable answers"
     )
     reason = "Channel has the smallest predicted total error of the cumulative shares; the next, "
-    assert planned.choice.reason.startswith(f"{reason}Subset design, its counts added up, has")
+    assert planned.reason.startswith(
+        f"{reason}Subset design, its counts added up; not deployed here, has"
+    )
     assert "for 4 ordered answers" in kinds.certificate_sentences(planned)[0]
     assert kinds.certificate_sentences(planned)[1].startswith("Proven: no mechanism of any kind")
     assert [one.split(":")[0] for one in promises_of(planned)] == [
@@ -107,7 +109,7 @@ def test_counts_are_planned_as_by_the_solver_of_designs(weighed):
         np.sqrt(USERS * best_design(policy).worst_case_mse), rel=1e-4
     )
     assert planned.objective_name == "weighted total error of the counts"
-    assert [one.name for one in planned.choice.candidates] == ["channel", "grr"]
+    assert [one.name for one in planned.options] == ["channel", "grr"]
     assert planned.least_error > 0.9999 * planned.total_error
 
 
@@ -165,8 +167,8 @@ def test_harmony_has_its_closed_form(of_mean):
     """At the smallest budget, 1, for whoever adds most: the score of 7 is nearest the middle."""
     expected = 36 / np.tanh(0.5) ** 2 - 1
     error = np.sqrt(expected / USERS)
-    assert of_mean.choice.of("harmony").error == pytest.approx(error, rel=1e-6)
-    names = [one.name for one in of_mean.choice.candidates]
+    assert of_mean.option("harmony").error == pytest.approx(error, rel=1e-6)
+    names = [one.name for one in of_mean.options]
     assert names[0] == "channel"
     assert set(names) == {"channel", "harmony", "subset-design", "grr"}
 

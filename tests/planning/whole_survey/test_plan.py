@@ -12,10 +12,10 @@ from planner import (
     plan_survey,
     solve,
 )
+from planner.mechanisms.means import first_order
 from planner.planning.answer_rates import model_of, plan_answer_rates
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.whole_survey.left_open import answer_rate
-from planner.planning.whole_survey.planning_mean import errors_for_mean
+from planner.planning.mean import answer_rate
 from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
 from planner.survey.sets import PilotFile
 from tests.planning.whole_survey.surveys import (
@@ -32,12 +32,6 @@ from tests.planning.whole_survey.surveys import (
 @pytest.fixture(scope="module")
 def plan():
     return plan_survey(HOUSEHOLD)
-
-
-def test_the_survey_of_the_theory_from_its_file(plan):
-    assert plan.allocation.value == pytest.approx(125.735, abs=5e-4)
-    assert [q.share for q in plan.questions] == pytest.approx([0.416, 0.296, 0.288], abs=5e-4)
-    assert plan.allocation.some_each.noise_value == pytest.approx(45.675, abs=5e-4)
 
 
 def test_errors_are_those_of_the_tables(plan):
@@ -68,8 +62,8 @@ def test_another_mechanism_has_an_error_of_its_own(design):
         other = plan_survey(with_question(survey, name, mechanism="opt2")).questions[0]
         assert other.total_error > 1.001 * best.total_error
         # What is planned is what the comparison of mechanisms says of it.
-        assert other.total_error == pytest.approx(other.choice.of("opt2").error, rel=1e-9)
-        assert other.choice.of("opt2").against == 0
+        assert other.total_error == pytest.approx(other.option("opt2").error, rel=1e-9)
+        assert other.option("opt2").against == 0
 
 
 def test_minimax_keeps_the_ratios_to_the_targets_equal():
@@ -110,7 +104,7 @@ def test_item_sets_get_the_best_padding_length(sets, tmp_path):
         sets = PilotFile(str(tmp_path / sets.path))
     (question,) = plan_survey(shop(sets=sets)).questions
     assert question.padding_length == question.padding.length > 1
-    assert question.total_error == pytest.approx(question.choice.of("opt0").error, rel=1e-9)
+    assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)
 
 
 def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
@@ -158,7 +152,7 @@ def test_missing_answers_have_the_error_that_answer_rates_predict():
     (question,) = plan_survey(survey).questions
     offered = plan_answer_rates(survey)["income"].offered
     assert np.sqrt(question.error / 5000) == pytest.approx(float(offered.mean_rmse[0]), rel=1e-9)
-    assert question.choice.best.name == "bisample-md"
+    assert next(x for x in question.options if x.name != "channel").name == "bisample-md"
 
 
 def test_one_collection_keeps_one_rule():
@@ -211,7 +205,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     assert not both.several
     assert both.question("other").share == 1
     errors = both.question("q").sampling.design.absolute_errors()
-    assert both.question("q").total_error == errors.max()
+    assert both.question("q").total_error == pytest.approx(errors.max())
     with pytest.raises(InputError, match="question is 'x'"):
         both.question("x")
     with pytest.raises(InputError, match="no question shares the budgets"):
@@ -223,7 +217,7 @@ def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
         return question.replacing(padding_length=next(lengths))
 
     lengths = iter([1, 2, 3] * 100)
-    monkeypatch.setattr("planner.planning.whole_survey.plan.with_padding", restless)
+    monkeypatch.setattr("planner.planning.plan.settled", restless)
     (question,) = plan_survey(shop()).questions
     monkeypatch.undo()
     length = question.padding_length
@@ -234,13 +228,14 @@ def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_a_means_error_is_that_of_its_mechanism_among_all(design):
     range_ = {"lower": 0, "upper": 50}
-    people = {"preferences": NormalPreferences(5, 1.5), "epsilon": 3.0}
-    for about in (range_ | people, range_ | {"epsilon": 2.0, "mean": 10.0}):
+    about_people = {"preferences": NormalPreferences(5, 1.5), "epsilon": 3.0}
+    for about in (range_ | about_people, range_ | {"epsilon": 2.0, "mean": 10.0}):
         survey = with_numeric(HOUSEHOLD, **about).replacing(design=design)
         question = plan_survey(survey).question("income")
         rate = answer_rate(question.question)
-        model = model_of(question.question, question.users)
-        spent = question.deployed.epsilon
-        squared = {name: e for name, e, _ in errors_for_mean(model, spent, rate)}
-        # Predicted by another way, from the answer rates, for a whole number of people.
-        assert question.total_error == pytest.approx(np.sqrt(squared["bisample-md"]), rel=1e-4)
+        spent, people = question.deployed.epsilon, question.fraction * question.everybody
+        means = np.linspace(0, 1, 1001)  # where everybody answers, the least favourable
+        if rate is not None:
+            means = np.array([model_of(question.question, question.users).unit_mean])
+        errors = first_order(np.tanh(spent / 2), rate or 1.0, means, people).mean
+        assert question.total_error == pytest.approx(25 * np.sqrt(errors.max()), rel=1e-6)

@@ -36,8 +36,8 @@ def plan():
 def test_its_padding_length_is_its_own_and_its_error_smaller(plan):
     (question,) = plan.questions
     assert question.padding_length == question.padding.length
-    assert question.total_error == pytest.approx(question.choice.of("subset-design").error)
-    assert question.total_error < 0.9 * question.choice.of("opt0").error
+    assert question.total_error == pytest.approx(question.option("subset-design").error)
+    assert question.total_error < 0.9 * question.option("opt0").error
     assert question.least_error is None  # a set is more than one draw
     assert question.lower_bound <= question.total_error <= (1 + 1e-6) * question.lower_bound
     assert (
@@ -52,18 +52,18 @@ def test_its_padding_length_is_its_own_and_its_error_smaller(plan):
 
 def test_the_best_is_planned_and_the_others_are_compared(plan):
     (named,), usual = plan.questions, planned(mechanism="best")
-    assert usual.deployed.mechanism == usual.choice.best.name == "subset-design"
+    assert usual.deployed.mechanism == usual.options[0].name == "subset-design"
     assert usual.total_error == named.total_error
     table = planned(mechanism="opt0")
-    assert usual.choice.of("opt0").note == f"l = {table.padding_length}"
-    assert usual.choice.of("opt0").error == pytest.approx(table.total_error, rel=0.01)
-    assert table.choice.of("subset-design").error == pytest.approx(usual.total_error, rel=0.01)
+    assert usual.option("opt0").note == f"l = {table.padding_length}"
+    assert usual.option("opt0").error == pytest.approx(table.total_error, rel=0.01)
+    assert table.option("subset-design").error == pytest.approx(usual.total_error, rel=0.01)
 
 
 def test_sets_that_are_never_empty_have_a_design_at_length_one():
     """Nothing is known of whom a dummy is drawn; from an empty set it still is."""
     one = planned(mechanism="best", sets=AssumedSets([0, 3, 1]), padding_length=1)
-    assert (one.deployed.mechanism, one.choice.left_out) == ("subset-design", ())
+    assert (one.deployed.mechanism, one.left_out) == ("subset-design", ())
     assert one.mechanism.expectation([[], [], [0]]) == pytest.approx([1.0] + [0.0] * 11)
     assert one.mechanism.variance([[]]).sum() < 2 * one.mechanism.variance([[5]]).sum()
     assert one.total_error == pytest.approx(one.padding_errors[0], rel=1e-6)
@@ -107,7 +107,7 @@ def test_more_levels_are_merged_with_a_gap_that_says_so():
     assert design.types.item_counts.size == 6  # five groups, and the dummy apart
     assert np.flatnonzero(design.groups == design.groups[-1]).tolist() == [len(levels)]
     assert design.merges_budgets
-    assert question.total_error < 0.95 * question.choice.of("opt0").error
+    assert question.total_error < 0.95 * question.option("opt0").error
     assert 0.8 * question.total_error < question.lower_bound < 0.999 * question.total_error
     gap = question.total_error / question.lower_bound - 1
     stated = float(kinds.certificate_sentences(question)[0].split("is within ")[1].split(" %")[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from planner.limits import MAX_EPSILON
 from planner.planning.budgets import largest_budgets
 from planner.planning.frontier import Frontier, frontier, usual_scales
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.question import QuestionPlan
 
 _POINTS, _DESIGNS = 50, 9  # designs take longer
 

@@ -74,9 +74,14 @@ class Part:
         """Number of people who are asked this question."""
         return max(1, round(self.fraction * self.everybody))
 
+    @property
+    def whole(self) -> float:
+        """What its total error is a share of: the people asked, or half the range of a mean."""
+        return getattr(self.asked, "radius", 1.0) if self.asked.of_mean else self.people
+
     def total(self, error: float) -> float:
-        """The same as a root, in people of those who answer."""
-        return self.people * sqrt(error / self.everybody)
+        """Squared error per person of the survey as a root, in people or in the mean's unit."""
+        return self.whole * sqrt(error / self.everybody)
 
 
 def with_budget_left(question: Question, ledger: Ledger) -> Question:

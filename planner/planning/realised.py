@@ -11,7 +11,7 @@ from planner.designs.channel import Channel
 from planner.designs.subset_design import SubsetDesign
 from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.whole_survey.question_plan import QuestionPlan
+from planner.planning.question import QuestionPlan
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Question

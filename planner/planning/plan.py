@@ -19,20 +19,16 @@ import numpy as np
 
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.planning import mean
 from planner.planning.allocation.plan import Allocation, allocate
+from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mechanism_choice import check_mechanism
 from planner.planning.outsiders import SurveyOutsiderView
+from planner.planning.part import Part, Spending, with_budget_left
+from planner.planning.question import QuestionPlan, block_of, plan_question, plan_sampled, settled
 from planner.planning.sampled import SamplingPlan, plan_sampling_survey
-from planner.planning.whole_survey.left_open import with_budget, with_padding
-from planner.planning.whole_survey.part import Part, Spending, with_budget_left
-from planner.planning.whole_survey.planning_choice import plan_choice
-from planner.planning.whole_survey.planning_mean import plan_mean, plan_sampled
-from planner.planning.whole_survey.planning_ordinal import plan_ordinal
-from planner.planning.whole_survey.question_blocks import block_of, target_error
-from planner.planning.whole_survey.question_plan import QuestionPlan
 from planner.survey.file import load_survey
-from planner.survey.questions import ORDINAL, Numeric, Question, Survey
+from planner.survey.questions import Question, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
@@ -157,7 +153,7 @@ class SurveyPlan(Framed):
         """What an outsider learns, question by question and from all together.
 
         Computed when asked for; arguments as in
-        :meth:`~planner.planning.whole_survey.question_plan.QuestionPlan.outsiders`.
+        :meth:`~planner.planning.question.QuestionPlan.outsiders`.
 
         Returns
         -------
@@ -286,19 +282,11 @@ def plan_survey(
     allocation = None
     if sharing:
         parts, allocation = _settled(survey.replacing(questions=sharing), ledger)
-        planned = {part.asked.name: _planned(part, what_if) for part in parts}
+        planned = {part.asked.name: plan_question(part, what_if=what_if) for part in parts}
     for name, sampled in _sampled(survey).items():
         (question,) = (q for q in survey.questions if q.name == name)
         planned[name] = plan_sampled(question, survey.users, sampled)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
-
-
-def _planned(part: Part, what_if: bool) -> QuestionPlan:
-    if isinstance(part.question, Numeric):
-        return plan_mean(part, part.question)
-    if part.asked.kind == ORDINAL:
-        return plan_ordinal(part)
-    return plan_choice(part, what_if=what_if)
 
 
 def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
@@ -310,7 +298,7 @@ def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
 
 def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation]:
     """Every question's part: its budget, padding length, share and people."""
-    tolerated = [with_budget(question, survey.users) for question in survey.questions]
+    tolerated = [mean.settled(question, survey.users) for question in survey.questions]
     left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
     split, some, found = _allocated(left, survey)
     whole = np.ones(len(left))
@@ -339,17 +327,132 @@ def _allocated(
         targets = [target_error(question, users) for question in questions]
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
-    split = some = [with_padding(question, users) for question in questions]
+    split = some = [settled(question, users) for question in questions]
     for _ in range(_ROUNDS):
         blocks, blocks_of_some = ([block_of(q, users) for q in qs] for qs in (split, some))
         found = allocate(blocks, survey.objective, targets, blocks_of_some, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
-        split = [with_padding(q, users, g) for q, g in zip(questions, shares, strict=True)]
+        split = [settled(q, users, g) for q, g in zip(questions, shares, strict=True)]
         some = [
-            with_padding(q, f * users, each.share)
+            settled(q, f * users, each.share)
             for q, f in zip(questions, each.fractions.tolist(), strict=True)
         ]
         if (split, some) == made_for:
             break
     return *made_for, found
+
+
+def target_error(question: Question, users: int) -> float:
+    """The question's total error target as an error per user, for the minimax.
+
+    Raises
+    ------
+    InputError
+        It has none.
+    """
+    for target in question.targets:
+        if target.kind == "error" and target.level is None:
+            return users * target.value**2
+    reason = f"question {question.name!r} has no target error for all its levels"
+    remedy = "Add a target with an error and no level."
+    raise InputError.because("targets", reason, remedy)
+
+
+COMPARED_ERRORS = (
+    "Errors are in per cent of the people who answer (of half the range for a mean): total over "
+    "all items, or of one rare item of a level. Of every figure the smaller is better."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One figure of both scenarios; None where a scenario does not have it.
+
+    Errors are in per cent of the people who answer, of a mean of half its range.
+    ``question`` and ``level`` are empty where it is about all of them.
+    """
+
+    question: str
+    level: str
+    what: str
+    first: float | None
+    second: float | None
+
+    @property
+    def change(self) -> float | None:
+        """Second over first, less 1."""
+        if self.first is None or self.second is None or self.first == 0:
+            return None
+        return self.second / self.first - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Comparison(Framed):
+    """Two plans and the figures that tell them apart."""
+
+    plans: tuple[SurveyPlan, SurveyPlan]
+    rows: tuple[ComparedRow, ...]
+
+    @property
+    def summary(self) -> str:
+        """Which plans are compared."""
+        return " against ".join(plan.survey.name for plan in self.plans) + "."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a figure that both plans, or one of them, have."""
+        names = ("question", "level", "what", "first", "second", "change")
+        return {name: [getattr(row, name) for row in self.rows] for name in names}
+
+
+def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
+    """Compare two planned surveys; questions and levels are matched by name.
+
+    Examples
+    --------
+    >>> from planner.planning.plan import plan_survey
+    >>> from planner.survey.questions import Categorical, Level, Survey
+    >>> def plan(epsilon):
+    ...     question = Categorical("q", (Level("low", epsilon, item_count=4),))
+    ...     return plan_survey(Survey("s", 1000, (question,)))
+    >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
+    >>> row.level, row.what, round(row.change, 3)
+    ('low', 'nats spent', 1.0)
+    """
+    plans = (first, second)
+    rows = [ComparedRow("", "", "most nats spent", *(p.most_spent for p in plans))]
+    if first.several or second.several:
+        values = [None if p.allocation is None else p.objective_value for p in plans]
+        rows.append(ComparedRow("", "", "objective", *values))
+    names = dict.fromkeys(q.name for plan in plans for q in plan.questions)
+    for name in names:
+        rows += _question_rows(name, *(_find(plan, name) for plan in plans))
+    return Comparison(plans, tuple(rows))
+
+
+def _find(plan: SurveyPlan, name: str) -> QuestionPlan | None:
+    return next((q for q in plan.questions if q.name == name), None)
+
+
+def _question_rows(
+    name: str, first: QuestionPlan | None, second: QuestionPlan | None
+) -> list[ComparedRow]:
+    pair = (first, second)
+    levels = [_levels(question) for question in pair]
+    rows = []
+    for level in dict.fromkeys([*levels[0], *levels[1]]):
+        for place, what in enumerate(("nats spent", "item error, %")):
+            figures = [found[level][place] if level in found else None for found in levels]
+            rows.append(ComparedRow(name, level, what, *figures))
+    shares = [None if q is None else 100 * q.error_share for q in pair]
+    rows.append(ComparedRow(name, "", "total error, %", *shares))
+    return rows
+
+
+def _levels(question: QuestionPlan | None) -> dict[str, tuple[float, float]]:
+    """Per level: the budget spent, and the standard error of a rare item in per cent."""
+    if question is None or question.levels is None:
+        return {}
+    found = question.levels
+    figures = zip(found.epsilons.tolist(), found.percent.tolist(), strict=True)
+    return dict(zip(found.names, figures, strict=True))

@@ -1,0 +1,381 @@
+"""Assumed answers to a question for a number, and the best channel for their mean, with proof."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.arguments import finite, whole_number
+from planner.designs.channel import Channel, Scenario
+from planner.errors import InputError, SolverError
+from planner.mechanisms.means import first_order
+from planner.mechanisms.rivals import harmony_variance, hybrid_variance, piecewise_variance
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
+from planner.survey.numeric_domain import NumericDomain
+
+Array = NDArray[np.float64]
+NO_ANSWER = "no answer"
+WANTED = ("sum of answers", "number of answers")
+USUAL_SPREAD = 0.3
+NARROWEST = 1e-3  # spread, in radii
+_FIVE_MEANS = (-0.9, -0.5, 0.0, 0.5, 0.9)
+_MOST_POINTS = MOST_ANSWERS - 1  # and no answer
+_PROVABLE = (8.0, 6.0)  # nats, the first that the solver can prove; noise is next to nothing
+_CAP = 1.02  # where BiSample is optimal, its very error could not be kept to the last digit
+_FAKES = {"": (0.0, 0.0), "top": (1.0, 1.0), "random": (0.0, 1 / 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class AssumedAnswers:
+    """Answers that are normal around a mean, those beyond an end moved to it; some refuse.
+
+    Parameters
+    ----------
+    center:
+        Mean of the normal law, in the question's unit, within its range. The mean of the
+        answers is nearer to the middle if many lie beyond an end; :meth:`mean` gives it.
+    spread:
+        Its standard deviation, in the question's unit, at least 0.
+    missing:
+        Share of people without an answer, at least 0 and below 1.
+    domain:
+        Range of the answers; ``[-1, 1]`` when omitted.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> assumed = AssumedAnswers(center=0.9, spread=0.3, missing=0.1)
+    >>> round(assumed.mean, 4)
+    0.8237
+    >>> assumed.shares([-1, 0, 1]).round(4).tolist()
+    [0.0001, 0.176, 0.8238]
+    """
+
+    center: float
+    spread: float
+    missing: float = 0.0
+    domain: NumericDomain = NumericDomain()  # noqa: RUF009 - frozen
+
+    def __post_init__(self) -> None:
+        lower, upper = self.domain.lower, self.domain.upper
+        if not lower <= finite("center", self.center) <= upper:
+            remedy = "Give a center within the range of the answers."
+            raise InputError("center", self.center, f"from {lower:g} to {upper:g}", remedy)
+        if finite("spread", self.spread) < 0:
+            remedy = "Give a spread of 0 or more; 0 puts everybody at the center."
+            raise InputError("spread", self.spread, "at least 0", remedy)
+        if not 0 <= finite("missing", self.missing) < 1:
+            remedy = "Give the share of people without an answer, such as 0.1 for 10 %."
+            raise InputError("missing", self.missing, "a share of at least 0 and below 1", remedy)
+
+    @property
+    def mean(self) -> float:
+        """Mean of the answers, in the question's unit."""
+        lower = self.domain.lower
+        return float(lower + self._beyond(np.array([lower]))[0])
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean of the answers, and of their squares, both on [-1, 1]."""
+        place = self.domain
+        fine = np.linspace(place.lower, place.upper, 2001)
+        square = float(self.shares(fine) @ ((fine - place.center) / place.radius) ** 2)
+        return (self.mean - place.center) / place.radius, square
+
+    def shares(self, grid: ArrayLike) -> Array:
+        """Share of answers at each grid point after unbiased rounding, shape ``(points,)``.
+
+        A value between two points goes to either with the chance that keeps its mean.
+        ``grid`` rises from the lower to the upper end, in the question's unit.
+        """
+        points = np.asarray(grid, dtype=np.float64)
+        beyond = self._beyond(points)
+        slope = -np.diff(beyond) / np.diff(points)  # chance to be above, averaged over a cell
+        shares: Array = np.concatenate([[1.0], slope]) - np.append(slope, 0.0)
+        shares = np.maximum(shares, 0.0)
+        return shares / shares.sum()
+
+    def scenario(self, grid: ArrayLike) -> Scenario:
+        """The error of the estimated mean, per person, to first order; people drawn at random.
+
+        The wanted numbers are the sum of the answers and their number; the mean's error is
+        that of ``sum - mean * number``, over the share that answers.
+        """
+        rate = 1 - self.missing
+        population = np.append(rate * self.shares(grid), self.missing)
+        name = f"mean {self.mean:.4g}, {self.missing:.0%} missing"
+        return Scenario(name, population, np.array([[1.0, -self.mean]]) / rate, drawn=True)
+
+    def _beyond(self, points: Array) -> Array:
+        """Expected excess of an answer over each point of the range, shape ``(points,)``."""
+        return self._excess(points) - self._excess(np.array([self.domain.upper]))
+
+    def _excess(self, points: Array) -> Array:
+        from scipy.special import ndtr
+
+        above = self.center - points
+        if self.spread == 0:
+            return np.maximum(above, 0.0)
+        z = above / self.spread
+        density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+        return np.asarray(self.spread * density + above * ndtr(z))
+
+
+def five_populations(
+    domain: NumericDomain | None = None, missing: float = 0.1, spread: float | None = None
+) -> tuple[AssumedAnswers, ...]:
+    """Five means over the range (-0.9, -0.5, 0, 0.5, 0.9 of ``[-1, 1]``), one spread.
+
+    ``spread`` is 0.3 radii of the range when omitted.
+
+    Examples
+    --------
+    >>> [one.center for one in five_populations(NumericDomain(0, 100))]
+    [5.0, 25.0, 50.0, 75.0, 95.0]
+    """
+    domain = domain or NumericDomain()
+    size = USUAL_SPREAD * domain.radius if spread is None else spread
+    return tuple(
+        AssumedAnswers(domain.center + domain.radius * place, size, missing, domain)
+        for place in _FIVE_MEANS
+    )
+
+
+def best_channel(
+    epsilon: float | ArrayLike,
+    populations: Sequence[AssumedAnswers] | None = None,
+    *,
+    points: int = 5,
+    stated: AssumedAnswers | None = None,
+    cap: float = 1.0,
+    rule: str | ArrayLike = "min",
+    tolerance: float = 1e-6,
+) -> Channel:
+    """The channel of least error of the mean, over all mechanisms on a grid.
+
+    Symbols are ``points`` even grid points of the range and "no answer"; an answer between
+    two points is rounded to either at random, without bias. The estimated mean is the
+    estimated sum over the estimated number of answers.
+
+    Parameters
+    ----------
+    epsilon:
+        One budget for all symbols, or one per symbol: the grid points, then "no answer".
+        An answer between two points has the weaker protection of the two.
+    populations:
+        The largest of their errors is made small. When omitted, five means over
+        ``[-1, 1]``, one in ten refusing; :func:`~planner.planning.channels.\
+five_populations` has them for other ranges.
+    points:
+        Grid points, 2 to 15. More are better, and slower.
+    stated:
+        One population whose error alone is made small; no other's may be larger than
+        ``cap`` times the error of BiSample at the smallest budget.
+    cap:
+        See ``stated``; at least 1, so that it can be kept.
+    rule:
+        ``"min"``, ``"avg"`` or a matrix of pair budgets between symbols.
+    tolerance:
+        Proven relative distance from the optimum on this grid.
+
+    Raises
+    ------
+    InputError, SolverError
+        A number is out of range, or no channel could be proven near the best.
+
+    Examples
+    --------
+    >>> channel = best_channel(2.0)
+    >>> round(channel.worst_error, 4), channel.certificate.relative_gap < 1e-5
+    (1.2401, True)
+    >>> bisample = max(bisample_error(2.0, one) for one in five_populations())
+    >>> round(bisample / channel.worst_error, 2)
+    1.79
+    """
+    if cap < 1:
+        remedy = "Set cap to 1 or more."
+        raise InputError("cap", cap, "at least 1: BiSample itself is one of the channels", remedy)
+    assumed = tuple(populations or five_populations())
+    size = whole_number("points", points, 2, _MOST_POINTS)
+    place = _domain([*assumed, *([] if stated is None else [stated])])
+    grid = np.linspace(place.lower, place.upper, size)
+    policy = _policy(epsilon, grid, rule)
+    scenarios = [one.scenario(grid) for one in assumed]
+    if stated is not None:
+        smallest = float(policy.bounds().min())
+        ceilings = [cap * bisample_error(smallest, one) * (1 + 1e-9) for one in assumed]
+        others = zip(scenarios, ceilings, strict=True)
+        capped = [replace(scenario, cap=ceiling) for scenario, ceiling in others]
+        scenarios = [stated.scenario(grid), *capped]
+    return _solve(policy, grid, scenarios, tolerance)
+
+
+def provable_channel(
+    epsilon: float | ArrayLike,
+    assumed: Sequence[AssumedAnswers],
+    points: int,
+    stated: AssumedAnswers | None = None,
+    tolerance: float = 1e-4,
+) -> Channel:
+    """:func:`best_channel`, with as much of the budget as the solver can prove: 8 nats, or 6.
+
+    More leaves next to no noise to lose. Of stated answers, others have at most 1.02 times the
+    error of BiSample.
+    """
+    first, second = (np.minimum(epsilon, most) for most in _PROVABLE)
+    solve = partial(best_channel, points=points, stated=stated, cap=_CAP, tolerance=tolerance)
+    try:
+        return solve(first, assumed)
+    except SolverError:
+        if np.array_equal(first, second):
+            raise
+        return solve(second, assumed)
+
+
+def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
+    """Error per person of BiSample-MD's mean, in squared units of the question, first order.
+
+    Examples
+    --------
+    >>> round(bisample_error(1.0, AssumedAnswers(0.0, 0.3, 0.1)), 4)
+    5.7688
+    """
+    place = assumed.domain
+    unit = (assumed.mean - place.center) / place.radius
+    variance = first_order(np.tanh(epsilon / 2), 1 - assumed.missing, unit, 1).mean
+    return float(variance) * place.radius**2
+
+
+def _solve(
+    policy: PrivacyPolicy,
+    grid: Array,
+    scenarios: Sequence[Scenario],
+    tolerance: float,
+) -> Channel:
+    """Solve on ``[-1, 1]``, where numbers are near 1, and bring the answer back."""
+    center, radius = (grid[-1] + grid[0]) / 2, (grid[-1] - grid[0]) / 2
+    turn = np.array([[radius, center], [0.0, 1.0]])  # wanted = turn @ wanted on [-1, 1]
+    unit = [
+        replace(
+            scenario,
+            directions=scenario.directions @ turn / radius,
+            cap=None if scenario.cap is None else scenario.cap / radius**2,
+        )
+        for scenario in scenarios
+    ]
+    wanted = _wanted((grid - center) / radius)
+    solved = solve_channel(policy, wanted, unit, WANTED, tolerance=tolerance)
+    certificate = solved.certificate
+    assert certificate is not None  # noqa: S101 - solve_channel proves every answer
+    return replace(
+        solved,
+        wanted=_wanted(grid),
+        estimator=turn @ solved.estimator,
+        scenarios=tuple(scenarios),
+        certificate=replace(certificate, lower_bound=certificate.lower_bound * radius**2),
+    )
+
+
+def _wanted(grid: Array) -> Array:
+    return np.array([np.append(grid, 0.0), np.append(np.ones(grid.size), 0.0)])
+
+
+def _policy(epsilon: float | ArrayLike, grid: Array, rule: str | ArrayLike) -> PrivacyPolicy:
+    size = grid.size + 1
+    budgets = np.asarray(epsilon, dtype=np.float64)
+    if budgets.ndim == 0:
+        budgets = np.full(size, float(budgets))
+    if budgets.shape != (size,):
+        allowed = f"a number, or {size} of them: one a grid point, then no answer"
+        raise InputError("epsilon", epsilon, allowed, "Give one budget for all, or one for each.")
+    names = [*(f"{value:.12g}" for value in grid), NO_ANSWER]
+    return PrivacyPolicy(budgets, np.ones(size, dtype=int), rule, names)
+
+
+def _domain(assumed: Sequence[AssumedAnswers]) -> NumericDomain:
+    place = assumed[0].domain
+    for one in assumed:
+        if one.domain != place:
+            allowed = f"[{place.lower:g}, {place.upper:g}], the range of all"
+            remedy = "Give all assumed answers the same range."
+            raise InputError("domain", [one.domain.lower, one.domain.upper], allowed, remedy)
+    return place
+
+
+def mean_error(
+    name: str,
+    epsilon: ArrayLike,
+    rate: ArrayLike,
+    mean: float,
+    square: float,
+    fake: str = "top",
+) -> tuple[Array, Array]:
+    """First-order variance per person of an estimated mean, and its bias, on [-1, 1].
+
+    People are drawn at random. Of mechanisms that force an answer whoever has none gives the
+    ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
+
+    Parameters
+    ----------
+    name:
+        ``"bisample-md"``, ``"harmony"``, ``"piecewise"`` or ``"hybrid"``.
+    epsilon, rate:
+        Budget in nats and share of people who answer, of one shape.
+    mean, square:
+        Mean of the answers and of their squares.
+
+    Examples
+    --------
+    >>> [round(float(x), 3) for x in mean_error("bisample-md", 1.0, 0.9, 0.5, 0.3)]
+    [6.833, 0.0]
+    >>> [round(float(x), 3) for x in mean_error("harmony", 1.0, 0.9, 0.5, 0.3)]
+    [4.38, 0.05]
+    """
+    budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
+    if name == "bisample-md":
+        variance = first_order(np.tanh(budgets / 2), rates, mean, 1).mean
+        return variance, np.zeros_like(variance)
+    fake_mean, fake_square = _FAKES[fake]
+    mixed = rates * mean + (1 - rates) * fake_mean
+    squares = rates * square + (1 - rates) * fake_square
+    if name == "harmony":
+        noise = harmony_variance(budgets, squares)
+    elif name == "piecewise":
+        noise = piecewise_variance(budgets, squares)
+    else:
+        noise = np.asarray(np.vectorize(hybrid_variance)(budgets, squares))
+    return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
+
+
+def least_favourable(name: str, epsilon: float) -> float:
+    """The largest variance per person of whatever answers, where everybody answers, on [-1, 1].
+
+    BiSample-MD divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody
+    at ``m`` it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3.
+
+    Examples
+    --------
+    >>> [round(least_favourable(name, 1.0), 3) for name in ("bisample-md", "harmony")]
+    [7.366, 4.683]
+    """
+    u = float(1 / np.tanh(epsilon / 2) ** 2)
+    if name == "bisample-md":
+        return bisample_worst(u)
+    if name == "harmony":
+        return u
+    noise = piecewise_variance if name == "piecewise" else hybrid_variance
+    return max(float(noise(epsilon, square)) for square in (0.0, 1.0))
+
+
+def bisample_worst(u: float) -> float:
+    """The same of BiSample-MD, by ``u = 1 / tanh^2(eps/2)``: rising and convex."""
+    return 2 * u - 2 if u >= 3 else (u + 1) ** 2 / 4

@@ -1,1 +1,0 @@
-"""The best channel for a question: means with missing answers, ordered answers, curves."""

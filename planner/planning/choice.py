@@ -1,0 +1,480 @@
+"""Questions about one answer: the mechanisms they can have, and what these do level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.errors import InputError
+from planner.frames import Framed
+from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
+from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.rivals import direct_encoding
+from planner.planning.option import ErrorLaw, Option
+from planner.planning.padding import PaddingPlan
+from planner.planning.part import Part
+from planner.planning.solve import DESIGN, TOTAL, Certified, solve_for, tried
+from planner.planning.targets import detectable_frequencies
+from planner.policy import logodds
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers import BASELINES, MODELS
+from planner.survey.questions import BEST, LevelledQuestion, Numeric, Question
+
+Array = NDArray[np.float64]
+PRIORS = (0.01, 0.10, 0.50)
+_MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
+_MOST_DEPLOYED_ITEMS = 100_000
+_MOST_EXPLAINED = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelTerms:
+    """What a mechanism that treats the items of a level alike does, as tables say it of themselves.
+
+    ``a`` and ``b`` are the probabilities that a report supports an item, if it is the person's
+    answer and if not; ``noise`` is the variance of one item's count per user, ``signal`` what a
+    user who has it adds; shape ``(t,)`` each.
+    """
+
+    policy: PrivacyPolicy
+    mechanism: FrequencyMechanism | None
+    a: Array
+    b: Array
+    noise: Array
+    signal: Array
+
+    @classmethod
+    def of(cls, mechanism: FrequencyMechanism, policy: PrivacyPolicy) -> Self:
+        """The terms of a mechanism for one answer; items are numbered through the levels.
+
+        Examples
+        --------
+        >>> from planner import GeneralizedRandomizedResponse
+        >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4])
+        >>> terms = LevelTerms.of(GeneralizedRandomizedResponse(1.0, items=5), policy)
+        >>> terms.a.round(3).tolist(), terms.b.round(3).tolist()
+        ([0.405, 0.405], [0.149, 0.149])
+        """
+        first = np.cumsum(policy.item_counts) - policy.item_counts
+        noise, signal = mechanism.variance_terms()
+        a, b = mechanism.a[first], mechanism.b[first]
+        return cls(policy, mechanism, a, b, noise[first], signal[first])
+
+    @classmethod
+    def with_probabilities(cls, policy: PrivacyPolicy, a: Array, b: Array) -> Self:
+        """The terms of support probabilities by level, shape ``(t,)`` each."""
+        noise = logodds.noise_from_probabilities(a, b)
+        return cls(policy, None, a, b, noise, logodds.signal_from_probabilities(a, b))
+
+    @property
+    def least_b(self) -> Array:
+        """As ``b``, which is the same whatever the other answer is."""
+        return self.b
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable answers."""
+        return self.value(TOTAL)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of an objective."""
+        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+
+
+Terms = Certified | LevelTerms
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Levels(Framed):
+    """What a report does and how exact it is, one entry per level, ``t`` in all.
+
+    Attributes
+    ----------
+    names, items, epsilons:
+        The levels, their numbers of items, and the budgets spent, in nats.
+    a, b:
+        Probability that a report supports an item that was drawn (the person's answer, or one
+        of their set), and one that was not.
+    standard_errors, percent:
+        Standard error of the estimated count of a rare item, in people of those who answer, and in
+        per cent of them; the padding length of sets is included.
+    detectable:
+        Smallest share of those who answer at which an item is told apart from one that nobody
+        has (one-sided 95 % test, power 80 %); None for sets.
+    saturated:
+        Whether more budget of this level would gain nothing.
+    prices:
+        By how many people the question's error falls per nat of extra budget, for a small
+        step; None where that is not known.
+    """
+
+    names: tuple[str, ...]
+    items: NDArray[np.int64]
+    epsilons: Array
+    a: Array
+    b: Array
+    standard_errors: Array
+    percent: Array
+    detectable: Array | None
+    saturated: NDArray[np.bool_]
+    prices: Array | None
+
+    @property
+    def summary(self) -> str:
+        """How many levels and items there are."""
+        return f"{len(self.names):,} levels, {int(self.items.sum()):,} items."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a level, a column an attribute; ``nan`` where something is not known."""
+        return {
+            "level": self.names,
+            "items": self.items,
+            "epsilon": self.epsilons,
+            "a": self.a,
+            "b": self.b,
+            "standard_error": self.standard_errors,
+            "percent": self.percent,
+            "detectable": np.nan if self.detectable is None else self.detectable,
+            "saturated": self.saturated,
+            "price": np.nan if self.prices is None else self.prices,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class LevelExplanation:
+    """One level in plain sentences.
+
+    Attributes
+    ----------
+    level, odds, belief:
+        Its name; what a report says, about 100 people; what an observer can come to believe.
+    with_answer, without_answer, least_without_answer:
+        Probability that a report supports an answer, for people who have it, and for others: the
+        largest and the smallest, whatever their answer.
+    leakage:
+        By how much a report moves the odds of an answer at most, in nats.
+    bounds:
+        For each of :data:`PRIORS` the smallest and the largest belief after any report.
+    """
+
+    level: str
+    odds: str
+    with_answer: float
+    without_answer: float
+    least_without_answer: float
+    leakage: float
+    belief: str
+    bounds: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Details:
+    """What questions with levels show beside their error.
+
+    ``certified`` is the table or design that is deployed, with its proof, if it is one.
+    ``padding`` has every padding length's squared bias and variance, and ``padding_errors`` its
+    total error in people, where something is known of the sets.
+    """
+
+    levels: Levels
+    explanations: tuple[LevelExplanation, ...]
+    certified: Certified | None
+    padding: PaddingPlan | None = None
+    padding_errors: Array | None = None
+
+
+def mechanism_choices(question: Question) -> list[str]:
+    """Names of the mechanisms that a question can be deployed with; the first is the usual one.
+
+    Examples
+    --------
+    >>> from planner.survey.questions import Categorical, Level
+    >>> mechanism_choices(Categorical("q", (Level("any", 1.0, item_count=4),)))
+    ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
+    """
+    offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
+    if getattr(question, "criterion", "total") != "total":
+        offered = [name for name in offered if name != DESIGN]
+    if question.kind != "categorical":
+        return offered
+    known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
+    if question.policy.item_counts.sum() > 1:
+        known.add(DESIGN)
+    return [name for name in offered if name in known]
+
+
+def check_mechanism(question: Question) -> None:
+    """Check that a question can be deployed with its mechanism.
+
+    Raises
+    ------
+    InputError
+        It cannot.
+    """
+    known = mechanism_choices(question)
+    if question.mechanism not in known:
+        what = f"mechanism of question {question.name!r}"
+        remedy = "Choose one of these, or leave the mechanism out."
+        raise InputError.unknown(what, question.mechanism, known, remedy)
+
+
+def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
+    """The single-item mechanisms of plain LDP that protect every pair like the strictest.
+
+    One is left out above its largest budget; of local hashing that is 20.
+
+    Examples
+    --------
+    >>> list(plain_rivals(PrivacyPolicy([1.0, 2.0], [1, 4])))
+    ['rappor', 'oue', 'grr', 'subset', 'olh']
+    """
+    epsilon = float(policy.room(np.zeros(policy.size)).min())
+    items = int(policy.item_counts.sum())
+    return {
+        name: offer.at(epsilon, items)
+        for name, offer in CATALOGUE.items()
+        if offer.at is not None and epsilon <= offer.most
+    }
+
+
+def rivals(policy: PrivacyPolicy, most_items: int = _MOST_ITEMS) -> dict[str, FrequencyMechanism]:
+    """The mechanisms of plain LDP beside tables.
+
+    None with one item or more than ``most_items``, or if the budgets are out of their range.
+    """
+    if not 2 <= int(policy.item_counts.sum()) <= most_items:
+        return {}
+    try:
+        return plain_rivals(policy)
+    except InputError:  # a budget too small for the grid of 2^-32 with so many items
+        return {}
+
+
+def errors_of(question: LevelledQuestion) -> ErrorLaw:
+    """The error law of a choice, from its objective's value."""
+    largest = max(question.objective.weights or (1.0,))
+    return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
+
+
+def levelled(question: Question) -> LevelledQuestion:
+    """A question with levels."""
+    assert not isinstance(question, Numeric)  # noqa: S101 - whoever calls has seen its kind
+    return question
+
+
+def options(part: Part) -> list[Option]:
+    """What the question can have, and direct encoding, which is compared alone.
+
+    Raises
+    ------
+    SolverError
+        The mechanism asked for could not be proven.
+    """
+    question = levelled(part.question)
+    policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
+    plain = {
+        name: LevelTerms.of(mechanism, policy)
+        for name, mechanism in rivals(policy).items()
+        if name not in BASELINES
+    }
+    if plain and np.ptp(policy.room(np.zeros(policy.size))) > 0:  # else it is that response
+        plain["direct"] = LevelTerms.with_probabilities(policy, *direct_encoding(policy))
+    found = [
+        solved(policy, name, objective, errors, must=name == part.asked.mechanism)
+        for name in (DESIGN, *MODELS, *BASELINES)
+        if name != DESIGN or policy.item_counts.sum() > 1
+    ]
+    found += [
+        Option(name, terms.value(objective), errors, terms, compared=name == "direct")
+        for name, terms in plain.items()
+    ]
+    return found
+
+
+def solved(
+    policy: PrivacyPolicy,
+    name: str,
+    objective: Objective,
+    errors: ErrorLaw,
+    *,
+    must: bool,
+    sets: bool = False,
+) -> Option:
+    """A table or design; if it ``must`` be found, errors of the solver are raised."""
+    law: Certified | None
+    law, refused = tried(policy, name, objective, sets=sets)
+    if must:
+        law, refused = solve_for(policy, name, objective, sets=sets), ""
+    if law is None:
+        return Option(name, np.inf, errors, refused=refused)
+    bound = None if law.certificate is None else law.certificate.lower_bound
+    return Option(name, law.value(objective), errors, law, bound, refused=refused)
+
+
+def deployed(option: Option) -> Any:
+    """The mechanism as a parameter file takes it."""
+    return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
+
+
+def details(part: Part, planned: Option, price: float) -> Details:
+    """Its levels; ``price`` is what a small change of the objective is in people."""
+    law, policy = planned.law, part.deployed.policy
+    leakage = policy.leakage_epsilons
+    if not planned.by_level:  # protects every pair like the strictest
+        leakage = np.minimum(leakage, float(policy.room(np.zeros(policy.size)).min()))
+    sends = CATALOGUE[planned.name].sends
+    explained = explain(law, part.asked.name, sends=sends, leakage=leakage)
+    certified = None if isinstance(law, LevelTerms) else law
+    return Details(levels_of(part, law, price), explained, certified)
+
+
+def levels_of(part: Part, terms: Terms, price: float, length: int | None = None) -> Levels:
+    """Level by level, of sets at a padding length."""
+    policy, people = part.deployed.policy, part.people
+    errors = np.sqrt(people * terms.noise) * (length or 1)
+    limit = prices = detectable = None
+    if not isinstance(terms, LevelTerms):
+        limit = terms.saturation_epsilon
+        prices = None if terms.shadow_prices is None else price * terms.shadow_prices
+    if length is None:
+        detectable = detectable_frequencies(terms.noise, terms.signal, people)
+    return Levels(
+        names=policy.names,
+        items=policy.item_counts,
+        epsilons=policy.epsilons,
+        a=terms.a,
+        b=terms.b,
+        standard_errors=errors,
+        percent=100 * errors / people,
+        detectable=detectable,
+        saturated=policy.epsilons > (np.inf if limit is None else limit) * (1 + 1e-9),
+        prices=prices,
+    )
+
+
+def explain(
+    table: Terms,
+    question: str,
+    padding_length: int | None = None,
+    sends: str = SENDS_A_BIT,
+    leakage: Array | None = None,
+) -> tuple[LevelExplanation, ...]:
+    """The first forty levels of a question in plain sentences.
+
+    Parameters
+    ----------
+    table:
+        A table, or the terms of another mechanism.
+    question:
+        Its name.
+    padding_length:
+        Of item sets: a person has up to that many answers or more, and one of them is drawn.
+    sends:
+        What people do whose report supports an answer.
+    leakage:
+        What a report may say of an answer of each level, in nats, shape ``(t,)``; by the policy
+        (table I), or of sets between any two, when omitted.
+
+    Examples
+    --------
+    >>> from planner import PrivacyPolicy, solve
+    >>> policy = PrivacyPolicy(np.log([4, 6]), [1, 4], names=["severe", "common"])
+    >>> severe = explain(solve(policy), "diagnosis")[0]
+    >>> print(severe.odds)
+    Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
+    with another answer, 33 do.
+    >>> print(severe.belief)
+    A report moves the belief in such an answer from 1 % to at most 3.9 % (at least 0.25 %), from
+    10 % to at most 30.8 % (at least 2.7 %), from 50 % to at most 80.0 % (at least 20.0 %).
+    """
+    policy = table.policy
+    if leakage is None:
+        leakage = policy.leakage_epsilons
+        if padding_length is not None:
+            s, w = logodds.to_log_odds(table.a, table.b)
+            leakage = np.full(policy.size, s.max() + w.max())
+    found = []
+    for i in range(min(_MOST_EXPLAINED, policy.size)):
+        a, b, least_b = (float(column[i]) for column in (table.a, table.b, table.least_b))
+        if padding_length is not None:
+            a = b + (a - b) / padding_length
+        own = float(leakage[i])
+        pairs = (beliefs_after(np.array(own), prior) for prior in PRIORS)
+        bounds = tuple((float(low), float(high)) for low, high in pairs)
+        odds = _odds(question, policy.names[i], (a, b, least_b), padding_length, sends)
+        about = policy.names[i], odds, a, b, least_b, own, _belief(bounds), bounds
+        found.append(LevelExplanation(*about))
+    return tuple(found)
+
+
+def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
+    """Smallest and largest belief in an input after a report, in the shape of ``leakage``.
+
+    A report's probability under an input and under any other differs by a factor of at most
+    ``e^L``, whatever the prior on the other inputs. So the odds move by that factor:
+    ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
+    table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
+
+    Raises
+    ------
+    InputError
+        ``prior`` is not above 0 and below 1.
+
+    Examples
+    --------
+    >>> low, high = beliefs_after(np.log([4, 6]), 0.5)
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.2, 0.143], [0.8, 0.857])
+    """
+    if not 0 < prior < 1:
+        remedy = "Give the reader's belief before the report, such as 0.5."
+        raise InputError("prior", prior, "a probability above 0 and below 1", remedy)
+    with np.errstate(over="ignore"):  # an infinite factor leaves certainty, as it should
+        high = prior / (prior + (1 - prior) * np.exp(-leakage))
+        low = prior / (prior + (1 - prior) * np.exp(leakage))
+    return low, high
+
+
+def _odds(
+    question: str, level: str, chances: Sequence[float], length: int | None, sends: str
+) -> str:
+    a, b, least_b = chances
+    whose, other = f"whose answer about {question} is one of {level!r}", "with another answer"
+    if length is not None:
+        whose = f"with a certain one of {level!r} among up to {length} answers about {question}"
+        other = "without it"
+    others = _people(b)
+    if _people(least_b) != others:
+        others = f"{_people(least_b)} to {others}"
+    return f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {others} do."
+
+
+def _belief(bounds: tuple[tuple[float, float], ...]) -> str:
+    said = [
+        f"{100 * prior:.0f} % to at most {_percent_up(high)} (at least {_percent_down(low)})"
+        for prior, (low, high) in zip(PRIORS, bounds, strict=True)
+    ]
+    return f"A report moves the belief in such an answer from {', from '.join(said)}."
+
+
+def _people(probability: float) -> str:
+    people = 100 * float(probability)
+    if 1 <= people <= 99:
+        return f"{people:.0f}"
+    return f"{people:.2g}" if people < 1 else f"{people:.4g}"
+
+
+def _percent_up(share: float) -> str:
+    """Never shown smaller than it is."""
+    return f"{np.ceil(share * 1000 - 1e-9) / 10:.1f} %"
+
+
+def _percent_down(share: float) -> str:
+    """Never shown larger than it is."""
+    digits = 1 if share >= 0.01 else 2
+    return f"{np.floor(share * 10 ** (digits + 2) + 1e-9) / 10**digits:.{digits}f} %"

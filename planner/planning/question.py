@@ -1,0 +1,527 @@
+"""One question of a survey, planned: ranked options, what is deployed, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from planner.designs.channel import Channel
+from planner.designs.subset_design import SubsetDesign
+from planner.designs.table import UnaryTable
+from planner.errors import InputError
+from planner.estimates.channel import shares_up_to
+from planner.estimates.ordered import OrderedEstimates
+from planner.frames import Framed
+from planner.limits import MAX_EPSILON
+from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning import choice, mean, ordered, sets
+from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
+from planner.planning.choice import Details, mechanism_choices
+from planner.planning.option import ErrorLaw, Option, least, over, reason_for, rounded
+from planner.planning.outsiders import OutsiderView, outsider_view
+from planner.planning.padding import PaddingPlan
+from planner.planning.part import Part, Spending
+from planner.planning.relax import Relaxation, relaxations
+from planner.planning.sampled import SamplingPlan
+from planner.planning.solve import DESIGN, Certified, tried
+from planner.planning.target_answers import TargetAnswer, answer_targets
+from planner.solvers import MODELS
+from planner.survey.questions import (
+    BEST,
+    COUNTS,
+    ORDINAL,
+    ItemSet,
+    Levelled,
+    Numeric,
+    Ordinal,
+    Question,
+)
+
+_RELAX_BY = 0.1  # nats
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class QuestionPlan(Framed):
+    """A question with the budgets that it really spends and the mechanism that is deployed.
+
+    Attributes
+    ----------
+    part:
+        The question as asked, its share of the budgets, and its people.
+    deployed:
+        The question as its parameter file states it: with the budgets spent, and nothing open.
+    mechanism:
+        What is deployed, as
+        :func:`~planner.deployment.parameter_file.building.question_document` takes it.
+    options:
+        All mechanisms with an error, best first; empty for the kind ``"sampled-choice"``.
+    refused:
+        Those without one, or that cannot be deployed, with the reason.
+    reason:
+        Why the best is the best.
+    error:
+        Predicted squared error per person of the survey, which the survey's objective adds up; for
+        the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
+    details:
+        Level by level, and by padding length; None for means, ordered answers and sampling.
+    targets:
+        What becomes of the question's targets.
+    relaxations:
+        For the levels with the highest prices what a little more budget saves of ``total_error``,
+        best first; ``price`` as in ``levels``.
+    block:
+        What its error is at any share of its budgets, as the shares were planned; None for the
+        kind ``"sampled-choice"``.
+    """
+
+    part: Part
+    deployed: Question
+    mechanism: Any
+    options: tuple[Option, ...]
+    refused: tuple[Option, ...]
+    reason: str
+    error: float
+    details: Details | None = None
+    targets: tuple[TargetAnswer, ...] = ()
+    relaxations: tuple[Relaxation, ...] = ()
+    block: Block | None = None
+
+    @property
+    def question(self) -> Question:
+        """As asked for in the survey."""
+        return self.part.asked
+
+    @property
+    def name(self) -> str:
+        """The question's name."""
+        return self.part.asked.name
+
+    @property
+    def share(self) -> float:
+        """Share of the budgets left that it gets."""
+        return self.part.share
+
+    @property
+    def fraction(self) -> float:
+        """Share of the people who are asked it."""
+        return self.part.fraction
+
+    @property
+    def users(self) -> int:
+        """Number of people who are asked it."""
+        return self.part.people
+
+    @property
+    def everybody(self) -> int:
+        """Number of people of the whole survey."""
+        return self.part.everybody
+
+    @property
+    def answering(self) -> int:
+        """Number of people who answer it, as far as their preferences are known."""
+        rate = mean.answer_rate(self.part.question)
+        return self.users if rate is None else round(rate * self.users)
+
+    @property
+    def spending(self) -> tuple[Spending, ...]:
+        """What each level tolerates, has left and spends; none for ``"sampled-choice"``."""
+        return () if self.sampling is not None else self.part.spending
+
+    @property
+    def total_error(self) -> float:
+        """The question's error in :attr:`unit`: the root of ``error``, among those who are asked.
+
+        For the kind ``"sampled-choice"`` the largest error of a count at 95 %.
+        """
+        return self.part.total(self.error)
+
+    @property
+    def error_share(self) -> float:
+        """The same as a share of :attr:`share_of`."""
+        return self.total_error / self.part.whole
+
+    @property
+    def planned(self) -> Option | None:
+        """The option that is deployed."""
+        return next((one for one in self.options if one.name == self.deployed.mechanism), None)
+
+    def option(self, name: str) -> Option:
+        """The option called ``name``.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
+        every = {one.name: one for one in self.options}
+        if name not in every:
+            raise InputError.unknown("option", name, every, "Ask for one that is compared.")
+        return every[name]
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Why mechanisms have no error here, or are not deployed, in sentences."""
+        return tuple(
+            f"{CATALOGUE[one.name].label} is left out: {one.refused}." for one in self.refused
+        )
+
+    @property
+    def lower_bound(self) -> float | None:
+        """No table of the deployed form has a smaller total error; of a design, no mechanism.
+
+        Of sets at their padding length, and of mechanisms that report one item. None where nothing
+        is proven.
+        """
+        planned = self.planned
+        if planned is None or planned.bound is None:
+            return None
+        if planned.name == DESIGN and self.question.kind == "categorical":
+            return None if self.least_error is None else min(self.least_error, self.total_error)
+        bound = planned.errors.error(planned.bound, self.fraction)
+        return min(self.part.total(bound), self.total_error)
+
+    @property
+    def least_error(self) -> float | None:
+        """What no mechanism of any kind that keeps the budgets can beat with unbiased estimates.
+
+        None where that is not known: for sets, whose error depends on their padding, and means.
+        """
+        if self.question.kind == ORDINAL:  # what a sample misses is known from above only
+            return self.lower_bound if self.fraction == 1 else None
+        best = next((x for x in (*self.options, *self.refused) if x.name == DESIGN), None)
+        if self.question.kind != "categorical" or best is None or best.bound is None:
+            return None
+        # The perturbation alone: what a sample misses is known from above only.
+        return self.part.total(best.errors.error(best.bound) / self.fraction)
+
+    @property
+    def levels(self) -> choice.Levels | None:
+        """Level by level; None for means and ordered answers."""
+        return None if self.details is None else self.details.levels
+
+    @property
+    def explanations(self) -> tuple[choice.LevelExplanation, ...]:
+        """Levels in plain sentences, the first 40."""
+        return () if self.details is None else self.details.explanations
+
+    @property
+    def padding(self) -> PaddingPlan | None:
+        """Every padding length's squared bias and variance, where sets are known."""
+        return None if self.details is None else self.details.padding
+
+    @property
+    def padding_errors(self) -> NDArray[np.float64] | None:
+        """The total error at each, in people."""
+        return None if self.details is None else self.details.padding_errors
+
+    @property
+    def certified(self) -> Certified | None:
+        """The table or the design that is deployed, with its proof; None for others."""
+        return None if self.details is None else self.details.certified
+
+    @property
+    def mechanism_label(self) -> str:
+        """What the deployed mechanism is called."""
+        return CATALOGUE[self.deployed.mechanism].label
+
+    @property
+    def shared_as(self) -> str | None:
+        """What the mechanism is called whose errors decide its share; None where none does."""
+        name = None if self.block is None else self.block.mechanism
+        return None if name is None else CATALOGUE[name].label
+
+    @property
+    def padding_length(self) -> int | None:
+        """To how many items sets are padded or cut; None for other questions."""
+        return getattr(self.deployed, "padding_length", None)
+
+    @property
+    def unit(self) -> str:
+        """Of ``total_error``: ``"people"``, or ``"in the question's unit"`` for a mean."""
+        return "in the question's unit" if self.question.of_mean else "people"
+
+    @property
+    def share_of(self) -> str:
+        """What ``error_share`` is a share of."""
+        return "half the range" if self.question.of_mean else "the people who answer"
+
+    @property
+    def objective_name(self) -> str:
+        """Which error is predicted and made small, in words."""
+        if self.question.of_mean:
+            return "error of the mean"
+        if self.question.kind == "sampled-choice":
+            return "largest error of a count at 95 %"
+        if not isinstance(self.question, Levelled):
+            return "error"
+        objective = self.question.objective
+        weighted = "" if objective.weights is None else "weighted "
+        if isinstance(self.question, Ordinal):
+            counts = self.question.wanted == COUNTS
+            return f"{weighted}total error of the {'counts' if counts else 'cumulative shares'}"
+        if objective.kind == "minimax":
+            return f"{weighted}error of the worst single item"
+        return f"{weighted}total error"
+
+    @property
+    def objective_answers(self) -> str:
+        """For which answers that error holds, in words."""
+        if self.padding is not None:
+            return "expected for these sets"
+        about = self.question
+        if isinstance(about, Numeric) and about.mechanism != mean.BISAMPLE:
+            return (
+                "for the worst of five means" if about.mean is None else "for the expected answers"
+            )
+        if isinstance(about, Levelled) and about.objective.kind == "expected":
+            return "for the expected answers"
+        if isinstance(about, Numeric) and about.preferences is not None:
+            return "with the expected missing answers"
+        return "for the least favourable answers"
+
+    @property
+    def measure(self) -> str:
+        """Which error :attr:`total_error` is, and for which answers."""
+        return f"{self.objective_name.capitalize()}, {self.objective_answers}"
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget spent above which a level gains nothing, in nats; None where not known."""
+        return None if self.certified is None else self.certified.saturation_epsilon
+
+    @property
+    def table(self) -> UnaryTable | None:
+        """The table of probabilities that is deployed, with its proof; None for the others."""
+        return self.certified if isinstance(self.certified, UnaryTable) else None
+
+    @property
+    def design(self) -> SubsetDesign | None:
+        """The subset design that is deployed; of sets that of the items and a dummy."""
+        return None if self.certified is None else self.certified.design
+
+    @property
+    def proven_gap(self) -> float | None:
+        """Share by which the total error may be above the smallest possible, at least 1e-9.
+
+        The digits below are rounding noise. None where nothing is proven.
+        """
+        if self.lower_bound is None:
+            return None
+        return max(self.total_error / self.lower_bound - 1, 1e-9)
+
+    @property
+    def channel(self) -> Channel | None:
+        """The channel that is deployed, with what it was made for and its proof, or None."""
+        return self.mechanism if isinstance(self.mechanism, Channel) else None
+
+    @property
+    def expected(self) -> OrderedEstimates | None:
+        """What estimates of ordered answers would be on average, were all answers alike.
+
+        None for other questions, and where a mean alone is wanted.
+        """
+        if self.channel is None or self.question.kind != ORDINAL or self.question.of_mean:
+            return None
+        channel, size = shares_up_to(self.channel), len(self.channel.symbols)
+        alike = np.full(size, 1 / size)
+        spread = channel.covariance(alike, drawn=True) / self.users
+        return OrderedEstimates(channel.symbols, channel.wanted @ alike, spread, self.users)
+
+    @property
+    def sampling(self) -> SamplingPlan | None:
+        """The plan of the two rounds, for the kind ``"sampled-choice"``; else None."""
+        return self.mechanism if isinstance(self.mechanism, SamplingPlan) else None
+
+    def outsiders(self, delta: float | None = None) -> OutsiderView | None:
+        """What an outsider learns from reports as they are deployed, beside what is promised.
+
+        Computed when asked for, in less than a second.
+
+        Parameters
+        ----------
+        delta:
+            Of the central guarantee; a power of ten, at most a hundredth of one over the people,
+            when omitted.
+
+        Returns
+        -------
+        OutsiderView or None
+            None for the kind ``"sampled-choice"``, whose guarantee is of another nature, and where
+            the budgets leave a pair of answers unprotected.
+
+        Raises
+        ------
+        InputError
+            ``delta`` is not above 0 and below 1.
+        """
+        if self.sampling is not None:
+            return None
+        errors = None if self.levels is None else self.levels.standard_errors
+        return outsider_view(self.deployed, self.mechanism, self.users, errors, delta)
+
+    @property
+    def summary(self) -> str:
+        """What it gets, and why its best mechanism is the best."""
+        if not self.options:
+            return f"{self.name}: {self.users:,} people, {self.mechanism_label}."
+        asked = f"{self.name}: {self.users:,} people, {self.share:.1%} of the budgets"
+        return f"{asked}, {self.mechanism_label}. {self.reason}"
+
+    def columns(self) -> dict[str, Any]:
+        """One row a mechanism, best first; for the kind ``"sampled-choice"``, one a value."""
+        if not self.options:
+            rows: dict[str, Any] = self.mechanism.columns()
+            return rows
+        return {
+            "mechanism": [one.title for one in self.options],
+            "error": [one.error for one in self.options],
+            "against_plan": [one.against for one in self.options],
+        }
+
+
+def settled(question: Question, users: float, share: float = 1.0) -> Question:
+    """The question with nothing open: a budget of a mean, a padding length of sets.
+
+    Raises
+    ------
+    InputError
+        What is missing cannot be found.
+    """
+    return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
+
+
+def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
+    """Plan a settled question: rank its options, take the one asked for or the best.
+
+    Raises
+    ------
+    InputError
+        No option can be planned, or a target does not fit.
+    SolverError
+        The mechanism asked for could not be proven.
+    """
+    kind = KINDS[part.asked.kind]
+    found = kind.options(part)
+    name = part.asked.mechanism
+    if name == BEST:
+        best = least(found, mechanism_choices(part.asked))
+        if best is None:
+            remedy = "Ask for a mechanism by its name to see why."
+            raise InputError("mechanism", BEST, "one that can be planned", remedy)
+        name = best.name
+    planned = next(one for one in found if one.name == name)
+    if part.asked.kind == "item-set":
+        found = [one if one is planned else sets.at_best_length(part, one) for one in found]
+    error = planned.errors.error(planned.value, part.fraction)
+    ranked = _ranked(part, found, planned, error)
+    price = planned.errors.scale / part.fraction * part.total(error) / (2 * error or inf)
+    deployed = part.deployed.replacing(mechanism=name)
+    details, mechanism = None, planned.law
+    if kind is choice:
+        mechanism, details = choice.deployed(planned), choice.details(part, planned, price)
+    elif kind is sets:
+        mechanism = sets.deployed(part, planned)
+        details = sets.details(part, planned, price, mechanism)
+    plan = QuestionPlan(
+        part=part,
+        deployed=deployed,
+        mechanism=mechanism,
+        options=ranked,
+        refused=tuple(one for one in found if one.refused),
+        reason="",
+        error=error,
+        details=details,
+        block=block_of(part.question, part.everybody),
+    )
+    reason = reason_for(
+        ranked,
+        plan.objective_name,
+        by_level=details is not None,
+        alike=details is not None and part.deployed.policy.rule.by_level and _alike(part),
+    )
+    targets = answer_targets(part, planned, plan.padding)
+    relaxed = _relaxations(plan, planned, price) if what_if else ()
+    return replace(plan, reason=reason, targets=targets, relaxations=relaxed)
+
+
+def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> QuestionPlan:
+    """A question asked in two rounds, from the plan of these."""
+    largest = float(plan.design.absolute_errors().max())
+    part = Part(question, question, question, 1.0, 1.0, users)
+    return QuestionPlan(part, question, plan, (), (), "", largest**2 / users)
+
+
+def block_of(question: Question, users: int) -> Block:
+    """What the error of a settled question is at any share of its budgets, as shares are planned.
+
+    Of tables and designs that can be deployed their own, of others opt0's; of ordered answers that
+    of their counts, and of means BiSample-MD's.
+
+    Raises
+    ------
+    InputError
+        Something is open, or nobody answers at the budget.
+    """
+    name, weight = question.name, question.weight
+    if isinstance(question, Numeric):
+        law = mean.rough_law(question, users)
+        epsilon = float(question.policy.epsilons[0])
+        return MeanBlock(name, epsilon, weight, law or ErrorLaw(), least_favourable=law is None)
+    policy = question.policy
+    if isinstance(question, Ordinal) and question.of_mean:
+        return MeanBlock(name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
+    is_set, objective = isinstance(question, ItemSet), question.objective
+    errors = choice.errors_of(question)
+    if isinstance(question, ItemSet):
+        objective, errors = sets.objective_of(question), sets.errors_of(question, users)
+    elif isinstance(question, Ordinal):
+        errors = ordered.errors_of(question)
+    rough = question.mechanism
+    if question.kind == "categorical" and policy.item_counts.sum() == 1:
+        rough = "opt0"
+    if rough in (BEST, DESIGN) and question.kind != ORDINAL:
+        best, reason = tried(policy, DESIGN, objective, sets=is_set)
+        rough = "opt0" if best is None or reason else DESIGN
+    rough = rough if rough in (*MODELS, DESIGN) else "opt0"
+    return ChoiceBlock(name, policy, weight, objective, errors, is_set, rough)
+
+
+def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:
+    own = part.total(error)
+    every = []
+    for one in found:
+        if one.refused:
+            continue
+        total = part.total(one.errors.error(one.value, part.fraction))
+        every.append(replace(one, error=total, against=over(total, own)))
+    return tuple(sorted(every, key=lambda one: (rounded(one.error), one.name != planned.name)))
+
+
+def _alike(part: Part) -> bool:
+    return bool(np.ptp(part.deployed.policy.epsilons) == 0)
+
+
+def _relaxations(plan: QuestionPlan, planned: Option, price: float) -> tuple[Relaxation, ...]:
+    """What a little more budget saves of the total error, from its saving of the objective."""
+    if plan.certified is None:
+        return ()
+    found, scale = [], planned.errors.scale / plan.fraction
+    for one in relaxations(plan.certified, _RELAX_BY):
+        change = scale * one.saving * plan.certified.objective_value
+        saving = 1 - sqrt(max(0.0, 1 - change / (plan.error or inf)))
+        in_people = None if one.price is None else one.price * price
+        found.append(replace(one, saving=saving, price=in_people))
+    return tuple(found)
+
+
+KINDS: dict[str, Any] = {
+    "categorical": choice,
+    "item-set": sets,
+    "ordinal": ordered,
+    "numeric": mean,
+}
+"""The module of each kind that shares budgets: its ``options`` of a part."""

@@ -1,1 +1,0 @@
-"""A whole survey: its questions planned together, compared, and put into sentences."""
