@@ -176,15 +176,6 @@ def test_workers_that_cannot_count_are_named(cluster, held):
         list(dask_engine(cluster.scheduler_address, PATIENCE)(held, Unknown()))
 
 
-def test_a_cluster_whose_workers_all_die_is_named(cluster, one_question, held):
-    counts = dask_engine(cluster.scheduler_address)(held, Expected.of(one_question))
-    assert [next(counts).users for _ in range(2)] == [9, 10]
-    wait_for_the_pipe(cluster)
-    kill(cluster, *(nanny.worker_address for nanny in cluster.workers.values()))
-    with pytest.raises(InputError, match=r"scheduler and workers answer.*run again"):
-        list(counts)
-
-
 def test_a_cluster_without_workers_is_named(one_cluster, one_question, held):
     one_cluster.scale(0)
     while one_cluster.scheduler.workers:

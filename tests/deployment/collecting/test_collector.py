@@ -1,10 +1,14 @@
-"""The collector: each file once, whole or not at all, and resuming after kill -9."""
+"""The collector: every file of a folder once, whole or not at all, and going on after kill -9."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
 import sys
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -13,8 +17,9 @@ import pytest
 from planner.deployment import Client
 from planner.deployment.client.line_check import line_check
 from planner.deployment.collecting.checkpoint import Checkpoint
-from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.collector import KnownReports, collect, report_files
 from planner.deployment.collecting.engines import isolated_engine, local_engine
+from planner.deployment.collecting.reports import mark
 from planner.deployment.parameter_file.parameters import write_parameters
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
@@ -22,17 +27,12 @@ from tests.deployment.report_files import KEY, counted, draw, write
 
 def test_counts_are_those_of_the_reports(one_question, collection):
     folder, counts, users = collection
-    done = collect(one_question, [folder])
+    again = [folder, folder / "0.parquet", folder / ".." / "reports" / "1.parquet"]
+    done = collect(one_question, again)
     assert done.sums[KEY].users == users
     assert done.sums[KEY].counts.tolist() == counts.tolist()
     assert len(done.counted) == 10
     assert not done.quarantined
-
-
-def test_files_and_folders_are_each_counted_once(one_question, collection):
-    folder, counts, _ = collection
-    again = [folder, folder / "0.parquet", folder / ".." / "reports" / "1.parquet"]
-    assert collect(one_question, again).sums[KEY].counts.tolist() == counts.tolist()
 
 
 def test_newline_json_of_a_pilot(one_question, tmp_path):
@@ -143,17 +143,6 @@ def test_new_files_are_added_and_copies_of_counted_ones_are_not(one_question, co
     assert [path.name for path, _ in done.quarantined] == ["copy.parquet"]
 
 
-def test_a_repaired_file_is_counted_next_time(one_question, collection):
-    folder, counts, _ = collection
-    good = (folder / "5.parquet").read_bytes()
-    (folder / "5.parquet").write_bytes(good[:100])
-    progress = folder.parent / "progress"
-    assert len(collect(one_question, [folder], checkpoint=progress).quarantined) == 1
-    (folder / "5.parquet").write_bytes(good)
-    done = collect(one_question, [folder], checkpoint=progress)
-    assert done.sums[KEY].counts.tolist() == counts.tolist()
-
-
 def test_a_file_that_changed_after_it_was_counted(one_question, collection, rng):
     folder, _, _ = collection
     progress = folder.parent / "progress"
@@ -161,21 +150,6 @@ def test_a_file_that_changed_after_it_was_counted(one_question, collection, rng)
     write(folder / "2.parquet", one_question, draw(one_question, rng, 3))
     with pytest.raises(FileError, match="changed after it was counted"):
         collect(one_question, [folder], checkpoint=progress)
-
-
-def test_checkpoints_that_cannot_be_used(one_question, collection):
-    folder, _, _ = collection
-    progress = folder.parent / "progress"
-    held = Checkpoint(progress, one_question.hash)
-    with pytest.raises(FileError, match="in use by another process"):
-        collect(one_question, [folder], checkpoint=progress)
-    held.close()
-    with pytest.raises(FileError, match="other parameters"):
-        Checkpoint(progress, "0" * 64)
-    progress.write_bytes(b"rubbish" * 999)
-    with pytest.raises(FileError, match=r"is not a checkpoint, or is damaged. Give another path"):
-        Checkpoint(progress, one_question.hash)
-    assert progress.read_bytes() == b"rubbish" * 999
 
 
 # -- what is counted once, and what is not counted any more ----------------------------
@@ -247,7 +221,7 @@ def test_a_report_that_contradicts_another_of_its_id(one_question, tmp_path):
     assert "a report of the same id says otherwise" in done.quarantined[0][1]
 
 
-def test_a_file_that_was_counted_and_is_missing(one_question, collection):
+def test_a_file_that_was_counted_and_is_missing(one_question, collection, rng):
     folder, counts, users = collection
     progress = folder.parent / "progress"
     collect(one_question, [folder], checkpoint=progress)
@@ -264,23 +238,13 @@ def test_a_file_that_was_counted_and_is_missing(one_question, collection):
     (folder.parent / "4.parquet").rename(folder / "4.parquet")
     back = collect(one_question, [folder], checkpoint=progress)
     assert back.sums[KEY].counts.tolist() == counts.tolist()
+    for path in folder.iterdir():
+        path.unlink()
+    write(folder / "other.parquet", one_question, draw(one_question, rng, 50))
+    with pytest.raises(FileError, match="and is missing, as are 9 more files"):
+        collect(one_question, [folder], checkpoint=progress)
     with pytest.raises(InputError, match="one of refuse, keep, drop"):
         collect(one_question, [folder], missing="forget")
-
-
-def test_another_folder_is_not_added_to_the_old_sums(one_question, collection, tmp_path, rng):
-    folder, _, _ = collection
-    progress = tmp_path / "progress"
-    collect(one_question, [folder], checkpoint=progress)
-    other = tmp_path / "other"
-    other.mkdir()
-    rows = draw(one_question, rng, 50)
-    write(other / "0.parquet", one_question, rows)
-    with pytest.raises(FileError, match="and is missing, as are 9 more files"):
-        collect(one_question, [other], checkpoint=progress)
-    done = collect(one_question, [other], checkpoint=progress, missing="drop")
-    assert done.sums[KEY].counts.tolist() == counted(rows).tolist()
-    assert len(done.dropped) == 10
 
 
 def test_reports_left_out_for_a_file_that_is_taken_away_count_again(
@@ -304,3 +268,95 @@ def unpack_file(path):
     table = pq.read_table(path)
     rows = np.frombuffer(b"".join(table["report"].to_pylist()), np.uint8).reshape(-1, 8)
     return counted(rows)
+
+
+def test_places_that_hold_nothing(tmp_path):
+    (tmp_path / "x.txt").write_text("")
+    for wrong in ("missing", "x.txt"):
+        with pytest.raises(FileError):
+            report_files([tmp_path / wrong])
+    assert report_files([tmp_path]) == ([], [(tmp_path / "x.txt", WRONG)])
+    assert report_files([tmp_path], [tmp_path / "x.txt"]) == ([], [])
+
+
+WRONG = "is none of .parquet, .jsonl, .ndjson"
+
+
+def test_every_file_of_a_folder_is_counted_or_named(one_question, tmp_path, rng):
+    deep = tmp_path / "a" / "b"
+    deep.mkdir(parents=True)
+    for path in (tmp_path / "0.parquet", deep / "UPPER.PARQUET", tmp_path / "real"):
+        write(path, one_question, draw(one_question, rng, 10))
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "real")
+    (tmp_path / "again.parquet").symlink_to(tmp_path / "0.parquet")  # one file, counted once
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "c.jsonl.gz").write_bytes(b"")
+    (tmp_path / ".0.parquet.ab12cd34").write_bytes(b"")  # what a killed writer leaves
+    (tmp_path / ".b.jsonl").write_bytes(b"")
+    (tmp_path / "nowhere.jsonl").symlink_to(tmp_path / "missing")
+    (tmp_path / "itself.jsonl").symlink_to(tmp_path / "itself.jsonl")
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    odd = tmp_path / os.fsdecode(b"\xff.parquet")
+    odd.write_bytes(b"")
+    done = collect(one_question, [tmp_path])
+    assert done.sums[KEY].users == 30
+    assert {path.name: reason for path, reason in done.quarantined} == {
+        "real": WRONG,
+        "c.jsonl.gz": WRONG,
+        ".0.parquet.ab12cd34": WRONG,
+        ".b.jsonl": "is hidden",
+        "nowhere.jsonl": "cannot be found or read",
+        "itself.jsonl": "cannot be found or read",
+        "pipe.jsonl": "is not a regular file",
+        odd.name: "has a name that is not UTF-8",
+    }
+
+
+def test_files_below_a_thousand_folders(one_question, tmp_path, rng):
+    """Deeper than the interpreter's own nesting."""
+    write(tmp_path / "0.parquet", one_question, draw(one_question, rng, 10))
+    folders = [tmp_path]
+    for _ in range(1050):
+        folders.append(folders[-1] / "d")
+        folders[-1].mkdir()
+    try:
+        assert collect(one_question, [tmp_path]).sums[KEY].users == 10
+    finally:
+        for folder in reversed(folders[1:]):
+            folder.rmdir()
+
+
+def test_a_folder_that_cannot_be_read_is_named():
+    """As a user without rights: an administrator can read everything."""
+    user = os.geteuid()
+    with TemporaryDirectory() as name:
+        place = Path(name).resolve()
+        closed = place / "closed"
+        closed.mkdir()
+        (closed / "0.jsonl").write_text("")
+        place.chmod(0o755)
+        closed.chmod(0)
+        if user == 0:
+            os.seteuid(65534)
+        try:
+            _, others = report_files([place])
+        finally:
+            os.seteuid(user)
+            closed.chmod(0o755)
+    assert others == [(closed, "cannot be read: Permission denied")]
+
+
+MORE = b"".join(mark(f"{i:04x}", "q: AA==") for i in range(1000))
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [lambda known: known.add(Path("b.jsonl"), MORE), lambda known: known.repeats(MORE)],
+    ids=["add", "repeats"],
+)
+def test_a_temporary_directory_without_room_is_named(attempt):
+    with closing(KnownReports()) as known:
+        known.add(Path("a.jsonl"), mark("00", "q: AA=="))
+        known._database.execute("PRAGMA max_page_count = 4")
+        with pytest.raises(FileError, match=r"temporary directory: .*full.*SQLITE_TMPDIR"):
+            attempt(known)

@@ -1,18 +1,23 @@
-"""Engines agree: threads, processes of their own, a cluster."""
+"""Engines agree: threads and processes of their own; one file is counted whole or not at all."""
 
+import io
 import os
 import pickle
+import resource
 import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
 
-from planner.deployment.collecting.collector import collect, report_files
-from planner.deployment.collecting.engines import _Worker, in_order, isolated_engine, local_engine
-from planner.deployment.collecting.one_file import Expected
+from planner.deployment.collecting import one_file
+from planner.deployment.collecting.collector import report_files
+from planner.deployment.collecting.engines import _Worker, isolated_engine, local_engine
+from planner.deployment.collecting.one_file import Expected, count_file, stamp_of
 from planner.errors import InputError
-from tests.deployment.report_files import KEY, draw, write
+from planner.mechanisms.collected import Bits
+from tests.deployment.report_files import KEY, counted, draw, write
 
 
 def test_engines_give_files_in_order(one_question, collection):
@@ -22,15 +27,6 @@ def test_engines_give_files_in_order(one_question, collection):
         results = list(engine(files, Expected.of(one_question)))
         assert [one.path for one in results] == files
         assert list(engine([], Expected.of(one_question))) == []
-
-
-def test_isolated_workers_count_the_same(one_question, collection):
-    folder, counts, users = collection
-    (folder / "bad.parquet").write_bytes(b"PAR1")
-    done = collect(one_question, [folder], engine=isolated_engine)
-    assert done.sums[KEY].users == users
-    assert done.sums[KEY].counts.tolist() == counts.tolist()
-    assert len(done.quarantined) == 1
 
 
 def test_a_file_that_crashes_its_reader_is_quarantined(one_question, tmp_path, rng):
@@ -72,21 +68,6 @@ def test_a_worker_that_ends_by_itself_is_named_by_its_code(one_question, tmp_pat
     worker.stop()
 
 
-def test_an_engine_that_is_given_up_ends_its_workers(one_question, collection):
-    folder, _, _ = collection
-    engine = isolated_engine(report_files([folder])[0], Expected.of(one_question))
-    first = next(engine)
-    assert first.users == 30
-    engine.close()
-    assert list(isolated_engine([], Expected.of(one_question))) == []
-
-
-def test_an_engine_without_a_word_for_lost_files_passes_errors_on(tmp_path):
-    (tmp_path / "a.jsonl").touch()
-    with ThreadPoolExecutor(1) as pool, pytest.raises(AttributeError):
-        list(in_order(pool.submit, [tmp_path / "a.jsonl"], None, 1))
-
-
 def test_the_cluster_must_be_installed_and_answer(monkeypatch):
     pytest.importorskip("distributed")
     from planner.deployment.collecting.engines import dask_engine
@@ -97,3 +78,75 @@ def test_the_cluster_must_be_installed_and_answer(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"engine is 'dask'.*pip install"):
         dask_engine("tcp://127.0.0.1:1")
+
+
+@pytest.fixture
+def expected(one_question):
+    return Expected.of(one_question)
+
+
+def test_every_question_and_round_is_expected(parameters):
+    sizes = Expected.of(parameters).sizes
+    assert len(sizes) == 20
+    assert sizes["design", None] == 16  # the type and the items
+    assert (sizes["idue", None], sizes["olh", None], sizes["age", None]) == (8, 8, 2)
+    assert (sizes["sampled", 1], sizes["sampled", 2]) == (4, 4)
+    assert ("sampled", None) not in sizes
+
+
+def test_a_file_and_its_stamp(one_question, expected, tmp_path, rng):
+    rows, path = draw(one_question, rng, 30), tmp_path / "a.parquet"
+    write(path, one_question, rows)
+    found = count_file(path, expected)
+    assert (found.path, found.refused, found.users) == (path, "", 30)
+    assert found.stamp == stamp_of(path) == (path.stat().st_size, path.stat().st_mtime_ns)
+    assert found.sums[KEY].counts.tolist() == counted(rows).tolist()
+
+
+def test_a_file_that_is_gone_is_refused(expected, tmp_path):
+    found = count_file(tmp_path / "gone.parquet", expected)
+    assert found.refused == "cannot be read: No such file or directory"
+    assert (found.stamp, found.users) == ((-1, -1), 0)
+
+
+def test_a_file_whose_counting_takes_too_much_memory_is_refused(
+    one_question, expected, tmp_path, rng, monkeypatch
+):
+    def full(_):
+        raise MemoryError
+
+    write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 9))
+    monkeypatch.setattr(Bits, "counter", full)
+    found = count_file(tmp_path / "a.parquet", expected)
+    assert (found.users, found.refused) == (0, "needs more memory than there is")
+
+
+def test_a_worker_answers_each_path_and_ends_with_its_input(
+    one_question, expected, tmp_path, rng, monkeypatch
+):
+    """The process of the isolated engine, run here: nothing printed gets between its answers."""
+    good = tmp_path / "good.parquet"
+    write(good, one_question, draw(one_question, rng, 9))
+    asked = io.BytesIO(b"".join(map(pickle.dumps, (expected, good, tmp_path / "gone.parquet"))))
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=asked))
+    limits = []
+    monkeypatch.setattr(resource, "setrlimit", lambda *limit: limits.append(limit))
+    answers, outlet = os.pipe()
+    screen = os.dup(1)
+    os.dup2(outlet, 1)
+    try:
+        one_file.serve()
+        os.write(1, b"printed")  # goes to standard error now
+    finally:
+        os.dup2(screen, 1)
+        os.close(screen)
+        os.close(outlet)
+    with os.fdopen(answers, "rb") as found:
+        first, second = pickle.load(found), pickle.load(found)  # noqa: S301 - our own
+        assert found.read() == b""
+    if sys.platform == "linux":
+        ((kind, (most, _)),) = limits
+        assert kind == resource.RLIMIT_DATA
+        assert most > one_file.MAX_WORKER_BYTES + 40 * one_file.MAX_CELL_BYTES
+    assert (first.users, second.users) == (9, 0)
+    assert "No such file" in second.refused

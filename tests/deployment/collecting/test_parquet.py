@@ -1,6 +1,7 @@
-"""Parquet files of reports: written whole or not at all, read back in batches."""
+"""Parquet files of reports: sealed, written whole or not at all, left out if anything is wrong."""
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -8,9 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment.collecting import parquet
+from planner.deployment.collecting import parquet as sealing
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.one_file import read_batches
-from planner.deployment.collecting.parquet import ReportWriter, seal
+from planner.deployment.collecting.one_file import Expected, count_file, read_batches
+from planner.deployment.collecting.parquet import ReportWriter, check_seal, seal
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
@@ -22,17 +24,6 @@ def rows(one_question, rng):
 
 def batches(path, parameters):
     return list(read_batches(path, parameters.hash, {KEY: 8}))
-
-
-def test_batches_carry_question_rows_and_the_files_number(one_question, tmp_path, rows):
-    found = []
-    for name in "ab":
-        write(tmp_path / f"{name}.parquet", one_question, rows)
-        found += batches(tmp_path / f"{name}.parquet", one_question)
-    first, second = found
-    assert first.key == second.key == KEY
-    assert first.rows.tolist() == second.rows.tolist() == rows.tolist()
-    assert first.file_id != second.file_id
 
 
 def test_row_groups_are_bounded(one_question, tmp_path, rows, monkeypatch):
@@ -166,3 +157,183 @@ def test_a_disk_that_fails_leaves_the_old_file(one_question, tmp_path, rows, whe
         failing()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def corrupt(path, **_):
+    data = bytearray(path.read_bytes())
+    data[-8:-4] = b"\xff\xff\xff\x7f"
+    path.write_bytes(bytes(data))
+
+
+def truncated(path, **_):
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+def empty(path, **_):
+    path.write_bytes(b"")
+
+
+def no_reports(path, parameters, rng):
+    write(path, parameters, draw(parameters, rng, 1)[:0])
+
+
+def foreign_hash(path, parameters, rng):
+    write(path, parameters, draw(parameters, rng, 9), name="0" * 64)
+
+
+def wrong_length(path, parameters, rng):
+    write(path, parameters, np.hstack([draw(parameters, rng, 9)] * 2))
+
+
+def other_question(path, parameters, rng):
+    write(path, parameters, draw(parameters, rng, 9), key=("other", None))
+
+
+def other_round(path, parameters, rng):
+    write(path, parameters, draw(parameters, rng, 9), key=("q", 1))
+
+
+def bits_beyond(path, parameters, rng):
+    rows = draw(parameters, rng, 9).copy()
+    rows[3, 7] = 128
+    write(path, parameters, rows)
+
+
+def copy(path, **_):
+    shutil.copy(path.with_name("0.parquet"), path)
+
+
+def not_reports(path, **_):
+    pq.write_table(pa.table({"x": [1, 2]}), path, compression="none")
+    seal(path)
+
+
+def unsealed(path, **_):
+    table = pq.read_table(path)
+    pq.write_table(table, path, compression="none")
+
+
+def nulls(path, **_):
+    about = pq.read_schema(path).metadata
+    table = pq.read_table(path)
+    column = pa.array([None, *table["report"].to_pylist()[1:]], pa.binary(8))
+    pq.write_table(
+        table.set_column(0, "report", column).replace_schema_metadata(about),
+        path,
+        compression="none",
+    )
+    seal(path)
+
+
+def mixed_parameters(path, parameters, **_):
+    table = pq.read_table(path)
+    both = pa.array([bytes.fromhex(parameters.hash), bytes(32)], pa.binary())
+    which = pa.DictionaryArray.from_arrays(np.arange(len(table), dtype=np.int32) % 2, both)
+    pq.write_table(table.set_column(1, "parameters", which), path, compression="none")
+    seal(path)
+
+
+DAMAGE = [
+    (corrupt, "footer is damaged"),
+    (truncated, "no complete Parquet file"),
+    (empty, "has 0 bytes"),
+    (unsealed, "has no seal"),
+    (no_reports, "no reports"),
+    (foreign_hash, "parameter hash"),
+    (mixed_parameters, "parameter hash"),
+    (wrong_length, "report column"),
+    (other_question, "question and round"),
+    (other_round, "question and round"),
+    (bits_beyond, "0 in all bits from 40"),
+    (copy, "is a copy of"),
+    (not_reports, "metadata"),
+    (nulls, "null"),
+]
+
+
+@pytest.mark.parametrize(("damage", "reason"), DAMAGE, ids=[d.__name__ for d, _ in DAMAGE])
+def test_a_damaged_file_is_quarantined_and_the_rest_counted(
+    one_question, collection, rng, damage, reason
+):
+    folder, counts, users = collection
+    write(folder / "odd.parquet", one_question, draw(one_question, rng, 50))
+    damage(folder / "odd.parquet", parameters=one_question, rng=rng)
+    done = collect(one_question, [folder])
+    assert [path.name for path, _ in done.quarantined] == ["odd.parquet"]
+    assert reason in done.quarantined[0][1]
+    assert done.sums[KEY].counts.tolist() == counts.tolist()
+    assert done.sums[KEY].users == users
+    assert (folder / "odd.parquet").exists()  # left where it is
+
+
+def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rng):
+    """The seal sees every flip, before the library that reads Parquet can crash on it."""
+    rows = draw(one_question, rng, 40)
+    path = tmp_path / "a.parquet"
+    write(path, one_question, rows)
+    data, expected = path.read_bytes(), Expected.of(one_question)
+    assert not count_file(path, expected).refused
+    for position in range(len(data)):
+        flipped = bytearray(data)
+        flipped[position] ^= 1 << (position % 8)
+        path.write_bytes(bytes(flipped))
+        assert count_file(path, expected).refused, position
+
+
+def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
+    write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
+    monkeypatch.setattr("planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000)
+    done = collect(one_question, [tmp_path])
+    assert "memory is bounded" in done.quarantined[0][1]
+
+
+@pytest.mark.parametrize("chunk", [7, 2**20])
+def test_other_programs_do_not_mind_the_seal(tmp_path, monkeypatch, chunk):
+    monkeypatch.setattr(sealing, "_CHUNK", chunk)
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": range(1000)}), path)
+    before, size = pq.read_table(path), path.stat().st_size
+    seal(path)
+    check_seal(path)
+    assert pq.read_table(path) == before
+    assert path.stat().st_size == size + 24
+
+
+@pytest.mark.parametrize("rows", [0, 1000])
+def test_a_file_without_a_seal(tmp_path, rows):
+    """Also one that is so short that no seal could be in it."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": pa.array(range(rows), pa.int64())}), path)
+    with pytest.raises(InputError, match="has no seal"):
+        check_seal(path)
+    path.write_bytes(b"PAR1" + b"f" * 4 + (4).to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(InputError, match="has no seal"):
+        check_seal(path)
+
+
+FRAMED = [
+    (b"", "file has 0 bytes"),
+    (b"PAR1PAR1PAR", "file has 11 bytes"),
+    (b"not Parquet" * 9, "no complete Parquet file"),
+    (b"PAR1" + bytes(12), "no complete Parquet file"),
+    (bytes(12) + b"PAR1", "no complete Parquet file"),
+    (b"PAR1" + (1).to_bytes(4, "little") + b"PAR1", "footer is damaged"),
+    (b"PAR1" + b"\xff" * 4 + b"PAR1", "footer is damaged"),
+]
+
+
+@pytest.mark.parametrize(("data", "reason"), FRAMED, ids=[reason for _, reason in FRAMED])
+@pytest.mark.parametrize("function", [seal, check_seal])
+def test_what_is_no_complete_parquet_file(tmp_path, data, reason, function):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=reason):
+        function(path)
+    assert path.read_bytes() == data
+
+
+def test_the_shortest_file_can_be_sealed(tmp_path):
+    path = tmp_path / "a.parquet"
+    path.write_bytes(b"PAR1" + bytes(4) + b"PAR1")
+    seal(path)
+    check_seal(path)
