@@ -1,39 +1,31 @@
 """Progress of a collection on disk: the counted files, each with its sums, in one transaction.
 
-Whenever the process dies, the file holds exactly the files whose counting was finished. Every
-row has a checksum, and one more is over all of them, so that damage is never counted.
+Whenever the process dies, the file holds exactly the files whose counting was finished. Checksums
+cover all that it holds, so that damage is never counted.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from planner.deployment.client.sealed import Entries, Kind, Sealed, digest
 from planner.deployment.collecting.reports import Key
 from planner.errors import FileError
-from planner.files import create_once, database_error, room_remedy
 from planner.mechanisms.aggregate import Aggregate
 
-_VERSION = 3
-_DATABASE = b"SQLite format 3\x00"
-_TABLES = """
-CREATE TABLE collection (about BLOB NOT NULL, digest BLOB NOT NULL);
-CREATE TABLE files (
-    path BLOB PRIMARY KEY, about BLOB NOT NULL, sums BLOB NOT NULL, marks BLOB NOT NULL,
-    digest BLOB NOT NULL);
-"""
-_REMEDY = "Delete it to count everything again."
+_VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."
-_MODULUS = 2**256
+_KIND = Kind(
+    "counted", "checkpoint", "Delete it to count everything again.", _ELSEWHERE, _ELSEWHERE
+)
+_HEADING = bytes(32)  # the name of what a checkpoint says of itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +78,24 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | Path, parameters: str) -> None:
-        self._path = Path(path)
-        self._parameters = parameters
+        self._sealed = Sealed(path, _KIND, held=True)
+        heading = json.dumps({"version": _VERSION, "parameters": parameters}).encode()
         try:
-            with self._named():
-                create_once(self._path, lambda new: _write_empty(new, parameters))
-            with self._path.open("rb") as file:
-                begins = file.read(len(_DATABASE))
-        except OSError as error:
-            reason = f"cannot be made or read: {error.strerror or error}"
-            raise FileError(path, reason, room_remedy(error)) from error
-        if begins != _DATABASE:
-            raise FileError(path, "is not a checkpoint, or is damaged", _ELSEWHERE)
-        with self._named():
-            self._database = sqlite3.connect(self._path, timeout=1, isolation_level=None)
-        try:
-            with self._named():
-                self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
-                self._database.execute("PRAGMA synchronous = FULL")
-                self._database.execute("BEGIN EXCLUSIVE")  # the lock is kept from here on
-                self._database.execute("COMMIT")
-            self._files, self._sum = self._check()
+            with self._sealed.changing() as entries:
+                if not entries.names():
+                    entries.put(_HEADING, heading)
+                elif entries.get(_HEADING) != heading:
+                    reason = "is the checkpoint of other parameters, or of an earlier version"
+                    raise FileError(path, reason, _ELSEWHERE)
+                files = [_saved(each).file for _, each in _contents(entries)]
         except FileError:
             self.close()
             raise
+        self._files = {one.path: one for one in sorted(files, key=lambda one: one.path)}
 
     def close(self) -> None:
         """Release the file."""
-        self._database.close()
+        self._sealed.close()
 
     def files(self) -> list[CountedFile]:
         """The files counted so far, in the order of their paths."""
@@ -121,111 +103,44 @@ class Checkpoint:
 
     def contents(self) -> Iterator[Saved]:
         """The same files, each with its sums and marks; one at a time is in memory."""
-        for path in self._files:
-            (row,) = self._rows("WHERE path = ?", (str(path).encode(),))
-            yield _saved(row)
+        with self._sealed.changing() as entries:
+            for path in self._files:
+                content = entries.get(_name(path))
+                assert content is not None  # noqa: S101 - it is listed, and the file is held
+                yield _saved(content)
 
     def save(self, files: Iterable[Saved]) -> None:
         """Add files, all or none; durable on return."""
-        rows = [_row(one) for one in files]
-        self._change(rows, [])
-        self._files |= {one.path: one for one in (_saved(row).file for row in rows)}
+        new = list(files)
+        with self._sealed.changing() as entries:
+            for one in new:
+                entries.put(_name(one.file.path), _packed(one))
+        self._files |= {one.file.path: one.file for one in new}
 
     def drop(self, paths: Iterable[Path]) -> None:
         """Take files out, all or none; durable on return."""
         gone = list(paths)
-        rows = [row for path in gone for row in self._rows("WHERE path = ?", (str(path).encode(),))]
-        self._change([], rows)
+        with self._sealed.changing() as entries:
+            for path in gone:
+                entries.put(_name(path), None)
         for path in gone:
             del self._files[path]
 
-    def _change(self, new: list[_Row], old: list[_Row]) -> None:
-        total = self._sum + sum(map(_number, new)) - sum(map(_number, old))
-        about = _about(self._parameters, len(self._files) + len(new) - len(old), total % _MODULUS)
-        with self._named():
-            try:
-                self._database.execute("BEGIN")
-                self._database.executemany("INSERT INTO files VALUES (?, ?, ?, ?, ?)", new)
-                self._database.executemany(
-                    "DELETE FROM files WHERE path = ?", [row[:1] for row in old]
-                )
-                self._database.execute("UPDATE collection SET about = ?, digest = ?", about)
-                self._database.execute("COMMIT")
-            except sqlite3.Error:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
-        self._sum = total % _MODULUS
 
-    def _check(self) -> tuple[dict[Path, CountedFile], int]:
-        """Every checksum; what is listed, and the sum of the rows' checksums."""
-        with self._named():
-            found = self._database.execute("SELECT about, digest FROM collection").fetchall()
-        if len(found) != 1 or not _is_bytes(found[0]) or _digest(found[0][0]) != found[0][1]:
-            raise self._damaged("its heading")
-        about = json.loads(found[0][0])
-        if about["version"] != _VERSION:
-            raise self._damaged(f"its version {about['version']}")
-        if about["parameters"] != self._parameters:
-            raise FileError(self._path, "is the checkpoint of other parameters", _ELSEWHERE)
-        files, total = {}, 0
-        for row in self._rows("ORDER BY path"):
-            one = _saved(row).file
-            files[one.path] = one
-            total += _number(row)
-        total %= _MODULUS
-        if about["files"] != len(files) or about["sum"] != f"{total:064x}":
-            raise self._damaged("its list of files")
-        return files, total
-
-    def _rows(self, clause: str, values: tuple[bytes, ...] = ()) -> Iterator[_Row]:
-        """Rows whose checksum is right."""
-        with self._named():
-            cursor = self._database.execute(f"SELECT * FROM files {clause}", values)  # noqa: S608
-        while True:
-            with self._named():
-                row = cursor.fetchone()
-            if row is None:
-                return
-            if len(row) != 5 or not _is_bytes(row) or _digest(*row[:-1]) != row[-1]:
-                raise self._damaged("a row")
-            yield row
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Names the file in whatever goes wrong with the database."""
-        try:
-            yield
-        except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
-            if "no such table: collection" in str(error):
-                reason = "is the database of something else, or of an earlier version"
-                raise FileError(self._path, reason, _ELSEWHERE) from error
-            raise database_error(self._path, error) or self._damaged(str(error)) from error
-
-    def _damaged(self, what: str) -> FileError:
-        return FileError(self._path, f"is damaged or of an earlier version: {what}", _REMEDY)
+def _contents(entries: Entries) -> Iterator[tuple[bytes, bytes]]:
+    for name in entries.names():
+        if name != _HEADING and (content := entries.get(name)) is not None:
+            yield name, content
 
 
-_Row = tuple[bytes, bytes, bytes, bytes, bytes]
+def _name(path: Path) -> bytes:
+    return digest(str(path).encode())
 
 
-def _write_empty(path: Path, parameters: str) -> None:
-    database = sqlite3.connect(path, isolation_level=None)
-    try:
-        database.executescript(_TABLES)
-        database.execute("INSERT INTO collection VALUES (?, ?)", _about(parameters, 0, 0))
-    finally:
-        database.close()
-
-
-def _about(parameters: str, files: int, total: int) -> tuple[bytes, bytes]:
-    about = {"version": _VERSION, "parameters": parameters, "files": files, "sum": f"{total:064x}"}
-    data = json.dumps(about).encode()
-    return data, _digest(data)
-
-
-def _row(one: Saved) -> _Row:
+def _packed(one: Saved) -> bytes:
+    """What is known of the file, as JSON, then sums, then marks; the size of the first before."""
     about = {
+        "path": str(one.file.path),
         "stamp": one.file.stamp,
         "file_id": one.file.file_id,
         "users": one.file.users,
@@ -234,15 +149,16 @@ def _row(one: Saved) -> _Row:
         "sums": [(*key, total.users, total.counts.size) for key, total in one.sums.items()],
     }
     sums = b"".join(total.counts.astype("<i8").tobytes() for total in one.sums.values())
-    parts = (str(one.file.path).encode(), json.dumps(about).encode(), sums, one.marks)
-    return (*parts, _digest(*parts))
+    text = json.dumps(about).encode()
+    return len(text).to_bytes(8, "little") + text + sums + one.marks
 
 
-def _saved(row: _Row) -> Saved:
-    """Back from a row whose checksum is right."""
-    about: dict[str, Any] = json.loads(row[1])
+def _saved(content: bytes) -> Saved:
+    """Back from an entry, whose checksum is right."""
+    start = 8 + int.from_bytes(content[:8], "little")
+    about: dict[str, Any] = json.loads(content[8:start])
     file = CountedFile(
-        Path(row[0].decode()),
+        Path(about["path"]),
         (about["stamp"][0], about["stamp"][1]),
         about["file_id"],
         about["users"],
@@ -250,25 +166,10 @@ def _saved(row: _Row) -> Saved:
         tuple(map(Path, about["origins"])),
     )
     sizes = [size for *_, size in about["sums"]]
-    ends = np.cumsum([0, *sizes]).tolist()
-    counts = [np.frombuffer(row[2], dtype="<i8")[i:j] for i, j in pairwise(ends)]
+    ends = (start + 8 * np.cumsum([0, *sizes])).tolist()
+    counts = [np.frombuffer(content[i:j], dtype="<i8") for i, j in pairwise(ends)]
     sums = {
         (question, number): Aggregate(users, each)
         for (question, number, users, _), each in zip(about["sums"], counts, strict=True)
     }
-    return Saved(file, sums, row[3])
-
-
-def _digest(*parts: bytes) -> bytes:
-    checksum = sha256()
-    for part in parts:
-        checksum.update(len(part).to_bytes(8, "little") + part)
-    return checksum.digest()
-
-
-def _number(row: _Row) -> int:
-    return int.from_bytes(row[-1], "little")
-
-
-def _is_bytes(row: tuple[Any, ...]) -> bool:
-    return all(isinstance(value, bytes) for value in row)
+    return Saved(file, sums, content[ends[-1] :])

@@ -62,8 +62,8 @@ def test_what_is_saved_is_found_again(path):
 
 def test_files_are_saved_all_or_none(path):
     saved = Checkpoint(path, HASH)
-    with pytest.raises(FileError, match="is damaged or of an earlier version: UNIQUE"):
-        saved.save([counted("b", {}), counted("a", {})])  # a file is in it once
+    with pytest.raises(TypeError):
+        saved.save([counted("b", {}), Saved(counted("d", {}).file, {}, "no bytes")])
     saved.save([counted("c", {})])
     saved.close()
     assert [file.path.name for file, _, _ in contents(path)] == ["a", "c"]
@@ -74,7 +74,7 @@ def test_one_process_and_one_collection(path):
     with pytest.raises(FileError, match=r"in use by another process. Wait for it"):
         Checkpoint(path, HASH)
     held.close()
-    with pytest.raises(FileError, match=r"of other parameters. Give another path"):
+    with pytest.raises(FileError, match=r"of other parameters.*Give another path"):
         Checkpoint(path, "1" * 64)
     Checkpoint(path, HASH).close()
 
@@ -83,13 +83,13 @@ def test_what_is_no_checkpoint_is_left_alone(tmp_path):
     """A remedy must never be to delete somebody's reports."""
     for name, content in (("r.parquet", b"PAR1" * 99), ("empty", b"")):
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(FileError, match=r"not a checkpoint, or is damaged. Give another path"):
+        with pytest.raises(FileError, match=r"not a checkpoint.*Give another path"):
             Checkpoint(tmp_path / name, HASH)
         assert (tmp_path / name).read_bytes() == content
     Memory(tmp_path / "memory")
-    with pytest.raises(FileError, match=r"database of something else.*Give another path"):
+    with pytest.raises(FileError, match=r"is no checkpoint.*Give another path"):
         Checkpoint(tmp_path / "memory", HASH)
-    with pytest.raises(FileError, match=r"cannot be made.*Check that the directory exists"):
+    with pytest.raises(FileError, match=r"not a usable.*Check that the directory"):
         Checkpoint(tmp_path / "no" / "progress", HASH)
 
 
@@ -99,13 +99,13 @@ def test_a_checkpoint_of_an_earlier_version_is_refused(tmp_path):
             "CREATE TABLE collection (parameters TEXT); CREATE TABLE files (path TEXT, users INT);"
         )
         database.execute("INSERT INTO collection VALUES (?)", (HASH,))
-    with pytest.raises(FileError, match=r"of an earlier version.*Delete it to count everything"):
+    with pytest.raises(FileError, match=r"of an earlier version.*Give another path"):
         Checkpoint(tmp_path / "progress", HASH)
 
 
 def test_a_full_disk_is_told_from_damage(path):
     saved = Checkpoint(path, HASH)
-    saved._database.execute("PRAGMA max_page_count = 1")
+    saved._sealed._database.execute("PRAGMA max_page_count = 1")
     with pytest.raises(FileError, match=r"is full. What was saved is kept. Make room on the disk"):
         saved.save([Saved(counted("b", {}).file, {}, b"x" * 100_000)])
     saved.close()
@@ -115,33 +115,29 @@ def test_a_full_disk_is_told_from_damage(path):
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE files SET marks = x'00'",
-        "UPDATE files SET sums = 'text'",
-        "UPDATE files SET about = NULL",
-        "DELETE FROM files",
-        "DELETE FROM collection",
-        "INSERT INTO collection SELECT * FROM collection",
-        "UPDATE collection SET about = 'text'",
-        "DROP TABLE files",
-        "ALTER TABLE files ADD COLUMN more BLOB",
+        "UPDATE counted SET content = 'text'",
+        "UPDATE counted SET content = x'00'",
+        "UPDATE counted SET name = x'00' || name",
+        "DELETE FROM counted",
+        "DELETE FROM counted_pages",
+        "DELETE FROM counted_root",
+        "INSERT INTO counted_root SELECT * FROM counted_root",
+        "UPDATE counted_root SET content = 'text'",
+        "DROP TABLE counted",
     ],
 )
 def test_damage_is_named(path, damage):
     with sqlite3.connect(path) as database:
-        database.execute("PRAGMA ignore_check_constraints = ON")
-        try:
-            database.execute(damage)
-        except sqlite3.IntegrityError:
-            database.execute("DELETE FROM files")
-    with pytest.raises(FileError, match=r"is damaged or of an earlier.*Delete it to count"):
+        database.execute(damage)
+    with pytest.raises(FileError, match=r"is a damaged checkpoint.*Delete it to count"):
         Checkpoint(path, HASH)
 
 
 def test_a_flipped_byte_never_gives_other_sums(path):
-    """3,000 flips: the same contents, or one clear error."""
+    """1,000 flips: the same contents, or one clear error."""
     random, data, right = Random(3), path.read_bytes(), contents(path)
     refused = 0
-    for _ in range(3000):
+    for _ in range(1000):
         flipped = bytearray(data)
         flipped[random.randrange(len(data))] ^= random.randrange(1, 256)
         path.write_bytes(flipped)
@@ -149,4 +145,4 @@ def test_a_flipped_byte_never_gives_other_sums(path):
             assert contents(path) == right
         except FileError:
             refused += 1
-    assert refused > 100
+    assert refused > 30

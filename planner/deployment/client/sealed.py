@@ -1,0 +1,222 @@
+"""A file of entries, name by name, of which it is proven what is in it and what is not.
+
+A file of SQLite from the standard library: what was changed is durable, and two processes that ask
+at once happen one after the other. The database's own search is not believed: an entry is listed on
+one of 256 pages, and the root holds every page's checksum and one of itself. That an entry is
+missing is then proven, like that it is right; what is damaged is an error.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from planner.errors import FileError
+from planner.files import create_once, database_error, room_remedy
+
+_DATABASE = b"SQLite format 3\x00"
+_PAGES = 256
+_SIZE = 32  # of a checksum, and of a name
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a file is of: its table, its name for people, and remedies.
+
+    ``damaged`` is the remedy if it is damaged, ``other`` if it is the database of something else,
+    ``unreadable`` if it is no database.
+    """
+
+    table: str
+    noun: str
+    damaged: str
+    other: str
+    unreadable: str
+
+
+class Sealed:
+    """Such a file, which only its owner may read.
+
+    Parameters
+    ----------
+    path:
+        The file; it is made if it does not exist.
+    kind:
+        What it is.
+    held:
+        Whether no other process may use it until it is closed.
+
+    Raises
+    ------
+    FileError
+        The file cannot be opened, is of another kind, in use, or damaged.
+    """
+
+    def __init__(self, path: str | Path, kind: Kind, *, held: bool = False) -> None:
+        self._path, self._kind = Path(path), kind
+        self._database: sqlite3.Connection | None = None
+        try:
+            with self._named():
+                create_once(self._path, self._write_empty)
+            with self._path.open("rb") as file:
+                begins = file.read(len(_DATABASE))
+        except OSError as error:
+            reason = f"is not a usable {kind.noun}: {error.strerror or error}"
+            raise FileError(path, reason, room_remedy(error)) from error
+        if begins != _DATABASE:
+            reason = f"is not a {kind.noun}, or is a damaged {kind.noun}"
+            raise FileError(path, reason, kind.unreadable)
+        try:
+            if held:
+                self._database = self._connect(timeout=1)
+                for words in ("PRAGMA locking_mode = EXCLUSIVE", "BEGIN EXCLUSIVE", "COMMIT"):
+                    self.ask(self._database, words)
+            with self.changing():
+                pass
+        except FileError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Release a file that is held."""
+        if self._database is not None:
+            self._database.close()
+
+    @contextmanager
+    def changing(self) -> Iterator[Entries]:
+        """The entries; what is done to them is durable at the end, or undone by an error."""
+        database = self._database or self._connect(timeout=30)
+        try:
+            self.ask(database, "BEGIN IMMEDIATE")
+            entries = Entries(self, database, self._kind.table)
+            yield entries
+            entries.finish()
+            self.ask(database, "COMMIT")
+        finally:
+            if database is not self._database:
+                database.close()  # what is not committed is undone
+            elif database.in_transaction:
+                database.execute("ROLLBACK")
+
+    def ask(self, database: sqlite3.Connection, statement: str, *values: object) -> list[Any]:
+        """All rows of an answer; whatever goes wrong names the file."""
+        with self._named():
+            return database.execute(statement, values).fetchall()
+
+    def damaged(self, what: str) -> FileError:
+        """The error for a file that is damaged."""
+        kind = self._kind
+        return FileError(self._path, f"is a damaged {kind.noun}: {what}", kind.damaged)
+
+    def _connect(self, timeout: float) -> sqlite3.Connection:
+        """To the database, which must exist."""
+        address = f"{self._path.absolute().as_uri()}?mode=rw"
+        with self._named():
+            database = sqlite3.connect(address, timeout=timeout, isolation_level=None, uri=True)
+        self.ask(database, "PRAGMA synchronous = FULL")
+        self.ask(database, "PRAGMA secure_delete = ON")  # what is replaced is overwritten
+        return database
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeError, OverflowError, MemoryError) as error:
+            if f"no such table: {self._kind.table}_root" in str(error):
+                reason = f"is no {self._kind.noun}, or is one of an earlier version"
+                raise FileError(self._path, reason, self._kind.other) from error
+            raise database_error(self._path, error) or self.damaged(str(error)) from error
+
+    def _write_empty(self, path: Path) -> None:
+        table, root = self._kind.table, digest(b"") * _PAGES
+        database = sqlite3.connect(path, isolation_level=None)
+        try:
+            database.executescript(
+                f"CREATE TABLE {table}_root (content BLOB NOT NULL);"
+                f"CREATE TABLE {table}_pages (name INTEGER PRIMARY KEY, content BLOB NOT NULL);"
+                f"CREATE TABLE {table} (name BLOB PRIMARY KEY, content BLOB NOT NULL);"
+            )
+            root += digest(root)
+            database.execute(f"INSERT INTO {table}_root VALUES (?)", (root,))  # noqa: S608
+        finally:
+            database.close()
+
+
+class Entries:
+    """The entries of a sealed file during one change; a name has 32 bytes."""
+
+    def __init__(self, file: Sealed, database: sqlite3.Connection, table: str) -> None:
+        self._file, self._database, self._table = file, database, table
+        self._pages: dict[int, dict[bytes, bytes]] = {}
+        self._changed: set[int] = set()
+        self._root = bytearray(self._content("_root", None))
+        content, checksum = bytes(self._root[:-_SIZE]), bytes(self._root[-_SIZE:])
+        if len(content) != _PAGES * _SIZE or digest(content) != checksum:
+            raise file.damaged("its root")
+
+    def names(self) -> list[bytes]:
+        """Of all entries."""
+        return [name for number in range(_PAGES) for name in self._page(number)]
+
+    def get(self, name: bytes) -> bytes | None:
+        """An entry; None if it is proven that there is none."""
+        checksum = self._page(name[0]).get(name)
+        if checksum is None:
+            return None
+        content = self._content("", name)
+        if digest(content) != checksum:
+            raise self._file.damaged("an entry")
+        return content
+
+    def put(self, name: bytes, content: bytes | None) -> None:
+        """Write an entry anew, or take it out."""
+        page = self._page(name[0])
+        page.pop(name, None)
+        self._ask("DELETE FROM {} WHERE name = ?", name)
+        if content is not None:
+            page[name] = digest(content)
+            self._ask("INSERT INTO {} VALUES (?, ?)", name, content)
+        self._changed.add(name[0])
+
+    def finish(self) -> None:
+        """Write pages that were changed, and the root."""
+        for number in self._changed:
+            content = b"".join(name + checksum for name, checksum in self._page(number).items())
+            self._root[number * _SIZE : (number + 1) * _SIZE] = digest(content)
+            self._ask("INSERT OR REPLACE INTO {}_pages VALUES (?, ?)", number, content)
+        if self._changed:
+            self._root[-_SIZE:] = digest(bytes(self._root[:-_SIZE]))
+            self._ask("UPDATE {}_root SET content = ?", bytes(self._root))
+
+    def _page(self, number: int) -> dict[bytes, bytes]:
+        """The checksum of each entry that a page lists."""
+        if number not in self._pages:
+            checksum = self._root[number * _SIZE : (number + 1) * _SIZE]
+            content = b"" if checksum == digest(b"") else self._content("_pages", number)
+            if digest(content) != checksum:
+                raise self._file.damaged("a page")
+            rows = (content[i : i + 2 * _SIZE] for i in range(0, len(content), 2 * _SIZE))
+            self._pages[number] = {row[:_SIZE]: row[_SIZE:] for row in rows}
+        return self._pages[number]
+
+    def _content(self, suffix: str, name: object) -> bytes:
+        """The only one of its name."""
+        where, values = ("", ()) if name is None else (" WHERE name = ?", (name,))
+        rows = self._ask(f"SELECT content FROM {{}}{suffix}{where}", *values)  # noqa: S608
+        if len(rows) != 1 or not isinstance(rows[0][0], bytes):
+            raise self._file.damaged("its root" if name is None else "an entry")
+        content: bytes = rows[0][0]
+        return content
+
+    def _ask(self, statement: str, *values: object) -> list[Any]:
+        return self._file.ask(self._database, statement.format(self._table), *values)
+
+
+def digest(content: bytes) -> bytes:
+    """A checksum of 32 bytes."""
+    return sha256(content).digest()
