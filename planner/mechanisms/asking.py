@@ -114,9 +114,15 @@ class Ordered(answers.Ordered, Item):
         return SetSizes(tuple(map(int, self.scores)), tuple(shares.shares.tolist()), longer)
 
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
-        names = self.levels.item_names()
+        names, users = self.levels.item_names(), found.users
         in_order = tuple(names[k] for k in self.order)
-        return OrderedEstimates(in_order, found.values, found.covariance, found.users, confidence)
+        # A person counts in a share or does not: how far people differ is known, and taken off.
+        shares = np.maximum.accumulate(np.clip(found.values, 0, 1))
+        asked = (np.minimum.outer(shares, shares) - np.outer(shares, shares)) / users
+        drawn = found.covariance - asked
+        if np.linalg.eigvalsh(drawn)[0] <= 0:  # so few reports that it could not be told
+            drawn = found.covariance
+        return OrderedEstimates(in_order, found.values, drawn, users, confidence)
 
 
 class Number(answers.Number, Estimating):

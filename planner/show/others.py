@@ -214,7 +214,8 @@ def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] =
     said = _remarks(estimates, ordered)
     if count > len(rows):
         said.insert(0, f"... and {count - len(rows):,} more estimates (see --json or --out).")
-    said.append("Intervals cover the randomness of the reports, not of who was asked.")
+    covered = "the randomness of the reports, not of who was asked; those of means, of both"
+    said.append(f"Intervals cover {covered}.")
     return [
         _table(f"Estimates, largest first{apart}", headings, cells, rank="everybody"),
         *(Sentence(one) for one in said),

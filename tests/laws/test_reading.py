@@ -59,7 +59,7 @@ PROOFS = [
     ("avg", ("a", 1), 4 * 10**9, "realise"),
     ("grr", ("weights", 0, 0), [D // 4, 3 * D // 4], "Levels 'severe', 'common' and .* realises"),
     ("subset", ("weights", 0, 0), [D - 1, 1], "realises"),
-    ("subset", ("weights", 0, 0), [4 * D // 5 + 1, D - 4 * D // 5 - 1], "hold the true item more often"),
+    ("subset", ("weights", 0, 0), [4 * D // 5 + 1, D - 4 * D // 5 - 1], "the true item more often"),
     ("subset", ("weights", 0, 0), [1, 1], "integers of group 0 do not sum to 2.32"),
     ("olh", ("values",), 30, "realises"),
     ("olh", ("truth",), 3 * 10**9, "realises"),
