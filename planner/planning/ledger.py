@@ -76,7 +76,7 @@ class Ledger(_Strict):
 
         Rule min: ``min(eps_i - spent_i, eps_j - spent_j)`` is at most what is left of the pair's
         budget. Rule avg: exactly it. A matrix: every pair budget less the larger of what the two
-        levels have spent.
+        levels have spent. Of a policy with one level what is left is the same under each rule.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Ledger(_Strict):
         spent = [self.spent(name) for name in names]
         if not any(spent):
             return policy
-        for one in self.collections:
+        for one in self.collections if policy.size > 1 else ():  # of one level all rules are one
             if one.rule != policy.rule_name and any(name in one.spent for name in names):
                 remedy = "What was spent under one rule says too little about another's pairs."
                 raise InputError("rule", policy.rule_name, f"{one.rule!r} as in the ledger", remedy)

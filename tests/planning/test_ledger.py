@@ -15,7 +15,7 @@ from planner.planning.ledger import (
     write_ledger,
 )
 from planner.planning.plan import plan_survey
-from planner.survey.questions import Categorical, Level, Survey
+from planner.survey.questions import Categorical, Level, Numeric, Survey
 
 DAY = datetime.date(2026, 3, 1)
 
@@ -80,7 +80,7 @@ def test_nothing_left_and_mixed_rules_are_refused():
     with pytest.raises(InputError, match=r"'A' tolerate 1 in all and have spent 1: leave"):
         past.left(PrivacyPolicy([1.0], [3], names=["A"]))
     with pytest.raises(InputError, match="rule is 'avg'"):
-        past.left(PrivacyPolicy([2.0], [3], "avg", ["A"]))
+        past.left(PrivacyPolicy([2.0, 3.0], [3, 1], "avg", ["A", "B"]))
     with pytest.raises(InputError, match="not in the ledger yet"):
         past.after(spent(B=1.0))
     matrix = Ledger().after(
@@ -88,6 +88,24 @@ def test_nothing_left_and_mixed_rules_are_refused():
     )
     with pytest.raises(InputError, match="'A' against 'A'"):
         matrix.left(PrivacyPolicy([1.0], [3], [[0.5]], ["A"]))
+
+
+def test_a_question_of_one_level_is_asked_again_whatever_the_rule_of_others():
+    """Of one level all rules are one: a number beside a question of the rule avg is asked again."""
+    levels = (Level("severe", 1.0, item_count=2), Level("common", 2.0, item_count=3))
+    income = Numeric("income", 0, 10, epsilon=2.0)
+    first = plan_survey(Survey("first", 1000, (Categorical("now", levels, "avg"), income)))
+    ledger = Ledger().after(first.collection(DAY))
+    second = plan_survey(Survey("second", 1000, (income,)), ledger=ledger)
+    (row,) = second.spending
+    assert row.left == pytest.approx(2.0 - ledger.spent("income"))
+    with pytest.raises(InputError, match="rule is 'min' but must be 'avg' as in the ledger"):
+        plan_survey(Survey("third", 1000, (Categorical("now", levels),)), ledger=ledger)
+    for rule in ("min", "avg", "matrix"):  # what is left of one level is the same
+        past = Ledger().after(Collection(survey="x", day="2026-01-01", rule=rule, spent={"A": 0.5}))
+        for asked in ("min", "avg", [[2.0]]):
+            policy = PrivacyPolicy([2.0], [3], asked, ["A"])
+            assert past.left(policy).bounds().tolist() == [[1.5]]
 
 
 def test_files_go_there_and_back(tmp_path):
