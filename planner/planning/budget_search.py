@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
 from planner.limits import MAX_EPSILON
+from planner.patience import still_wanted
 from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.padding import PaddedError
 from planner.planning.relax import most_binding
@@ -25,6 +26,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Target
 
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
+_TURNS, _MOST_IMPORTANT = 5, 20.0
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 
 
@@ -49,6 +51,8 @@ class BudgetAnswer:
         design, which has none, is the smallest.
     padding_length:
         Of sets, the one at which they are enough; None for one answer.
+    importance:
+        Of every level's error, at which they are; None if all are alike.
     """
 
     possible: bool
@@ -58,6 +62,7 @@ class BudgetAnswer:
     reason: str
     binding_level: str
     padding_length: int | None = None
+    importance: tuple[float, ...] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -74,6 +79,8 @@ class BudgetSearch:
         Of sets, their error at one padding length.
     start:
         The logarithm of the scale that is tried first.
+    importance:
+        How much each level's error counts in the total that is made small.
     """
 
     policy: PrivacyPolicy
@@ -83,6 +90,7 @@ class BudgetSearch:
     free: NDArray[np.bool_]
     padded: PaddedError | None = None
     start: float = 0.0
+    importance: tuple[float, ...] | None = None
     _known: dict[float, Certified] = field(default_factory=dict, init=False)
 
     def smallest(self) -> BudgetAnswer:
@@ -98,7 +106,43 @@ class BudgetSearch:
         found = brentq(self._excess, low, high, xtol=step, rtol=1e-12)
         while self._excess(found) > 0:  # never promise what misses by a rounding error
             found, step = found + step, 2 * step
-        return self._answer(found, "These are the smallest budgets that meet the targets")
+        if all(target.of_all for target in self.targets):  # what the certificate is about
+            opening = "These are the smallest budgets, in their proportions, that meet the targets"
+            return self._answer(found, opening)
+        return self._answer(found, "These budgets meet the targets")
+
+    def weighed(self, at: float) -> tuple[float, ...]:
+        """The importance of the levels at which the targets are met best at a scale; at least 1.
+
+        Multiplicative weights on the targets: each turn those missed by more count more, and the
+        total error is made small in which every target's part has its weight. Of tables, which are
+        quick; at most 20 times that of the least important level, which is still to be of use.
+        """
+        policy, best = self._scaled(at), (np.inf, np.ones(self.policy.size))
+        parts = [part for target in self.targets for part in self._parts(target)]
+        share, weights = np.full(len(parts), 1 / len(parts)), best[1]
+        for _ in range(_TURNS):
+            still_wanted()
+            table = solve_for(policy, "opt0", Objective(weights=tuple(weights.tolist())))
+            missed = np.array([achieved(table, self.users, one) / one.value for one, _ in parts])
+            if missed.max() < best[0]:
+                best = float(missed.max()), weights
+            share = share * np.minimum(missed, 1e6) ** 2
+            share /= share.sum()
+            per_item = 1 / (policy.item_counts * table.noise)
+            alike = np.full(policy.size, 1 / table.worst_case_mse)
+            pull = [alike if one.level is None else per_item * here for one, here in parts]
+            weights = np.sum(share[:, None] * np.array(pull), axis=0)
+            weights = np.maximum(weights / weights.max(), 1 / _MOST_IMPORTANT)
+        found = best[1] / best[1].min()
+        return tuple(float(f"{one:.2g}") for one in found)
+
+    def _parts(self, target: Target) -> list[tuple[Target, NDArray[np.float64]]]:
+        """A target of every item is one of every level."""
+        names = self.policy.names
+        levels = names if target.kind == "detect" and target.level is None else [target.level]
+        here = [np.array([name == level for name in names], dtype=float) for level in levels]
+        return [(target.replacing(level=one), at) for one, at in zip(levels, here, strict=True)]
 
     def cut_too_much(self, padded: PaddedError) -> BudgetAnswer | None:
         """The answer if sets are cut so short that no budget would do; else None."""
@@ -150,7 +194,8 @@ class BudgetSearch:
 
     def _solved(self, at: float) -> Certified:
         if at not in self._known:
-            wanted = Objective() if self.padded is None else self.padded.objective
+            wanted = Objective(weights=self.importance)
+            wanted = wanted if self.padded is None else self.padded.objective
             self._known[at] = solve_for(
                 self._scaled(at),
                 self.model,
@@ -165,11 +210,35 @@ class BudgetSearch:
         return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
 
     def _answer(self, at: float, opening: str) -> BudgetAnswer:
-        certified = self._solved(at)
+        certified, factor = self._solved(at), f"{exp(at):.4g} times what they are"
+        if self._saturated(certified) is not None:
+            certified = self._saturated(certified) or certified
+            factor += ", or where more buys nothing"
         budgets = _named_budgets(certified.policy, self.free)
         where = "" if self.padded is None else f", at padding length {self.padded.length}"
-        reason = f"{opening}: {budgets} ({exp(at):.4g} times what they are){where}."
+        reason = f"{opening}: {budgets} ({factor}){where}{self._counted()}."
         return self._result(certified, at, reason, most_binding(certified), possible=True)
+
+    def _saturated(self, certified: Certified) -> Certified | None:
+        """The same without budgets that buy nothing; None if there are none such."""
+        policy, limit = certified.policy, certified.saturation_epsilon
+        if limit is None or not policy.rule.by_level:
+            return None
+        over = self.free & (policy.epsilons > limit * (1 + 1e-9))
+        if not over.any():
+            return None
+        lowered = policy.with_changes(np.where(over, limit, policy.epsilons))
+        found = solve_for(lowered, self.model, certified.objective, sets=self.padded is not None)
+        missed = [r / t.value for r, t in zip(self._reached(found), self.targets, strict=True)]
+        return found if max(missed) <= 1 + 1e-9 else None
+
+    def _counted(self) -> str:
+        """The importance that the levels need, in words."""
+        if self.importance is None:
+            return ""
+        pairs = zip(self.policy.names, self.importance, strict=True)
+        more = [f"{one:g} for {name!r}" for name, one in pairs if one > 1][:6]
+        return f", with importance {', '.join(more)}" if more else ""
 
     def _impossible(self, at: float) -> BudgetAnswer:
         certified = self._solved(at)
@@ -213,7 +282,8 @@ class BudgetSearch:
     ) -> BudgetAnswer:
         reached = tuple(self._reached(certified))
         length = None if self.padded is None else self.padded.length
-        return BudgetAnswer(possible, exp(at), certified, reached, reason, binding, length)
+        about = possible, exp(at), certified, reached, reason, binding, length
+        return BudgetAnswer(*about, self.importance)
 
 
 def _named_budgets(policy: PrivacyPolicy, free: NDArray[np.bool_]) -> str:

@@ -25,6 +25,8 @@ from planner.planning.targets import check_targets
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Target
 
+_TURNS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
+
 
 def smallest_budgets(
     policy: PrivacyPolicy,
@@ -35,6 +37,9 @@ def smallest_budgets(
     sets: Padding | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
+
+    Targets of single levels may need some importance for these levels: it is searched for, too, up
+    to 20 times that of the others, and part of the answer.
 
     Parameters
     ----------
@@ -82,12 +87,31 @@ def smallest_budgets(
     free = _adjustable(policy, adjustable)
     search = BudgetSearch(policy, users, wanted, model, free)
     if sets is None:
-        return search.smallest()
+        return _with_importance(search)
     if sets.length is not None:
         padded = sets.at(sets.length, users, policy)
         search = replace(search, padded=padded)
         return search.cut_too_much(padded) or search.smallest()
     return _at_best_length(search, sets)
+
+
+def _with_importance(search: BudgetSearch) -> BudgetAnswer:
+    """The smallest budgets, with the importance of the levels that targets of single ones need."""
+    if search.policy.size == 1 or all(target.of_all for target in search.targets):
+        return search.smallest()
+    if search.model != "opt0":  # a table is quick, and needs nearly the same
+        near = _with_importance(replace(search, model="opt0"))
+        return replace(search, importance=near.importance, start=log(near.scale)).smallest()
+    best = search.smallest()
+    for _ in range(_TURNS):
+        importance = search.weighed(log(best.scale))
+        if importance == best.importance or len(set(importance)) == 1:
+            break
+        found = replace(search, importance=importance, start=log(best.scale)).smallest()
+        if not found.possible or (best.possible and found.scale > _LESS * best.scale):
+            break
+        best = found
+    return best
 
 
 def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:

@@ -131,7 +131,7 @@ def test_a_missed_target_says_what_would_meet_it():
     missed = question(levels(1.0, 2.0) + "target = [{error = 0.001}]\n")
     (said,) = sentences(question_blocks(missed), tone="missed")
     assert said.startswith("Target, total error at most 0.1 % of the users: MISSED, reached")
-    assert "These are the smallest budgets that meet the targets" in said
+    assert "the smallest budgets, in their proportions, that meet the targets" in said
     assert said.endswith("Or ask more people.")  # how many stands among the facts
     (answer,) = missed.targets
     assert f"Or ask {answer.users:,} people." in target_sentence(answer)
