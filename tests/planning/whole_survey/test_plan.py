@@ -239,3 +239,13 @@ def test_a_means_error_is_that_of_its_mechanism_among_all(design):
             means = np.array([model_of(question.question, question.users).unit_mean])
         errors = first_order(np.tanh(spent / 2), rate or 1.0, means, people).mean
         assert question.total_error == pytest.approx(25 * np.sqrt(errors.max()), rel=1e-6)
+
+
+@pytest.mark.parametrize("make", [Categorical, ItemSet])
+def test_a_survey_of_one_item_is_planned(make):
+    """One answer for everybody has no error: nothing is divided by it."""
+    about = {"padding_length": 1} if make is ItemSet else {}
+    (one,) = plan_survey(
+        Survey("s", 1000, (make("q", (Level("a", 1.0, ("x",)),), **about),))
+    ).questions
+    assert one.total_error >= 0
