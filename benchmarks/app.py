@@ -56,7 +56,7 @@ class Client:
             self.editor = element.dataframe.id
         elif kind == "exception":
             self.error = element.exception.message
-        elif kind == "metric" and element.metric.label.startswith("Total error"):
+        elif kind == "metric" and element.metric.label == "total error":
             self.total = element.metric.body
 
 

@@ -715,7 +715,7 @@ def channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:
     gain = 1 - best.rmse / plan.best.rmse
     less = f"{gain:.0%} less" if gain >= 0.01 else "about as large as that of BiSample-MD"
     return (
-        f'With the best channel (mechanism = "channel"): epsilon {best.epsilon:.3f}. '
+        f"With the best channel in place of BiSample-MD: epsilon {best.epsilon:.3f}. "
         f"{best.answer_rate:.1%} answer, and the mean's error is {best.rmse:.4g}, "
         f"{less}{'' if plan.model.sd is not None else _USUAL}."
     )

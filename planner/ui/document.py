@@ -7,12 +7,14 @@ a value may be text, as it was typed. ``settle`` makes a survey of it, or says w
 from __future__ import annotations
 
 import copy
+import re
 import tomllib
 from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
 from planner.planning.sampled import ACKNOWLEDGEMENTS
+from planner.survey.description import Mistake
 from planner.survey.file import survey_text
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
@@ -39,6 +41,27 @@ KINDS = {
     "sampled-choice": "a rare answer (Sampling Privacy)",
 }
 COLUMNS = ("name", "epsilon", "items", "item_count", "yes_counts", "importance", "prior")
+LABELS = {
+    "epsilon": "Budget",
+    "items": "Answers",
+    "item_count": '"Or how many"',
+    "yes_counts": "Expected people",
+    "importance": "Importance",
+    "prior": "Expected share",
+    "users": "People asked",
+    "asked": "Questions a person answers",
+    "order": "From the lowest to the highest",
+    "scores": "What each counts for in a mean",
+    "padding_length": "Cut or pad to",
+    "lower": "Smallest answer",
+    "upper": "Largest answer",
+    "mean": "Expected mean",
+    "sd": "Expected spread",
+    "values": "the sample",
+    "target": "Exact enough at",
+    "weight": "Weight",
+}
+_KEYS_ALONE = re.compile(r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users)\b")
 _ALL = ("name", "kind", "mechanism", "weight", "target")
 _LEVELLED = (*_ALL, "level", "rule")
 _KEYS = {  # of a question; what was typed while it was of another kind is kept, and left out
@@ -122,6 +145,21 @@ def _given(table: Document) -> Document:
         for key, one in filled.items()
         if one is not None and one != {} and not (isinstance(one, str) and not one.strip())
     }
+
+
+def sentence_of(mistake: Mistake) -> str:
+    """What is wrong, in the words of the page: cells have its labels, not the file's keys."""
+    key = next((one for one in reversed(mistake.where) if isinstance(one, str)), "")
+    label = LABELS.get(key, key)
+    if mistake.reason.endswith("is missing"):
+        before, comma, _ = mistake.place.rpartition(", ")
+        return f"{before}{comma}{label} is still empty."
+    return labelled(re.sub(rf"(?<=: ){key}\b", lambda _: label, mistake.sentence, count=1))
+
+
+def labelled(text: str) -> str:
+    """A sentence in which keys that are no words have the labels of their cells."""
+    return _KEYS_ALONE.sub(lambda found: LABELS[found[0]], text)
 
 
 def texts_of(rows: Sequence[Document]) -> list[Row]:

@@ -19,6 +19,7 @@ import streamlit as st
 from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
 from planner.show.figures import BLUE, GREY
+from planner.ui.document import labelled
 from planner.ui.state import session
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def complaint() -> Iterator[None]:
     try:
         yield
     except PlannerError as error:
-        slot.warning(plain(error))
+        slot.warning(plain(labelled(str(error))))
 
 
 plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each

@@ -19,7 +19,7 @@ from planner.survey.file import settle
 from planner.survey.questions import Survey
 from planner.survey.values import text_of
 from planner.ui import render
-from planner.ui.document import Document, cleaned, kind_of
+from planner.ui.document import Document, cleaned, kind_of, labelled, sentence_of
 from planner.ui.fields import kept_item
 from planner.ui.state import session
 
@@ -46,8 +46,8 @@ def result() -> Result:
         try:
             here.planned = survey_plan(survey)
         except PlannerError as error:
-            return Result(here.planned, (str(error),))
-    return Result(here.planned, tuple(one.sentence for one in mistakes))
+            return Result(here.planned, (labelled(str(error)),))
+    return Result(here.planned, tuple(map(sentence_of, mistakes)))
 
 
 def survey_plan(survey: Survey) -> SurveyPlan:

@@ -218,7 +218,7 @@ def test_the_best_budget_of_an_answer_rate():
     assert "Best budget: epsilon 3.157" in page
     assert "Any epsilon in 2.48 to 3.87 is within 5% of the best" in page
     assert "Offered now: epsilon 2.197" in page
-    assert 'With the best channel (mechanism = "channel"): epsilon 4.236. 69.5% answer' in page
+    assert "With the best channel in place of BiSample-MD: epsilon 4.236. 69.5% answer" in page
     assert max(map(len, shown("answer-rate", RATES).splitlines())) <= 80
     document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
     assert round(document["best"]["epsilon"], 3) == 3.157

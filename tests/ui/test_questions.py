@@ -2,6 +2,7 @@
 
 import gc
 import math
+import re
 import time
 
 import numpy as np
@@ -12,7 +13,7 @@ from planner import PrivacyPolicy, best_ordered_channel
 from planner.planning.ledger import Collection, Ledger
 from planner.survey.file import settle
 from planner.ui import results
-from planner.ui.document import cleaned, example_document
+from planner.ui.document import cleaned, example_document, sentence_of
 from planner.ui.link import word_of
 from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
 
@@ -96,7 +97,7 @@ def test_while_a_budget_is_wrong_the_last_results_stay_greyed(questions, typed):
 @pytest.mark.parametrize("typed", ["1,5", "-3", "1e5", "many", "", "9" * 5000])
 def test_a_wrong_number_of_people_gets_a_sentence(questions, typed):
     write(questions, "People asked", typed)
-    assert "users" in questions.warning[0].value
+    assert "People asked" in questions.warning[0].value
     assert metric(questions, TOTAL) == "622.1 people"
 
 
@@ -313,3 +314,24 @@ def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
     app.run()
     assert time.perf_counter() - began < 0.5
     assert "takes longer" in words(app)
+
+
+MISTAKES = {
+    "a budget": (lambda one: one["level"][0].update(epsilon="1,5"), "Budget is '1,5'"),
+    "no budget": (lambda one: one["level"][0].pop("epsilon"), "Budget is still empty"),
+    "no answers": (lambda one: one["level"][1].pop("items"), '"Or how many"'),
+    "an order": (lambda one: one.update(kind="ordinal", order="x"), "From the lowest to the"),
+    "a weight": (lambda one: one.update(weight="0"), "Weight is 0"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_said_in_the_words_of_the_page(name):
+    change, said = MISTAKES[name]
+    document = example_document("health")
+    change(document["question"][0])
+    survey, (mistake, *_) = settle(cleaned(document))
+    assert survey is None
+    sentence = sentence_of(mistake)
+    assert said in sentence
+    assert not re.search(r"item_count|epsilon(?! 0)| = ", sentence.split("such as")[0])
