@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.mechanisms.hashing import xxh32
+from planner.mechanisms.plain import xxh32
 from planner.outsiders.shapes import COLLISIONS, MOST_HASH_VALUES
 
 SEEDS = 2**32

@@ -17,9 +17,8 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.chunks import CHUNK_WORDS
-from planner.mechanisms.itemsets import ItemSets
+from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
 from planner.mechanisms.packed import bit_counts
-from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words

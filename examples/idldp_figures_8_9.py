@@ -10,7 +10,7 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
 
 EPSILONS = (1.0, 2.0, 3.0, 4.0)

@@ -59,14 +59,22 @@ def _inside(law, low, high, rng: np.random.Generator, priors: int) -> bool:
     return True
 
 
+def _listed(mechanism: UnaryMechanism):
+    """``Pr[report | item]``, reports read as numbers."""
+    bits = np.arange(2**mechanism.items)[:, None] >> np.arange(mechanism.items) & 1
+    ones = np.where(np.eye(mechanism.items), mechanism.a, mechanism.b)[:, None]
+    return np.where(bits, ones, 1 - ones).prod(axis=2)
+
+
 def _ldp():
-    law = UnaryMechanism.rappor(1.0, items=5).output_law()
+    law = _listed(UnaryMechanism.rappor(1.0, items=5))
     yield "LDP, epsilon 1 (RAPPOR)", law, np.full(5, np.exp(-1)), np.full(5, np.exp(1))
 
 
 def _personal():
     for epsilon in (0.5, 2.0):
-        law = GeneralizedRandomizedResponse(epsilon, items=5).output_law()
+        response = GeneralizedRandomizedResponse(epsilon, items=5)
+        law = response.q + (response.p - response.q) * np.eye(5)
         bounds = np.exp([-epsilon, epsilon])
         yield f"PLDP, person with {epsilon:g} (GRR)", law, *(np.full(5, bound) for bound in bounds)
 
@@ -74,7 +82,7 @@ def _personal():
 def _discriminative():
     policy = PrivacyPolicy([1.0, 1.2, 3.0], [1, 1, 3])
     bounds = [np.repeat(bound, policy.item_counts) for bound in policy.prior_posterior_bounds]
-    law = UnaryMechanism(solve(policy)).output_law()
+    law = _listed(UnaryMechanism(solve(policy)))
     yield "MinID-LDP (1, 1.2, 3) (IDUE)", law, *bounds
     # Three inputs with budgets 1, 3, 3, made by hand: 2 min(E) = 2 is really reached.
     c = 0.1

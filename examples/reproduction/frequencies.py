@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve, solve_literal
 from planner.estimates.counts import precision_at
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
 
 from .normal import mean_absolute

@@ -4,7 +4,7 @@ Of ``n`` people, of whom ``c`` have an item, the reports that support it number
 
     X ~ Binomial(c, a) + Binomial(n - c, b)
 
-exactly, whatever the mechanism (:mod:`planner.mechanisms.frequency`). Where few reports
+exactly, whatever the mechanism (:mod:`planner.mechanisms.plain`). Where few reports
 support an absent item, ``X`` is skewed and normal limits promise too much: the limits here
 invert the law itself (Clopper and Pearson, 1934, for a sum of two binomials).
 """

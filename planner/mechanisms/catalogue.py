@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from planner.limits import MAX_EPSILON
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.frequency import FrequencyMechanism
-from planner.mechanisms.hashing import MAX_HASHING_EPSILON, OptimizedLocalHashing
-from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.plain import (
+    MAX_HASHING_EPSILON,
+    FrequencyMechanism,
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    SubsetSelection,
+)
 from planner.mechanisms.unary import UnaryMechanism
 
 SENDS_A_BIT = "send a 1 for it"

@@ -32,8 +32,7 @@ from planner.mechanisms.counting import (
     require_below,
 )
 from planner.mechanisms.counting import Rows as Reports
-from planner.mechanisms.frequency import linear_estimates
-from planner.mechanisms.hashing import xxh32
+from planner.mechanisms.plain import linear_estimates, xxh32
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
 from planner.mechanisms.unary import draw_reports

@@ -1,17 +1,39 @@
-"""Item sets, one per user, stored flat: the input of the padding-and-sampling mechanisms."""
+"""Item sets, and padding and sampling: one item of a set through a mechanism for single items.
+
+Algorithms 1 and 2 of the IDUE paper. A set is padded with dummies or cut to ``l`` items, and one
+of them is drawn: item ``k`` of the set ``x_u`` with probability ``P_u(k) = 1 / max(|x_u|, l)``, a
+dummy with the rest. What is drawn is reported.
+
+The estimate is ``l`` times that of the single items: its mean is ``l sum_u P_u(k)``, unbiased if
+no set has more than ``l`` items, too small if some have. With ``V`` the single mechanism's variance
+for so many people per item as are expected to draw it, the variance is, exactly,
+
+    l^2 [V_k(sum_u P_u) + sum_u P_u(k) - sum_u P_u(k)^2]
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import whole_number
+from planner.designs.set_design import dummy_level
 from planner.errors import InputError
+from planner.estimates.truncation import LongerSets, TruncatedEstimates
+from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import Words
+from planner.policy.policy import require_set_budgets
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,3 +185,231 @@ def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) ->
         remedy = "Make the sets for as many items as the mechanism has."
         raise InputError("items of the sets", sets.items, allowed, remedy)
     return sets
+
+
+Sets = ItemSets | Iterable[Sequence[int]]
+
+
+class PaddedMechanism(ABC):
+    """What padding and sampling do whatever reports the sampled item."""
+
+    __slots__ = ()
+
+    padding_length: int
+    longer: LongerSets | None
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """Number of items without dummies, ``m``."""
+
+    @property
+    @abstractmethod
+    def item_budgets(self) -> Array:
+        """The budget of each item and, last, of a dummy, in nats, shape ``(items + 1,)``."""
+
+    @abstractmethod
+    def privacy_loss(self) -> float:
+        """Largest log-ratio between any two sets, in nats; an upper bound where sets are few."""
+
+    @abstractmethod
+    def _once(self, aggregate: Aggregate) -> Any:
+        """Estimates of how many drew each item."""
+
+    @abstractmethod
+    def _noise(self, drawn: Array) -> Array:
+        """Their variance for such expected numbers, the dummies' last; shape ``(items,)``."""
+
+    @abstractmethod
+    def _reports(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> Aggregate:
+        """The sums over the reports of what was drawn, dummies last."""
+
+    def expectation(self, sets: Sets) -> Array:
+        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
+        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
+        return self.padding_length * sums[0]
+
+    def bias(self, sets: Sets) -> Array:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        checked = as_sets(sets, self.items)
+        return self.expectation(checked) - checked.counts()
+
+    def variance(self, sets: Sets) -> Array:
+        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
+        checked = as_sets(sets, self.items)
+        once, twice = checked.sampling_sums(self.padding_length)
+        noise = self._noise(np.append(once, checked.users - once.sum()))
+        return np.asarray(self.padding_length**2 * (noise + once - twice))
+
+    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
+        """Counts with standard errors, shape ``(items,)``, in users.
+
+        Unbiased unless sets were truncated; intervals allow for that by :attr:`longer`. The
+        standard errors put estimates in place of the expected numbers in the variance, and
+        ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2``, which is never less.
+
+        Raises
+        ------
+        InputError
+            No users, or counts of the wrong shape.
+        """
+        once, users, length = self._once(aggregate), aggregate.users, self.padding_length
+        drawn = np.clip(once.values, 0, users)
+        errors = np.sqrt(np.square(once.standard_errors) + drawn * (1 - drawn / users))
+        columns = (once.values, errors, once.null_standard_errors)
+        values, spread, null = (length * column[: self.items] for column in columns)
+        return TruncatedEstimates(values, spread, null, users, self.longer)
+
+    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
+        """An aggregate with the law that perturbing everybody would give, without reports.
+
+        Every user samples an item; the reports of the samples are drawn as counts.
+        """
+        checked = as_sets(sets, self.items)
+        sampled = self.sample(checked, inputs.generator(rng))
+        return self._reports(np.bincount(sampled, minlength=self.items + 1), rng)
+
+    def sample(self, sets: ItemSets, rng: np.random.Generator) -> NDArray[np.int64]:
+        """One item per user, a dummy numbered after the items, shape ``(n,)``.
+
+        Truncating and then sampling is sampling from the whole set.
+        """
+        slot = rng.integers(np.maximum(sets.sizes, self.padding_length))
+        sampled, real = np.full(sets.users, sets.items), slot < sets.sizes
+        sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
+        return sampled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PaddedUnaryMechanism(PaddedMechanism):
+    """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS), as this module describes.
+
+    A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
+    the level with the smallest budget.
+
+    Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
+    log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
+    :func:`set_budgets`. This needs the pair rows ``(i, i)`` also in levels of one item,
+    as two sets sample the same level's dummy and item; every table keeps them.
+
+    Parameters
+    ----------
+    unary:
+        The mechanism for single items.
+    padding_length:
+        ``l``, a whole number of at least 1. Short sets lose little when it is large, but
+        the variance grows with its square.
+    longer:
+        What is known of sets that are longer, for the upper limits of estimates, which are
+        not claimed without it. It changes no report.
+
+    Raises
+    ------
+    InputError
+        The padding length is not a whole number of at least 1, or ``longer`` is of another one.
+
+    Examples
+    --------
+    >>> unary = UnaryMechanism.oue(2.0, items=4)
+    >>> mechanism = PaddedUnaryMechanism(unary, padding_length=2)
+    >>> sets = [[0, 1], [0], [0, 2, 3], []]
+    >>> mechanism.bias(sets).round(4).tolist()
+    [-0.3333, 0.0, -0.3333, -0.3333]
+    """
+
+    unary: UnaryMechanism
+    padding_length: int
+    longer: LongerSets | None = None
+
+    def __post_init__(self) -> None:
+        inputs.item_count(self.unary.items, least=1)
+        longer = checked_padding(self.padding_length, self.longer, self.items)
+        object.__setattr__(self, "longer", longer)
+
+    @property
+    def items(self) -> int:
+        """Number of items without the dummies, ``m``."""
+        return self.unary.items
+
+    @property
+    def dummy_level(self) -> int:
+        """The level whose probabilities the dummy items have: the smallest budget."""
+        return dummy_level(self.unary.table.policy)
+
+    @property
+    def item_budgets(self) -> Array:
+        """The budget of each item and, last, of a dummy, in nats, shape ``(m + 1,)``.
+
+        Raises
+        ------
+        InputError
+            The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
+        """
+        policy = self.unary.table.policy
+        require_set_budgets(policy)
+        return policy.epsilons[np.append(self.unary.level_of, self.dummy_level)]
+
+    def privacy_loss(self) -> float:
+        """``max_i s_i + max_j w_j`` over items and dummies, in nats.
+
+        It is attained when the levels that attain the two maxima have enough items to fill two
+        sets, and is an upper bound otherwise.
+        """
+        s, w = self.unary.log_odds()
+        return float(s.max() + w.max())
+
+    def _once(self, aggregate: Aggregate) -> Any:
+        return self.unary.estimate(aggregate)
+
+    def _noise(self, drawn: Array) -> Array:
+        return self.unary.expected_variance(drawn[:-1], float(drawn.sum()))
+
+    def _reports(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> Aggregate:
+        users, counts = int(drawn.sum()), drawn[:-1]
+        ones = rng.binomial(counts, self.unary.a) + rng.binomial(users - counts, self.unary.b)
+        return Aggregate(users, ones)
+
+
+def checked_padding(length: int, longer: LongerSets | None, items: int) -> LongerSets | None:
+    """What is known of sets longer than the padding length, if both fit each other.
+
+    Raises
+    ------
+    InputError
+        The padding length is not a whole number in its range, or ``longer`` is of another one.
+    """
+    remedy = "Take about the number of items that a user has."
+    whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
+    if longer is None:
+        return LongerSets(length, (), ()) if length >= items else None  # no set is longer
+    if longer.padding_length != length:
+        remedy = "Ask the model of the sets for this padding length."
+        stated = longer.padding_length
+        raise InputError("padding_length of longer", stated, f"{length}", remedy)
+    return longer
+
+
+def set_budgets(mechanism: PaddedMechanism, sets: Sets) -> NDArray[np.float64]:
+    """Budget of each set by eq. 16, in nats, shape ``(n,)``.
+
+    ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with
+    ``eta_x = |x| / max(|x|, l)`` and ``eps*`` the budget of the dummy items, the smallest.
+
+    Raises
+    ------
+    InputError
+        The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
+
+    Examples
+    --------
+    >>> mechanism = PaddedUnaryMechanism(UnaryMechanism.oue(2.0, items=4), padding_length=2)
+    >>> set_budgets(mechanism, [[0, 1], [0], []]).round(6).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    odds = np.exp(mechanism.item_budgets)
+    checked = as_sets(sets, mechanism.items)
+    size, length = checked.sizes, mechanism.padding_length
+    user = np.repeat(np.arange(checked.users), size)
+    total = np.bincount(user, odds[checked.members], checked.users)
+    dummies = np.maximum(length - size, 0) * odds[-1]
+    return np.log((total + dummies) / np.maximum(size, length))

@@ -63,8 +63,8 @@ class SamplingPrivacy:
     Examples
     --------
     >>> mechanism = SamplingPrivacy(sampling=0.45, zero=0.3, decoys=[0.25])
-    >>> reports = mechanism.perturb([1] * 300 + [0] * 9700, np.random.default_rng(7))
-    >>> estimates = mechanism.estimate(mechanism.aggregate(reports))
+    >>> totals = mechanism.draw_aggregate([9700, 300], np.random.default_rng(7))
+    >>> estimates = mechanism.estimate(totals)
     >>> float(estimates.values[1].round(1)), float(estimates.standard_errors[1].round(1))
     (315.6, 19.6)
     >>> mechanism.privacy_loss(), round(mechanism.privacy_loss("round-two"), 4)
@@ -110,32 +110,6 @@ class SamplingPrivacy:
         return len(self.decoys) + 1
 
     # -- randomise and count --------------------------------------------------
-
-    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Both rounds' outputs, int64, shape ``(n, 2)``, for answers 0 .. V, shape ``(n,)``."""
-        answers = inputs.item_numbers(values, self.items)
-        if self.everyone_has_value and answers.min() == 0:
-            first = int(answers.argmin())
-            remedy = "Set everyone_has_value to False, or leave out who has no value."
-            raise InputError(f"values[{first}]", 0, f"a value from 1 to {self.items - 1}", remedy)
-        cells = np.array([self.zero, *self.decoys]) * DENOMINATOR  # whole numbers: exact
-        edges = np.cumsum(cells).astype(np.uint64)
-        die = inputs.generator(rng).integers(DENOMINATOR, size=answers.size, dtype=np.uint64)
-        face = np.searchsorted(edges, die, side="right")
-        sampled = face == self.items
-        return np.stack([np.where(sampled, 0, face), np.where(sampled, answers, face)], axis=1)
-
-    def aggregate(self, reports: ArrayLike) -> Aggregate:
-        """Totals per round and output, shape ``(2, V + 1)``: row 0 is round one.
-
-        Raises
-        ------
-        InputError
-            A pair that the mechanism cannot produce (only a move from 0 is possible).
-        """
-        first, second = self._rounds(reports)
-        totals = [np.bincount(outputs, minlength=self.items) for outputs in (first, second)]
-        return Aggregate(first.size, np.stack(totals))
 
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Totals with the law that perturbing everybody would give, without reports."""
@@ -206,7 +180,7 @@ class SamplingPrivacy:
     def privacy_loss(self, view: str = "linkable") -> float:
         """Largest log-ratio over all pairs of answers, in nats, for what is seen.
 
-        ``"linkable"`` (both rounds of one person, what :meth:`perturb` returns) is
+        ``"linkable"`` (both rounds of one person) is
         infinite. ``"round-two"`` (round two and nothing of round one) is the paper's
         eq. 21, 25 and 29, the largest of :attr:`output_losses`.
         """
@@ -229,39 +203,7 @@ class SamplingPrivacy:
         losses[protected] = np.log1p(self.sampling / stay[protected])
         return losses
 
-    def output_law(self) -> NDArray[np.float64]:
-        """``Pr[pair | answer]``: columns (0, 0), (1, 1) .. (V, V), then (0, 1) .. (0, V)."""
-        stay = np.tile([self.zero, *self.decoys], (self.items, 1))
-        move = self.sampling * np.eye(self.items)
-        stay[:, 0] += move[:, 0]  # a sampled person without a value stays at 0
-        law = np.hstack([stay, move[:, 1:]])
-        return law[1:] if self.everyone_has_value else law
-
-    def round_two_law(self) -> NDArray[np.float64]:
-        """``Pr[round-two output | answer]``, a row per possible answer, ``V + 1`` columns."""
-        stay = np.tile([self.zero, *self.decoys], (self.items, 1))
-        law = stay + self.sampling * np.eye(self.items)
-        return law[1:] if self.everyone_has_value else law
-
-    def report_index(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """The column of :meth:`output_law` that each report belongs to, shape ``(n,)``."""
-        first, second = self._rounds(reports)
-        return np.where(first == second, second, self.items - 1 + second)
-
     # -- checks ---------------------------------------------------------------
-
-    def _rounds(self, reports: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        pairs = np.asarray(reports)
-        if pairs.ndim != 2 or pairs.shape[1] != 2:
-            remedy = "Put both rounds of a person in one row."
-            raise InputError("reports", pairs.shape, "of shape (n, 2), a column per round", remedy)
-        first = inputs.item_numbers(pairs[:, 0], self.items, "round one")
-        second = inputs.item_numbers(pairs[:, 1], self.items, "round two")
-        for i in np.flatnonzero((first != 0) & (first != second))[:1]:
-            pair = (int(first[i]), int(second[i]))
-            remedy = "Only a sampled person changes, from 0. Are both rounds the same person's?"
-            raise InputError(f"reports[{i}]", pair, "a pair (j, j) or (0, j)", remedy)
-        return first, second
 
     def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
         if aggregate.users < 1:

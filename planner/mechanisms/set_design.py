@@ -23,9 +23,8 @@ from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.frequency import linear_estimates
-from planner.mechanisms.itemsets import as_sets
-from planner.mechanisms.padding import Sets
+from planner.mechanisms.itemsets import Sets, as_sets
+from planner.mechanisms.plain import linear_estimates
 from planner.mechanisms.staircase import Staircase, cut_estimates
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy

@@ -17,7 +17,7 @@ from planner.laws.shape import Own
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import Counter, PackedCounter, Rows, SumCounter
-from planner.mechanisms.frequency import linear_estimates
+from planner.mechanisms.plain import linear_estimates
 from planner.mechanisms.words import Words
 
 Numbers = NDArray[np.int64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,8 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.design_grid import GridTypes, round_types
 from planner.mechanisms.fixed_weight import Segments, draw_sets
-from planner.mechanisms.packed import check_reports, words_for
-from planner.mechanisms.typed_counts import TypedCounter, list_reports
+from planner.mechanisms.packed import words_for
+from planner.mechanisms.typed_counts import TypedCounter
 from planner.mechanisms.unary import ROUNDING, levels_of_items
 from planner.mechanisms.words import Words, seeded_words
 from planner.policy.policy import PrivacyPolicy
@@ -84,8 +84,6 @@ class SubsetDesignMechanism:
     >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
     [576.0, 40.0, -16.0, 392.0, 8.0]
     """
-
-    takes_sets: ClassVar[bool] = False
 
     policy: PrivacyPolicy
     high_counts: NDArray[np.int64]
@@ -154,11 +152,6 @@ class SubsetDesignMechanism:
     def order(self) -> NDArray[np.int64]:
         """The item that each bit stands for, level by level, shape ``(items,)``."""
         return self._order
-
-    @property
-    def largest_set(self) -> int:
-        """Items per user: one."""
-        return 1
 
     @property
     def variances(self) -> Variances:
@@ -295,26 +288,6 @@ class SubsetDesignMechanism:
         NaN on the diagonal of a level with a single item, which has no pair.
         """
         return self._types.pair_losses
-
-    def output_law(self) -> NDArray[np.float64]:
-        """``Pr[report | item]``, shape ``(items, reports)``, type by type, for small domains."""
-        kinds, words = list_reports(self.policy.item_counts, self.high_counts)
-        law = np.empty((self.items, kinds.size))
-        splits = np.bincount(kinds)
-        values = np.stack([self._types.low, self._types.high], axis=2)
-        for place, item in enumerate(self._order):
-            side = ((words >> np.uint64(place)) & np.uint64(1)).astype(np.int64)
-            law[item] = values[kinds, self.level_of[item], side] / splits[kinds]
-        return law
-
-    def report_index(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """The column of :meth:`output_law` that each report belongs to, shape ``(n,)``."""
-        rows = check_reports(reports, 64 + self.items)
-        kinds, words = list_reports(self.policy.item_counts, self.high_counts)
-        keys = (kinds.astype(np.uint64) << np.uint64(self.items)) | words
-        order = np.argsort(keys)
-        wanted = (rows[:, 0] << np.uint64(self.items)) | rows[:, 1]
-        return order[np.searchsorted(keys, wanted, sorter=order)]
 
     def _variance(
         self, counts: NDArray[np.float64], people: NDArray[np.float64], level: NDArray[np.int64]

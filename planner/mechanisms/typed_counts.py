@@ -7,9 +7,6 @@ that the mechanism can send, and is refused.
 
 from __future__ import annotations
 
-from itertools import accumulate, combinations, product
-from math import comb, prod
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +17,6 @@ from planner.mechanisms.packed import BitCounter, check_reports
 Words = NDArray[np.uint64]
 _CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
 _EXACT = 2**24  # whole numbers up to here are exact in 32 bits
-_MAX_LISTED, _MAX_LISTED_ITEMS = 2**16, 48
 
 
 class TypedCounter:
@@ -76,36 +72,6 @@ class TypedCounter:
         """By type: its reports, then how many of them set each bit; shape ``(n, 1 + items)``."""
         bits = [counter.counts()[64 : 64 + self._items] for counter in self._counters]
         return np.column_stack([self._reports, np.array(bits)])
-
-
-def list_reports(
-    item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Words]:
-    """All reports, type by type: their types, and their bits as a number, for small domains.
-
-    Raises
-    ------
-    InputError
-        There are more than 2^16.
-
-    Examples
-    --------
-    >>> kinds, bits = list_reports(np.array([3]), np.array([[1], [0]]))
-    >>> kinds.tolist(), bits.tolist()
-    ([0, 0, 0, 1], [1, 2, 4, 0])
-    """
-    counts, rows = item_counts.tolist(), high_counts.tolist()
-    ends = list(accumulate(counts))
-    sizes = [prod(map(comb, counts, row)) for row in rows]
-    if ends[-1] > _MAX_LISTED_ITEMS or sum(sizes) > _MAX_LISTED:
-        allowed = f"small enough to list all reports ({_MAX_LISTED} at most)"
-        raise InputError("items", ends[-1], allowed, "List the reports of a smaller example.")
-    bits = []
-    for row in rows:
-        levels = zip(ends, counts, row, strict=True)
-        splits = [list(combinations(range(end - m, end), k)) for end, m, k in levels]
-        bits += [sum(1 << item for part in parts for item in part) for parts in product(*splits)]
-    return np.repeat(np.arange(len(rows)), sizes), np.array(bits, dtype=np.uint64)
 
 
 class _Weights:

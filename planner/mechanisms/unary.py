@@ -16,13 +16,12 @@ from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
 from planner.mechanisms.chunks import map_rows, rows_per_chunk
-from planner.mechanisms.frequency import FrequencyMechanism
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
+from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.words import Words, seeded_words
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 
-_MAX_LAW_BITS = 16
 ROUNDING = 1e-12
 """What the logarithms here may err by, in nats; the thresholds are rounded inward by more."""
 
@@ -163,14 +162,6 @@ class UnaryMechanism(FrequencyMechanism):
         losses[np.diag_indices(s.size)] = np.where(alone, np.nan, s + w)
         return losses
 
-    def output_law(self) -> NDArray[np.float64]:
-        """``Pr[report | item]``, shape ``(items, 2^items)``, for at most 16 items."""
-        return unary_law(self.a, self.b)
-
-    def report_index(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        """The report's bits read as a number."""
-        return check_reports(reports, self.items)[:, 0].astype(np.int64)
-
 
 def draw_reports(
     true: NDArray[np.int64],
@@ -196,26 +187,6 @@ def draw_reports(
 
     map_rows(draw, true.size, chunk)
     return reports
-
-
-def unary_law(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """``Pr[report | true bit k]``, shape ``(m, 2^m)``, reports read as numbers; ``m <= 16``.
-
-    Examples
-    --------
-    >>> unary_law(np.array([0.75, 0.75]), np.array([0.25, 0.25]))[0].tolist()
-    [0.1875, 0.5625, 0.0625, 0.1875]
-    """
-    if a.size > _MAX_LAW_BITS:
-        remedy = "Use privacy_loss, which needs no list."
-        raise InputError("items", a.size, f"at most {_MAX_LAW_BITS} to list all reports", remedy)
-    report = np.arange(2**a.size)
-    law = np.ones((a.size, report.size))
-    for k in range(a.size):
-        one = np.full(a.size, b[k])
-        one[k] = a[k]
-        law *= np.where((report >> k) & 1, one[:, None], 1 - one[:, None])
-    return law
 
 
 def levels_of_items(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArray[np.int64]:

@@ -29,12 +29,14 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
 from planner.mechanisms.design_grid import as_drawn
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.padding import PaddedUnaryMechanism
-from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.plain import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    SubsetSelection,
+)
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
 

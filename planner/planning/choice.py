@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
-from planner.mechanisms.frequency import FrequencyMechanism
+from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.padding import PaddingPlan

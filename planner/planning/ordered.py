@@ -12,7 +12,7 @@ from planner.arguments import number_column
 from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.mechanisms.channel_grid import as_drawn
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.part import Part
 from planner.policy.policy import PrivacyPolicy

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from planner.designs.set_design import SetDesign
 from planner.errors import InputError
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.padding import PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.budgets import scaled
 from planner.planning.choice import Details, explain, levels_of, solved

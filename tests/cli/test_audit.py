@@ -9,7 +9,7 @@ import pytest
 from planner import Level, Survey
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.deployment.parameter_file.parameters import write_parameters
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.survey.questions import Categorical
 from tests.cli.running import ended
 from tests.deployment.conftest import node  # noqa: F401

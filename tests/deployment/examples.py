@@ -7,13 +7,15 @@ from planner import Level, Survey, best_channel, best_design, solve
 from planner.deployment.client.canonical import content_hash
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.plain import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    SubsetSelection,
+)
 from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels import five_populations
 from planner.planning.ordered import plan_ordered_channel

@@ -1,6 +1,5 @@
 """Baskets of a shop, first items and sets: from the plan over file, client and collector."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,9 +60,9 @@ def test_sets_of_baskets(baskets):
     counter.add(law.draw_many(baskets[BY_CLIENT:], system_words())[0])
     estimates = law.estimate([counter.sums()], 0.95).estimates
     ours = as_predicted(np.asarray(estimates), mechanism, people)
-    table = survey.replacing(questions=(replace(question, mechanism="opt0"),))
+    table = survey.replacing(questions=(question.replacing(mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
-    counted = usual.aggregate(usual.perturb(people, rng))
+    counted = usual.draw_aggregate(people, rng)
     theirs = as_predicted(usual.estimate(counted).values, usual, people)
     assert ours < 0.8 * theirs
 

@@ -13,8 +13,7 @@ from planner.errors import InputError
 from planner.laws.levels import Levels
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import Ordered
-from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.show.blocks import Sentence, Table
 from planner.show.others import estimates_blocks

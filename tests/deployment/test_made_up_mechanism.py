@@ -35,7 +35,7 @@ from planner.mechanisms.asking import COLLECTOR
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
-from planner.mechanisms.frequency import ItemReports, linear_estimates
+from planner.mechanisms.plain import FrequencyMechanism, linear_estimates
 from planner.planning.choice import mechanism_choices
 from planner.show.kinds import report_sentences
 from planner.survey.questions import Categorical
@@ -48,7 +48,7 @@ FALSE_ALARM = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeSurvey(ItemReports):
+class NegativeSurvey(FrequencyMechanism):
     """Names the own item with ``own/D``, any other alike, which is more probable."""
 
     epsilon: float
@@ -66,16 +66,8 @@ class NegativeSurvey(ItemReports):
     def b(self):
         return np.full(self.items, (1 - self.own / D) / (self.items - 1))
 
-    def perturb(self, values, rng):
-        keep = rng.random(len(values)) < self.own / D
-        others = (values + rng.integers(1, self.items, len(values))) % self.items
-        return np.where(keep, values, others)
-
     def privacy_loss(self):
         return float(log(self.b[0] / self.a[0]))
-
-    def output_law(self):
-        return np.full((self.items,) * 2, self.b[0]) + (self.a - self.b)[0] * np.eye(self.items)
 
 
 @dataclass(frozen=True)

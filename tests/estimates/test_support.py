@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.estimates.counts import Estimates
 from planner.estimates.support import SupportEstimates, support_tail
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.frequency import linear_estimates
+from planner.mechanisms.plain import linear_estimates
 
 USERS = 20_000
 JOINT = 0.05 / 300  # what each of 300 items may miss, so that all hold with 0.95

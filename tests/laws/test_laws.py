@@ -11,6 +11,7 @@ import pickle
 
 import numpy as np
 import pytest
+from planner.planning.channels.questions_in_order import plan_ordered_channel
 
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
@@ -18,9 +19,8 @@ from planner.laws.law import DEVICE, Law
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
-from planner.mechanisms.hashing import xxh32
+from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
-from planner.planning.channels.questions_in_order import plan_ordered_channel
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
 from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp

@@ -24,14 +24,14 @@ from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import answering
 from tests.effort import tries
 from tests.mechanisms.decisions import mean_is, mean_square_is
-from tests.mechanisms.suite import FiniteLawSuite
+from tests.mechanisms.suite import ReportsSuite
 
 ADULT = Path(__file__).parents[2] / "../shared/data/adult.data"
 BUDGETS = [2e-4, 0.01, 0.3, 1.0, 2.5, 5.0, 10.0, 23.0, 50.0]
 RANGE = NumericDomain(10, 30)
 
 
-class NumericSuite(FiniteLawSuite):
+class NumericSuite(ReportsSuite):
     """One number from 10 to 30 per user; a sixth of the users do not answer."""
 
     domain = RANGE
@@ -52,10 +52,32 @@ class NumericSuite(FiniteLawSuite):
     def epsilon(self):
         return self.budget
 
-    def values(self, rng):
-        values = rng.uniform(12, 27, self.users)
+    def truth(self):
+        values = np.random.default_rng(20200420).uniform(12, 27, self.users)
         values[::6] = np.nan
         return values
+
+    def values(self):
+        return self.truth()
+
+    def draw(self, truth, rng):
+        """Equal answers together, but where these are checked."""
+        mechanism = self.mechanism()
+        if isinstance(rng, np.random.Generator) and truth is not None and len(truth) == self.users:
+            counts = rng.multinomial(1, self.chances(), size=None).sum(axis=0)
+            return Aggregate(self.users, counts)
+        return mechanism.aggregate(mechanism.perturb(truth, rng))
+
+    @classmethod
+    @cache
+    def chances(cls):
+        return cls().mechanism().output_law(cls().truth())
+
+    def law(self):
+        return self.mechanism().output_law(self.law_inputs())
+
+    def bad_truths(self):
+        return self.bad_values()
 
     def law_inputs(self):
         return [10.0, 20.0, 30.0, np.nan]
@@ -167,17 +189,18 @@ class NumericSuite(FiniteLawSuite):
     def numbers(self, estimates):
         return np.array([estimates.total.value / self.users, 20 * estimates.missing_rate.value])
 
-    def expectation(self, values):
+    def expectation(self):
+        values = self.truth()
         return np.array([np.nansum(values) / self.users, 20 * np.isnan(values).mean()])
 
-    def variance(self, values):
-        variance = self.mechanism().variance(values)
+    def variance(self):
+        variance = self.mechanism().variance(self.truth())
         return np.array([variance.total / self.users**2, 400 * variance.missing_rate])
 
     def test_mean_of_those_who_answered(self):
         """Ratio estimates need many users: 4,200 here, to first order, equal answers together."""
         mechanism, rng = self.mechanism(), np.random.default_rng(21)
-        values = self.values(rng)
+        values = self.truth()
         law, people = mechanism.output_law(values), 14 * values.size
         histograms = rng.multinomial(14, law, size=(5000, values.size)).sum(axis=1)
         runs = np.array([mechanism.estimate(Aggregate(people, h)).mean.value for h in histograms])
@@ -382,14 +405,6 @@ def test_budgets_that_differ_are_rounded_pair_by_pair():
     assert np.log(float(max(rows[0] / rows[1]))) > 0.5  # numbers use what they have
 
 
-def test_fewer_than_two_reports_are_refused():
-    mechanism = MeanChannelMechanism.of(solved(1.0))
-    counts = np.zeros(mechanism.outputs, dtype=np.int64)
-    counts[0] = 1
-    with pytest.raises(InputError, match="at least two people"):
-        mechanism.estimate(Aggregate(1, counts))
-
-
 def test_channels_for_other_numbers_are_refused():
     with pytest.raises(InputError, match="points is 5 but must be 2"):
         MeanChannelMechanism.of(solved(1.0, points=5), yes_no=True)
@@ -456,3 +471,18 @@ def test_errors_are_as_predicted_and_smaller_than_those_of_bisample(column, doma
     assert abs(covered - 0.95) < 4.9 * np.sqrt(0.95 * 0.05 / RUNS)
     other, _ = measured(BiSampleMD(2.0, domain), values, rng)
     assert other / found > gain
+
+
+@pytest.mark.parametrize("answer", [11.0, 29.0])
+def test_estimated_errors_are_those_predicted(answer):
+    """At skewed answers, where sums and missing rates are correlated."""
+    made = BiSampleMD(1.0, RANGE)
+    values = np.full(200_000, answer)
+    values[::3] = np.nan
+    estimates = made.estimate(made.aggregate(made.perturb(values, np.random.default_rng(1))))
+    variance = made.variance(values)
+    # Estimates take people as drawn at random, predictions as given: add the drawing.
+    drawn = np.nansum(np.square(np.where(np.isnan(values), 0, values))) / values.size
+    drawn -= (np.nansum(values) / values.size) ** 2
+    predicted = variance.total + values.size * drawn
+    assert estimates.total.standard_error**2 == pytest.approx(predicted, rel=0.02)

@@ -1,14 +1,17 @@
+"""Unary encoding: the inherited suite with reports, rounding inward, levels and widths."""
+
 import os
 
 import numpy as np
 import pytest
 
-from planner.designs.table import UnaryTable
+from planner import PrivacyPolicy, UnaryTable, baseline
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
+from planner.mechanisms.packed import unpack
 from planner.mechanisms.unary import UnaryMechanism
-from planner.policy.policy import PrivacyPolicy
-from tests.mechanisms.single_item import SingleItemSuite
+from tests.mechanisms.listed import output_law
+from tests.mechanisms.suite import ItemReportsSuite, wrong_reports
 
 # Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
 TABLE_II = UnaryTable(
@@ -20,25 +23,16 @@ TABLE_II = UnaryTable(
 )
 
 
-def wrong_reports(items, words):
-    good = np.zeros((3, words), dtype=np.uint64)
-    beyond = good.copy()
-    beyond[1, -1] = np.uint64(1) << np.uint64(items % 64)
-    return [
-        good.astype(np.int64),
-        good.astype(np.uint8),
-        good[:0],
-        good[0],
-        np.zeros((3, words + 1), dtype=np.uint64),
-        beyond,
-        good.tolist(),
-        None,
-    ]
+def by_hand(policy, a, b):
+    return UnaryTable(policy, a, b, "opt0", "by hand")
 
 
-class UnarySuite(SingleItemSuite):
+class UnarySuite(ItemReportsSuite):
     def bad_reports(self):
         return wrong_reports(self.items, 1)
+
+    def index(self, reports):
+        return reports[:, 0].astype(int)
 
 
 class TestRappor(UnarySuite):
@@ -60,7 +54,7 @@ class TestInputDiscriminativeUnaryEncoding(UnarySuite):
 
 def test_realised_budget_of_every_pair_of_levels_is_within_the_demanded_one():
     mechanism = UnaryMechanism(TABLE_II)
-    realised, law = mechanism.pair_losses(), mechanism.output_law()
+    realised, law = mechanism.pair_losses(), output_law(mechanism)
     levels = mechanism.level_of
     for i, j in ((0, 1), (1, 1)):
         pairs = [(x, y) for x in range(5) for y in range(5) if x != y and levels[x] == i]
@@ -70,38 +64,28 @@ def test_realised_budget_of_every_pair_of_levels_is_within_the_demanded_one():
         assert realised[i, j] == realised[j, i] == pytest.approx(worst, rel=1e-12)
         assert worst <= TABLE_II.policy.bounds()[i, j]
     assert np.isnan(realised[0, 0])  # one item: there is no pair
+    alone = UnaryMechanism(baseline(PrivacyPolicy([1.0], [1]), "oue"))
+    assert alone.privacy_loss() == 0.0
 
 
-def test_rounding_is_inward():
-    table = UnaryTable(PrivacyPolicy([1.0], [4]), [0.6], [0.36], "opt0", "by hand")
-    a, b = (int(threshold[0]) for threshold in UnaryMechanism(table).thresholds)
-    assert a / DENOMINATOR <= 0.6 < (a + 1) / DENOMINATOR
-    assert (b - 1) / DENOMINATOR < 0.36 <= b / DENOMINATOR
+def test_rounding_is_inward_and_stays_between_0_and_1():
+    a, b = UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.6], [0.36])).thresholds
+    assert a[0] / DENOMINATOR <= 0.6 < (a[0] + 1) / DENOMINATOR
+    assert (b[0] - 1) / DENOMINATOR < 0.36 <= b[0] / DENOMINATOR
+    assert UnaryMechanism.oue(22.2, 4).thresholds[1].tolist() == [1]
+    largest = by_hand(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5])
+    assert UnaryMechanism(largest).thresholds[0].tolist() == [DENOMINATOR - 1]
+    with pytest.raises(InputError, match=r"level 0 is \(0\.5.*\) but must be further .* 2\^-32"):
+        UnaryMechanism.rappor(1e-10, 4)
 
 
 def test_a_table_that_breaks_its_policy_is_refused():
-    table = UnaryTable(PrivacyPolicy([1.0], [4]), [0.8], [0.2], "opt0", "by hand")
     with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 1\.77"):
-        UnaryMechanism(table)
-
-
-def test_plain_mechanisms_say_which_they_are():
-    assert [UnaryMechanism.rappor(1.0, 4).table.model, UnaryMechanism.oue(1.0, 4).table.model] == [
-        "rappor",
-        "oue",
-    ]
-    assert UnaryMechanism.oue(1.0, 4).table.method == "closed form"
-
-
-def test_probabilities_next_to_0_and_1_stay_inside():
-    assert UnaryMechanism.oue(22.2, 4)._b.tolist() == [1]
-    largest = UnaryTable(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5], "opt0", "by hand")
-    assert UnaryMechanism(largest)._a.tolist() == [DENOMINATOR - 1]
-
-
-def test_probabilities_finer_than_the_grid_are_refused():
-    with pytest.raises(InputError, match=r"level 0 is \(0\.5.*\) but must be further .* 2\^-32"):
-        UnaryMechanism.rappor(1e-10, 4)
+        UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.8], [0.2]))
+    # Two sets may sample the same level's item and dummy: one item keeps its own budget, too.
+    policy = PrivacyPolicy([1.0, 1.0], [1, 1], [[np.inf, 1.0], [1.0, 0.3]])
+    with pytest.raises(VerificationError, match=r"exceeds a pair's budget by 0\.105 nats"):
+        UnaryMechanism(by_hand(policy, [0.5, 0.5], [0.35, 0.4]))
 
 
 @pytest.mark.parametrize("levels", [[0, 0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1, 2], [0.0] * 5])
@@ -113,7 +97,7 @@ def test_wrong_assignments_of_items_to_levels_are_refused(levels):
 def test_a_level_may_not_be_left_out():
     with pytest.raises(InputError, match="items in level 0 is 5 but must be 1, as the policy says"):
         UnaryMechanism(TABLE_II, [0] * 5)
-    three = UnaryTable(PrivacyPolicy([1, 1, 1], [2, 2, 1]), [0.5] * 3, [0.4] * 3, "opt0", "by hand")
+    three = by_hand(PrivacyPolicy([1, 1, 1], [2, 2, 1]), [0.5] * 3, [0.4] * 3)
     with pytest.raises(InputError, match="items in level 2 is 0 but must be 1, as the policy says"):
         UnaryMechanism(three, [0, 0, 1, 1])
     assert not UnaryMechanism(TABLE_II).level_of.flags.writeable
@@ -134,15 +118,9 @@ def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
 
 @pytest.mark.parametrize("items", [1, 63, 64, 65, 200])
 def test_every_width_of_report(items):
-    table = UnaryTable(PrivacyPolicy([1.0], [items]), [0.5], [0.3], "oue", "by hand")
-    mechanism = UnaryMechanism(table)
-    values = np.arange(5000) % items
-    aggregate = mechanism.aggregate(mechanism.perturb(values, np.random.default_rng(0)))
-    expected = np.where(items == 1, 0.5, 0.5 / items + 0.3 * (1 - 1 / items)) * 5000
-    assert np.all(np.abs(aggregate.counts - expected) < 6 * np.sqrt(5000 / 4))
-
-
-def test_values_of_every_integer_dtype():
-    mechanism = UnaryMechanism.oue(1.0, items=5)
-    for dtype in (np.int8, np.uint8, np.uint64):
-        assert mechanism.perturb(np.array([0, 4], dtype), np.random.default_rng(0)).shape == (2, 1)
+    mechanism = UnaryMechanism(by_hand(PrivacyPolicy([20.0], [items]), [0.5], [2e-8]))
+    true = np.arange(5000, dtype=np.uint64) % items
+    bits = unpack(mechanism.perturb(true, np.random.default_rng(0)), items)
+    own = bits[np.arange(true.size), true.astype(int)]
+    assert abs(own.mean() - 0.5) < 4.9 * 0.5 / np.sqrt(true.size)  # every item has its own bit
+    assert bits.sum() - own.sum() <= true.size * items * 2e-8 + 3

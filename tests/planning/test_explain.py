@@ -7,13 +7,14 @@ from planner import (
     solve,
 )
 from planner.planning.choice import beliefs_after, explain
+from tests.mechanisms.listed import output_law
 
 
 def test_belief_bounds_hold_for_every_report_and_prior():
     policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 1, 1])
     from planner import UnaryMechanism
 
-    law = UnaryMechanism(solve(policy)).output_law()
+    law = output_law(UnaryMechanism(solve(policy)))
     rng = np.random.default_rng(1)
     for _ in range(200):
         prior = rng.dirichlet(np.ones(3))
@@ -50,7 +51,7 @@ def test_beliefs_about_sets_hold_for_every_report():
 
     policy = PrivacyPolicy([0.6, 1.0], [1, 2])
     table = solve(policy)
-    law = PaddedUnaryMechanism(UnaryMechanism(table), 2).output_law()  # 8 sets
+    law = output_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
     bounds = explain(table, "x", padding_length=2)[0].bounds
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)

@@ -18,10 +18,12 @@ from planner.deployment import Client
 from planner.deployment.client.client import Report
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.hashing import OptimizedLocalHashing
 from planner.mechanisms.means import BiSampleMD
-from planner.mechanisms.subset import SubsetSelection
+from planner.mechanisms.plain import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    SubsetSelection,
+)
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.channels import five_populations

@@ -89,7 +89,7 @@ class Client:
     --------
     >>> from planner import Level, Categorical, Survey
     >>> from planner.deployment.parameter_file.building import parameters_from_mechanisms
-    >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    >>> from planner.mechanisms.plain import GeneralizedRandomizedResponse
     >>> survey = Survey("s", 10, (Categorical("q", (Level("all", 1.1, ("a", "b", "c")),)),))
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
     >>> client = Client(parameters_from_mechanisms(survey, mechanisms).document)

@@ -21,8 +21,7 @@ from planner.laws.exact import round_inward
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.channel_grid import as_drawn, integers_of
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
-from planner.mechanisms.hashing import OptimizedLocalHashing
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import (
     BiSampleMD,
     MeanChannelMechanism,
@@ -30,9 +29,12 @@ from planner.mechanisms.means import (
     SignCoin,
 )
 from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.plain import (
+    GeneralizedRandomizedResponse,
+    OptimizedLocalHashing,
+    SubsetSelection,
+)
 from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.subset import SubsetSelection
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.sampled import SamplingPlan
@@ -67,7 +69,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     --------
     >>> from planner import Level, Categorical, Survey
     >>> survey = Survey("s", 10, (Categorical("q", (Level("only", 1.0, item_count=3),)),))
-    >>> from planner.mechanisms.direct import GeneralizedRandomizedResponse
+    >>> from planner.mechanisms.plain import GeneralizedRandomizedResponse
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.0, items=3)}
     >>> parameters = parameters_from_mechanisms(survey, mechanisms)
     >>> parameters.questions[0].mechanism, parameters.questions[0].pairs[0].realised <= 1

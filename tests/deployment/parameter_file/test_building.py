@@ -4,9 +4,9 @@ import pytest
 
 from planner import InputError, Level, PrivacyPolicy, Survey, VerificationError, solve
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
-from planner.mechanisms.direct import GeneralizedRandomizedResponse
+from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
-from planner.mechanisms.padding import PaddedUnaryMechanism
+from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import sampled as sampling_plan
 from planner.planning.plan import plan_survey

@@ -1,0 +1,314 @@
+"""Exact draws in bulk, words, packed reports and counting: what all mechanisms draw with."""
+
+from itertools import combinations
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from planner import UnaryMechanism
+from planner.errors import InputError
+from planner.limits import DENOMINATOR
+from planner.mechanisms import inputs
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
+from planner.mechanisms.chunks import spawn
+from planner.mechanisms.fixed_weight import Segments, draw_sets
+from planner.mechanisms.means import BiSampleMD, SignCoin
+from planner.mechanisms.packed import BitCounter, bit_counts, pack, unpack
+from planner.mechanisms.words import Words, seeded_words, system_words
+from tests.mechanisms.decisions import draws_follow, mean_is
+
+ROWS = 120_000
+
+
+class Scripted(np.random.Generator):
+    """A generator that says what is written down, once each."""
+
+    def __init__(self, *script):
+        super().__init__(np.random.PCG64(0))
+        self.script = list(script)
+
+    def integers(self, high, size=None, dtype=np.int64):
+        values = np.asarray(self.script.pop(0))
+        assert values.shape == (size if isinstance(size, tuple) else (size,))
+        assert np.all((values >= 0) & (values < high))
+        return values.astype(dtype)
+
+
+@pytest.mark.parametrize(
+    ("rows", "items"), [(1, 1), (7, 64), (40_001, 5), (9001, 1000), (70, 40_000)]
+)
+def test_carry_save_counts_are_plain_counts(rows, items):
+    bits = np.random.default_rng(rows).integers(2, size=(rows, items), dtype=np.uint8)
+    reports = pack(bits)
+    kept = reports.copy()
+    np.testing.assert_array_equal(bit_counts(reports, items), bits.sum(axis=0))
+    np.testing.assert_array_equal(reports, kept)
+    np.testing.assert_array_equal(unpack(reports, items), bits)
+
+
+THRESHOLDS = np.array(
+    [0, 1, 2**19, 2**20 - 1, 2**20, 2**31 - 1, 2**31, 3 * 2**30 + 5, DENOMINATOR - 1]
+)
+ONE_LEVEL = np.full(9, 0b01100110 * 2**24 + 12345)
+
+
+@pytest.mark.parametrize("thresholds", [THRESHOLDS, ONE_LEVEL])
+def test_bulk_draws_have_the_stated_law(thresholds):
+    rows = np.empty((200_000, 1), dtype=np.uint64)
+    BernoulliRows(thresholds, rows=200_000).fill(rows, seeded_words(np.random.default_rng(0)))
+    bits = unpack(rows, thresholds.size)
+    assert not rows[:, 0].astype(np.int64).max() >> thresholds.size  # nothing beyond the row
+    for k, threshold in enumerate(thresholds):
+        probability = threshold / DENOMINATOR
+        ones = int(bits[:, k].sum())
+        law = np.array([1 - probability, probability])
+        assert draws_follow(np.array([200_000 - ones, ones]), law)
+    # all bits of a row together: independent of each other
+    middle = bits[:, 5:8] @ np.array([1, 2, 4])
+    p = thresholds[5:8] / DENOMINATOR
+    law = np.array(
+        [np.prod([p[j] if (y >> j) & 1 else 1 - p[j] for j in range(3)]) for y in range(8)]
+    )
+    assert draws_follow(np.bincount(middle, minlength=8), law)
+    assert not draws_follow(np.bincount(middle, minlength=8), np.roll(law, 1))
+
+
+def test_rows_and_lanes_are_uncorrelated():
+    rows = np.empty((64, 300), dtype=np.uint64)
+    draws = BernoulliRows(np.full(300 * 64, DENOMINATOR // 3), rows=64)
+    draws.fill(rows, seeded_words(np.random.default_rng(1)))
+    bits = unpack(rows, 300 * 64) - 1 / 3
+    assert mean_is((bits[1:] * bits[:-1]).ravel(), 0.0)
+    assert mean_is((bits[:, 1:] * bits[:, :-1]).ravel(), 0.0)
+    assert not mean_is((bits * bits).ravel(), 0.0)
+
+
+def undecided(rng):
+    """Words in bulk that never decide, so that the last digits must.
+
+    No digit is the same for all lanes, so a word of zeros says "no lane differs".
+    """
+    words = seeded_words(rng)
+    return SimpleNamespace(raw=lambda size: np.zeros(size, dtype=np.uint64), half=words.half)
+
+
+def test_the_last_digits_count():
+    thresholds = np.array([DENOMINATOR - 1, 0, 2**14 - 1, 2**13, 1, 5 * 2**14 + 2**12])
+    rows = np.empty((100_000, 1), dtype=np.uint64)
+    draws = BernoulliRows(thresholds, rows=100_000)
+    draws.fill(rows, undecided(np.random.default_rng(2)))
+    shares = unpack(rows, 6).mean(axis=0)
+    low = (thresholds % 2**14) / 2**14
+    assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
+
+
+@pytest.mark.parametrize("thresholds", [[], [-1], [DENOMINATOR], [0.5], [[1]]])
+def test_bad_thresholds_are_refused(thresholds):
+    with pytest.raises(InputError, match="thresholds"):
+        BernoulliRows(thresholds, rows=1)
+
+
+def test_unsuitable_arrays_and_generators_are_refused():
+    draws, words = BernoulliRows([1, 2], rows=4), seeded_words(np.random.default_rng(0))
+    for shape in ((5, 1), (2, 2), (4,)):
+        with pytest.raises(InputError, match="out"):
+            draws.fill(np.empty(shape, dtype=np.uint64), words)
+    with pytest.raises(InputError, match="out"):
+        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], words)
+    with pytest.raises(InputError, match="64-bit"):
+        seeded_words(np.random.Generator(np.random.MT19937(0)))
+
+
+def test_numbers_below_their_sizes():
+    """Each by rejection: a size just above half of all words leaves half of them out."""
+    size = 2**63 + 1
+    raw = iter([np.array([5, 2**63 + 1, 9], dtype=np.uint64), np.array([7], dtype=np.uint64)])
+    words = Words(lambda _count: next(raw), lambda _count: [])
+    assert words.below([10, size, 1], 3).tolist() == [5, 7, 0]
+    many = seeded_words(np.random.default_rng(3)).below(np.tile([3, 2**32], 50_000), 100_000)
+    counts = np.bincount(many[::2], minlength=3)
+    assert draws_follow(counts, np.full(3, 1 / 3))
+    assert not draws_follow(counts, np.array([0.32, 0.34, 0.34]))
+    assert mean_is(many[1::2] / 2**32, 0.5)
+
+
+def test_words_of_the_operating_system_differ():
+    words = system_words()
+    first, second = words.split(2)
+    assert first.raw(4).tolist() != second.raw(4).tolist()  # equal with probability 2^-256
+
+
+def drawn(item_counts, target, own, held, seed=1):
+    rng = np.random.Generator(np.random.SFC64(seed))
+    segments = Segments.of(np.array(item_counts))
+    runs = np.array([ROWS])
+    owns, helds = np.full(ROWS, own), np.full(ROWS, held)
+    return draw_sets(segments, np.array([target]), runs, owns, helds, seeded_words(rng))
+
+
+@pytest.mark.parametrize("target", [1, 2, 4, 5])
+@pytest.mark.parametrize("held", [False, True])
+def test_all_sets_with_the_given_item_are_equally_likely(target, held):
+    """Ten sets at most, of six items whose level begins in the middle of a word."""
+    if target == 5 and not held:
+        target = 3
+    start, own = 61, 63
+    words = drawn([start, 6, 3], [0, target, 3], own, held)
+    assert words.shape == (2, ROWS)
+    assert not (words[0] << np.uint64(3)).any()
+    bits = (words[0] >> np.uint64(start)) | ((words[1] & np.uint64(7)) << np.uint64(3))
+    assert (words[1] >> np.uint64(3) == 7).all()  # the last level's three are all in
+    sets = [
+        sum(1 << k for k in chosen)
+        for chosen in combinations(range(6), target)
+        if (own - start in chosen) == held
+    ]
+    counts = np.bincount(bits.astype(int), minlength=64)
+    assert counts[sets].sum() == ROWS
+    law = np.full(len(sets), 1 / len(sets))
+    assert draws_follow(counts[sets], law)
+    if len(sets) > 1:
+        miss = law.copy()
+        miss[:2] += [0.05 * law[0], -0.05 * law[0]]
+        assert not draws_follow(counts[sets], miss)
+
+
+def test_many_items_are_all_as_likely():
+    """Of 5,000 items 1,700, with 32 random bits a place where 16 would often be odd."""
+    rng = np.random.Generator(np.random.SFC64(2))
+    rows, m, k = 4_000, 5_000, 1_700
+    words = draw_sets(
+        Segments.of(np.array([m])),
+        np.array([[k]]),
+        np.array([rows]),
+        np.zeros(rows, dtype=int),
+        np.ones(rows, dtype=bool),
+        seeded_words(rng),
+    )
+    assert (np.bitwise_count(words).sum(axis=0, dtype=int) == k).all()
+    octets = np.ascontiguousarray(words.T).view(np.uint8)
+    counts = np.unpackbits(octets, axis=1, bitorder="little")[:, :m].sum(axis=0, dtype=int)
+    assert counts[0] == rows
+    # A row's places exclude each other, so that counts vary less than independent draws would.
+    law = np.full(m - 1, 1 / (m - 1))
+    assert draws_follow(counts[1:], law)
+    tilted = law * np.where(np.arange(m - 1) % 2, 1.05, 0.95)
+    assert not draws_follow(counts[1:], tilted / tilted.sum())
+
+
+def test_segments_of_levels_that_meet_in_words():
+    segments = Segments.of(np.array([50, 50, 900]))
+    assert segments.first.tolist() == [0, 1, 3]
+    assert segments.last.tolist() == [0, 2, 17]
+    assert segments.word.tolist() == [0, 0, 1, 1, *range(2, 16)]
+    together = np.zeros(16, dtype=np.uint64)
+    for word, mask in zip(segments.word, segments.mask, strict=True):
+        assert not together[word] & mask
+        together[word] |= mask
+    assert together.tolist() == [2**64 - 1] * 15 + [2**40 - 1]
+
+
+def test_the_true_bit_at_its_edge(monkeypatch):
+    mechanism = UnaryMechanism.oue(1.0, 3)
+    (a,), (b,) = mechanism.thresholds
+    assert (a, b) == (DENOMINATOR // 2, np.ceil(DENOMINATOR / (np.e + 1)))
+    own = SimpleNamespace(half=lambda _count: np.array([a - 1, a], dtype=np.uint32))
+    monkeypatch.setattr(
+        "planner.mechanisms.unary.seeded_words", lambda _rng: Words(None, lambda _count: [own])
+    )
+    monkeypatch.setattr(
+        "planner.mechanisms.unary.BernoulliRows.fill", lambda _self, rows, _words: rows.fill(7)
+    )
+    reports = mechanism.perturb([1, 1], np.random.default_rng(0))
+    assert unpack(reports, 3).tolist() == [[1, 1, 1], [1, 0, 1]]
+
+
+def test_thresholds_round_outward():
+    just = np.array([0.3, 0.5, 1 / 3])
+    below, above = thresholds_below(just), thresholds_above(just)
+    assert np.all(below / DENOMINATOR <= just)
+    assert np.all((below + 1) / DENOMINATOR > just)
+    assert np.all(above / DENOMINATOR >= just)
+    assert np.all((above - 1) / DENOMINATOR < just)
+
+
+@pytest.mark.parametrize("items", [1, 64, 70, 40_000])
+def test_counters_count_as_batches_come(items):
+    rng = np.random.default_rng(items)
+    counter, truth = BitCounter(items), np.zeros(items, dtype=int)
+    assert counter.counts().tolist() == [0] * items
+    for rows in (1, 2, 40, 600, 30, 40_000 // items + 3, 1):
+        bits = rng.integers(2, size=(rows, items), dtype=np.uint8)
+        counter.add(pack(bits))
+        truth += bits.sum(axis=0, dtype=int)
+        np.testing.assert_array_equal(counter.counts(), truth)
+        assert counter._filled < counter._height  # nothing piles up
+
+
+def test_the_last_digits_of_every_threshold_are_kept():
+    thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, DENOMINATOR - 1])
+    np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
+
+
+def test_the_last_digits_decide_their_own_lane_only():
+    thresholds = np.arange(1, 131) * (DENOMINATOR // 131)  # three words a row
+    low = thresholds % 2**14
+    draws, column = BernoulliRows(thresholds, rows=2), np.array([0, 1, 2, 0, 1, 2])
+    flat, undecided = np.full(6, 1 << 40, dtype=np.uint64), np.zeros(6, dtype=np.uint64)
+    undecided[[1, 4, 5]] = (1 << 3) + (1 << 63), 1, 2
+    last = np.array([low[67] - 1, low[127], low[64] - 1, low[129]], dtype=np.uint32)
+    words = SimpleNamespace(half=lambda _count: last << np.uint32(18))
+    draws._finish(flat, undecided, column, words)
+    assert (flat ^ np.uint64(1 << 40)).tolist() == [0, 1 << 3, 0, 0, 1, 0]
+
+
+def test_children_are_seeded_by_all_of_256_bits():
+    words = [2**32 - 1, *range(7)]
+    first, second = (spawn(Scripted(entropy), 1)[0] for entropy in (words, [*words[:7], 7]))
+    assert first.integers(2**62) != second.integers(2**62)
+
+
+@pytest.mark.parametrize("shape", [(0, 1), (2, 3), (2,), (2, 1, 1)])
+def test_reports_of_the_wrong_shape_are_named(shape):
+    with pytest.raises(InputError, match="but must be at least one row of 1 uint64"):
+        UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))
+
+
+def test_coins_come_up_below_their_threshold_only():
+    coin = SignCoin(1.0)
+    edge = float(coin.low)
+    rng = Scripted([coin.low - 1, coin.low])
+    assert SignCoin.toss(np.array([edge, edge]), rng).tolist() == [True, False]
+    assert coin.low / DENOMINATOR >= 1 / (np.e + 1)
+    assert (coin.low - 1) / DENOMINATOR < 1 / (np.e + 1)
+    ends = [coin.low, DENOMINATOR / 2, DENOMINATOR - coin.low]
+    assert coin.threshold(np.array([-1.0, 0.0, 1.0])).tolist() == ends
+
+
+def test_counts_that_no_reports_have():
+    for users, counts, message in (
+        (-1, [0], "users is -1 but must be at least 0"),
+        (3, [0.5], r"counts is .*float64.* but must be whole numbers"),
+        (3, [-2, 1], r"counts is -2 but must be from 0 to .* 3"),
+        (3, [4, -2], r"counts is 4 but must be from 0 to .* 3"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Aggregate(users, counts)
+    with pytest.raises(InputError, match=r"counts is \(2,\) but must be of the shape \(1,\)"):
+        Aggregate(3, [1]) + Aggregate(3, [1, 1])
+    assert Aggregate(0, [0]).counts.tolist() == [0]
+    assert not Aggregate(1, [1]).counts.flags.writeable
+
+
+def test_the_first_wrong_item_is_named():
+    for values, message in (
+        ([0, 1, 5, 6], r"^values\[2\] is 5 but must be an item number from 0 to 4"),
+        ([1.0, 2.5, 0.5], r"^values\[1\] is 2\.5 but must be a whole number"),
+        ([1.0, float("nan")], r"^values\[1\] is nan but must be a whole number"),
+    ):
+        with pytest.raises(InputError, match=message):
+            inputs.item_numbers(values, 5)
+    with pytest.raises(InputError, match=r"^reports\[1\] is 8 but must be from 0 to 3"):
+        BiSampleMD(1.0).aggregate([0, 8, 9])

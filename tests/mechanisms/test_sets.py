@@ -1,0 +1,249 @@
+"""Item sets through padding and sampling: the inherited suite, set budgets by exhaustion."""
+
+import numpy as np
+import pytest
+
+from planner import PrivacyPolicy, best_design, solve
+from planner.designs.set_design import SetDesign, with_dummy
+from planner.errors import InputError, VerificationError
+from planner.estimates.truncation import LongerSets
+from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
+from planner.mechanisms.padded_design import PaddedDesignMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.unary import UnaryMechanism
+from planner.planning.solve import DESIGN, solve_for
+from tests.mechanisms.listed import output_law
+from tests.mechanisms.suite import MechanismSuite
+from tests.mechanisms.test_unary import TABLE_II, by_hand
+
+ITEMS = 4
+ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
+PEOPLE = [ALL_SETS[code] for code in np.random.default_rng(1).integers(2**ITEMS, size=40)]
+TWO_AND_TWO = by_hand(PrivacyPolicy(TABLE_II.policy.epsilons, [2, 2]), TABLE_II.a, TABLE_II.b)
+
+
+def design_of(epsilons, counts):
+    return solve_for(PrivacyPolicy(epsilons, counts), DESIGN, sets=True)
+
+
+EQUAL = design_of([0.5], [4])
+LEVELS = design_of([1.0, 1.4], [2, 2])
+
+
+class PaddedSuite(MechanismSuite):
+    """Four items; a hook gives the mechanism at any padding length."""
+
+    length = 2
+    budget = float(np.log(4))
+
+    def mechanism(self):
+        return self.padded(self.length)
+
+    def padded(self, length):
+        raise NotImplementedError
+
+    def truth(self):
+        return PEOPLE
+
+    def expectation(self):
+        chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE]
+        return self.length * np.sum(chance, axis=0)
+
+    def epsilon(self):
+        return self.budget
+
+    def bad_truths(self):
+        other = ItemSets.of([[0]], items=ITEMS + 1)
+        return [[], [[0, ITEMS]], [[-1]], [[0, 0]], [[0.5]], [["a"]], [0, 1], None, other]
+
+    def test_bias_is_truncation(self):
+        truth = np.array([sum(k in x for x in PEOPLE) for k in range(ITEMS)])
+        bias = self.mechanism().bias(PEOPLE)
+        np.testing.assert_allclose(bias, self.expectation() - truth, atol=1e-12)
+        assert bias.max() < 0  # some sets have more items than the padding length
+        np.testing.assert_allclose(self.padded(ITEMS).bias(PEOPLE), 0, atol=1e-12)
+        assert self.mechanism().expectation([[0], [0, 1]])[2:].tolist() == [0, 0]
+
+    def test_standard_errors_are_not_too_small(self):
+        mechanism, rng = self.mechanism(), np.random.default_rng(5)
+        runs = [mechanism.estimate(mechanism.draw_aggregate(PEOPLE, rng)) for _ in range(2000)]
+        stated = np.mean([np.square(run.standard_errors) for run in runs], axis=0)
+        exact = mechanism.variance(PEOPLE)
+        assert np.all((stated > 0.97 * exact) & (stated < 1.15 * exact))
+
+
+class UnarySuite(PaddedSuite):
+    def padded(self, length):
+        return PaddedUnaryMechanism(self.unary(), length)
+
+    def unary(self):
+        raise NotImplementedError
+
+    def test_standard_errors_are_those_of_a_count_that_is_possible(self):
+        """Estimated shares of ones outside ``[b, a]`` count as ``b`` and ``a``."""
+        mechanism, n = self.mechanism(), 1000
+        a, b, length = mechanism.unary.a, mechanism.unary.b, self.length
+        none, full = (mechanism.estimate(Aggregate(n, np.full(ITEMS, count))) for count in (0, n))
+        unit = length * np.sqrt(n) / (a - b)
+        np.testing.assert_allclose(none.standard_errors, unit * np.sqrt(b * (1 - b)), rtol=1e-9)
+        np.testing.assert_allclose(full.standard_errors, unit * np.sqrt(a * (1 - a)), rtol=1e-9)
+        for estimates in (none, full):
+            np.testing.assert_allclose(
+                estimates.null_standard_errors, none.standard_errors, rtol=1e-9
+            )
+
+    def test_the_variance_is_that_of_each_report(self):
+        """Bit ``k`` is 1 with probability ``b + (a - b) P_u(k)``: summed person by person."""
+        mechanism = self.mechanism()
+        a, b = mechanism.unary.a, mechanism.unary.b
+        chance = [[(k in x) / max(len(x), self.length) for k in range(ITEMS)] for x in PEOPLE]
+        ones = b + (a - b) * np.array(chance)
+        each = (self.length / (a - b)) ** 2 * ones * (1 - ones)
+        np.testing.assert_allclose(mechanism.variance(PEOPLE), each.sum(axis=0), rtol=1e-9)
+
+
+class TestRapporPS(UnarySuite):
+    def unary(self):
+        return UnaryMechanism.rappor(self.budget, ITEMS)
+
+
+class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
+    length = 1
+    budget = float(np.log(0.672998 * (1 - 0.277564) / 0.277564 / (1 - 0.672998)))
+
+    def unary(self):
+        return UnaryMechanism(TWO_AND_TWO, [1, 0, 0, 1])
+
+
+class TestDesignOfEqualBudgets(PaddedSuite):
+    """Two items of a set are high and two of another low, so that the budget is attained."""
+
+    budget = 0.5
+    bias_near_miss = 8.0  # below half of one repetition's standard error
+
+    def padded(self, length):
+        return PaddedDesignMechanism.of(EQUAL, length)
+
+
+class TestDesignOfLevels(TestDesignOfEqualBudgets):
+    """Items are numbered across the levels."""
+
+    length = 1
+    budget = 1.4
+
+    def padded(self, length):
+        return PaddedDesignMechanism.of(LEVELS, length, level_of=np.array([1, 0, 0, 1]))
+
+
+# -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
+
+
+def largest_excess(mechanism):
+    """Over all pairs of sets and all reports, against the smaller of two sets' budgets."""
+    law = output_law(mechanism)
+    law = np.log(law[:, law.max(axis=0) > 0])
+    realised = np.array([np.max(row - law, axis=1) for row in law])
+    assert realised.max() <= mechanism.privacy_loss() + 1e-9
+    sets = [[k for k in range(mechanism.items) if code >> k & 1] for code in range(len(law))]
+    budgets = set_budgets(mechanism, sets)
+    return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
+
+
+@pytest.mark.parametrize("length", [1, 2, 3])
+@pytest.mark.parametrize("counts", [[1, 3], [2, 2]])
+def test_set_budgets_are_kept(counts, length):
+    policy = PrivacyPolicy([np.log(4), np.log(6)], counts)
+    excess = largest_excess(PaddedUnaryMechanism(UnaryMechanism(solve(policy)), length))
+    assert excess <= 1e-12
+    if length == 1:
+        assert excess >= -1e-6  # attained
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+@pytest.mark.parametrize("design", [EQUAL, LEVELS])
+def test_set_budgets_hold_for_designs(design, length):
+    assert largest_excess(PaddedDesignMechanism.of(design, length)) <= 1e-8
+
+
+def test_one_wrong_probability_is_found_out():
+    mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
+    a, _ = mechanism.unary.thresholds
+    object.__setattr__(mechanism.unary, "_a", a + np.uint32(2**26))
+    assert largest_excess(mechanism) > 0.01
+
+
+def test_set_budgets_follow_equation_16_and_need_the_minimum_rule():
+    mechanism = PaddedUnaryMechanism(UnaryMechanism(TABLE_II), 2)
+    budgets = set_budgets(mechanism, [[], [0], [1], [0, 1], [1, 2], [1, 2, 3], []])
+    odds = [4, 4, (6 + 4) / 2, (4 + 6) / 2, 6, 6, 4]
+    np.testing.assert_allclose(budgets, np.log(odds), rtol=1e-12)
+    average = PrivacyPolicy([1.0, 2.0], [2, 2], rule="avg")
+    table = by_hand(average, [0.5, 0.5], [0.4, 0.4])
+    with pytest.raises(InputError, match="min"):
+        set_budgets(PaddedUnaryMechanism(UnaryMechanism(table), 2), [[0]])
+    with pytest.raises(InputError, match="min"):
+        PaddedDesignMechanism(SubsetDesignMechanism.of(best_design(average)), 2)
+
+
+def test_the_error_of_draws_is_that_of_the_variance():
+    """One person: every item, and the dummy, drawn for sure or with its chance."""
+    mechanism, (items, dummy) = PaddedDesignMechanism.of(LEVELS, 1), LEVELS.draw_errors
+    for item, level in enumerate((0, 0, 1, 1)):
+        assert mechanism.variance([[item]]).sum() == pytest.approx(items[level], rel=1e-6)
+    assert mechanism.variance([[]]).sum() == pytest.approx(dummy, rel=1e-6)
+    padded = PaddedDesignMechanism.of(LEVELS, 3)
+    expected = 9 * ((items[0] + items[1] + dummy + 2) / 3 - 2 / 9)
+    assert padded.variance([[0, 2]]).sum() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan"), 2**20 + 1])
+def test_padding_lengths_end_where_stated(length):
+    unary = UnaryMechanism.oue(1.0, 2)
+    assert PaddedUnaryMechanism(unary, 2**20).padding_length == 2**20
+    with pytest.raises(InputError, match="padding_length"):
+        PaddedUnaryMechanism(unary, length)
+
+
+def test_what_does_not_fit_is_refused():
+    policy = PrivacyPolicy([1.0, 1.0], [1, 3])
+    with pytest.raises(VerificationError):
+        PaddedUnaryMechanism(UnaryMechanism(by_hand(policy, [0.8, 0.5], [0.2, 0.4])), 2)
+    single = SubsetDesignMechanism.of(best_design(PrivacyPolicy([1.0, 1.4], [2, 3])))
+    with pytest.raises(InputError, match=r"budget of the dummy is 1\.4 but must be 1"):
+        PaddedDesignMechanism(single, 2)
+    with pytest.raises(InputError, match="not for these levels and a dummy"):
+        SetDesign(LEVELS.policy, EQUAL.design)
+    with pytest.raises(InputError, match="min"):
+        with_dummy(PrivacyPolicy([1.0, 1.4], [2, 3], "avg"))
+    with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
+        PaddedDesignMechanism.of(LEVELS, 2, LongerSets(3, (), ()))
+
+
+# -- sets themselves ---------------------------------------------------------------
+
+
+def test_sets_from_flat_arrays():
+    sets = ItemSets(3, np.array([2, 0, 1]), np.array([0, 2, 2, 3]))
+    assert sets.sizes.tolist() == [2, 0, 1]
+    assert sets.firsts().tolist() == [2, 1]
+    assert ItemSets.of(sets, 3) is sets
+    assert not sets.members.flags.writeable
+    assert ItemSets.of([[0, 1], [1]], 4).counts().tolist() == [1, 2, 0, 0]
+    some = sets.some(np.array([2, 1, 0]))
+    assert (some.sizes.tolist(), some.members.tolist()) == ([1, 0, 2], [1, 2, 0])
+    for members, starts in (
+        ([2, 2], [0, 2]),
+        ([2, 0], [0, 1]),
+        ([2, 0], [1, 2]),
+        ([2, 0], [0, 3, 2]),
+        ([2, 0], [0]),
+        ([2, 0], [0.0, 2.0]),
+        ([3], [0, 1]),
+    ):
+        with pytest.raises(InputError, match="must be"):
+            ItemSets(3, np.array(members), np.array(starts))
+    with pytest.raises(InputError, match="set of user 1 is 'item 2 twice' but must be without"):
+        ItemSets.of([[1], [2, 0, 2], [3, 3]], 4)
+    with pytest.raises(InputError, match=r"^members\[1\] is 4 but must be"):
+        ItemSets.of([[1], [4]], 4)
