@@ -7,7 +7,7 @@ import os
 import selectors
 import signal
 import subprocess
-import threading
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -80,37 +80,42 @@ class CommandBox:
             It cannot be started, ends early, writes too few, too many or too long lines, or takes
             too long.
         """
-        text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+        with tempfile.TemporaryFile() as asked:
+            text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+            asked.write(text.encode())
+            asked.seek(0)
+            process = self._started(asked)
+            try:
+                most = (longest + 1) * len(answers)
+                out, said, late = self._read(process, len(answers), most)
+            finally:
+                _end(process)
+        lines = out.split(b"\n")
+        del lines[-1]  # empty, or a line that is not finished
+        when = f"within {self.seconds:g} seconds" if late else "and no more"
+        if len(lines) != len(answers) or len(out) > most:
+            allowed = f"{len(answers)}, one line of at most {longest} bytes per answer, {when}"
+            remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
+            told = said.decode(errors="replace").strip().split("\n")[-1].strip()
+            remedy += f" It said: {told}" if told else ""
+            raise InputError("reports", len(lines), allowed, remedy)
+        return lines
+
+    def _started(self, asked: IO[bytes]) -> subprocess.Popen[bytes]:
         pipe = subprocess.PIPE
         try:
-            process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                list(self.command), stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
+            return subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
+                list(self.command), stdin=asked, stdout=pipe, stderr=pipe, start_new_session=True
             )
         except OSError as error:
             reason = f"{' '.join(self.command)!r} cannot be started: {error.strerror or error}"
             remedy = "Start it once by hand, from the same folder."
             raise InputError.because("command", reason, remedy) from error
-        writer = threading.Thread(target=_write, args=(process, text.encode()), daemon=True)
-        writer.start()
-        try:
-            out, complaint, late = self._read(process, len(answers), (longest + 1) * len(answers))
-        finally:
-            _end(process)
-            writer.join(_PATIENCE)
-        lines = out.split(b"\n")
-        del lines[-1]  # empty, or a line that is not finished
-        when = f"within {self.seconds:g} seconds" if late else "and no more"
-        if len(lines) != len(answers) or len(out) > (longest + 1) * len(answers):
-            allowed = f"{len(answers)}, one line of at most {longest} bytes per answer, {when}"
-            remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
-            remedy += f" It said: {complaint}" if complaint else ""
-            raise InputError("reports", len(lines), allowed, remedy)
-        return lines
 
     def _read(
         self, process: subprocess.Popen[bytes], wanted: int, most: int
-    ) -> tuple[bytes, str, bool]:
-        """What came, its complaint, and whether time was up before all lines were there."""
+    ) -> tuple[bytes, bytes, bool]:
+        """What came, the end of its standard error, and whether time was up before all was there."""
         deadline, seen, size, said = time.monotonic() + self.seconds, 0, 0, b""
         parts: list[bytes] = []
         streams: list[IO[bytes]] = [one for one in (process.stdout, process.stderr) if one]
@@ -119,7 +124,7 @@ class CommandBox:
                 selector.register(stream, selectors.EVENT_READ)
             while selector.get_map() and size <= most:
                 if (left := deadline - time.monotonic()) <= 0:
-                    return b"".join(parts), _last_line(said), seen < wanted
+                    return b"".join(parts), said, seen < wanted
                 for key, _ in selector.select(left):
                     part = os.read(key.fd, _CHUNK)
                     if not part:
@@ -131,20 +136,7 @@ class CommandBox:
                         size, seen = size + len(part), seen + part.count(b"\n")
                 if seen >= wanted:
                     deadline = min(deadline, time.monotonic() + _PATIENCE)
-        return b"".join(parts), _last_line(said), False
-
-
-def _last_line(said: bytes) -> str:
-    lines = said.decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def _write(process: subprocess.Popen[bytes], text: bytes) -> None:
-    """Feed the command; if it stops reading, the reader sees that reports are missing."""
-    with suppress(OSError, ValueError):
-        assert process.stdin is not None  # noqa: S101 - it was asked for
-        process.stdin.write(text)
-        process.stdin.close()
+        return b"".join(parts), said, False
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -160,7 +152,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for stream in (process.stdin, process.stdout, process.stderr):
+    for stream in (process.stdout, process.stderr):
         with suppress(OSError):
             if stream is not None:
                 stream.close()
