@@ -31,6 +31,9 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
     report: Annotated[
         Path | None, typer.Option(metavar="report.html", help="Write a report with charts here.")
     ] = None,
+    handout: Annotated[
+        Path | None, typer.Option(metavar="handout.html", help="Write a page for an ethics board.")
+    ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Add what is spent to the survey's ledger.")
     ] = False,
@@ -52,18 +55,19 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
         _record(made, before)
     if out is not None and parameters is not None:
         write_parameters(out, parameters)
-    if report is not None:
-        from planner.show.html import report_html
+    pages = {path: what for path, what in ((report, "Report"), (handout, "Handout")) if path}
+    for path, what in pages.items():
+        from planner.show.html import handout_html, report_html
 
-        replace_file(report, report_html(made))
+        replace_file(path, (report_html if what == "Report" else handout_html)(made))
     if json_output:
         print_json(plan_json(made, parameters))
         return
     show(plan_blocks(made), details=details)
-    for path, what in ((out, "Parameters"), (report, "Report")):
-        if path is not None:
-            proof = " and verified" if path is out else ""
-            say(f"{what} written to {path}{proof}.")
+    if out is not None:
+        say(f"Parameters written to {out} and verified.")
+    for path, what in pages.items():
+        say(f"{what} written to {path}.")
     if record:
         say(f"Recorded in {made.survey.ledger}.")
     if not details and out is None:

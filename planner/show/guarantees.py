@@ -68,6 +68,55 @@ def promise_in_short(planned: QuestionPlan) -> str:
     return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
 
 
+def handout_blocks(plan: SurveyPlan, costs: list[str]) -> list[Block]:
+    """One page for an ethics board: what people are told, what is promised, and what is not.
+
+    ``costs`` are sentences about the errors, one a question.
+    """
+    most = max((row.spent for row in plan.spending), default=0.0)
+    odds = math.exp(most) / 9
+    belief = math.ceil(1e3 * odds / (1 + odds)) / 10  # in per cent, rounded up
+    told = [
+        "Before your answer leaves your device, it is changed at random. We receive the changed "
+        "answer and nothing else; your true answer is never sent or stored by us.",
+        "From many changed answers we compute how many people gave each answer, about right, but "
+        "nobody can be sure of yours.",
+    ]
+    if most:
+        told.append(
+            "Somebody who holds one of two answers of yours to be 10 % likely may, after seeing "
+            f"your changed answer, hold it to be at most {belief:g} % likely."
+        )
+    never = [
+        "Secrecy of results: what is found about many people may be believed of each of them.",
+        "Anonymity: whoever collects may know who took part.",
+        "Anything for a group: reports of people with the same answer add up.",
+        f"More than one collection: budgets of the same people add up; this one spends epsilon "
+        f"{rounded_up(plan.most_spent, 4)} of a person at most.",
+        "Protection from the device itself, or from what people tell elsewhere.",
+    ]
+    open_ones = (
+        "Who collects, and whom people can ask: ________",
+        "Who agreed to the budgets, and when: ________",
+        "How long changed answers are kept: ________",
+    )
+    asked = ", ".join(one.name for one in plan.questions)
+    blocks: list[Block] = [
+        Heading(f"{plan.survey.name}: for the ethics board", level=1),
+        Sentence(f"{plan.survey.users:,} people are asked about: {asked}."),
+    ]
+    for title, lines in (
+        ("What people are told", told),
+        ("What is promised", promises(plan)),
+        ("How exact the results will be", costs),
+        ("What is not promised", never),
+        ("To be filled in", open_ones),
+    ):
+        blocks.append(Heading(title, level=3))
+        blocks += [Sentence(line, tone="item") for line in lines]
+    return blocks
+
+
 def outsider_blocks(view: SurveyOutsiderView | None, epsilon: float | None = None) -> list[Block]:
     """What outsiders learn, and the local budget for a wanted central ``epsilon``."""
     if view is None:

@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen
-from planner.show.guarantees import outsider_blocks
-from planner.show.plan import plan_blocks
+from planner.show.guarantees import handout_blocks, outsider_blocks
+from planner.show.plan import error_sentence, plan_blocks
 from planner.show.svg import svg_of
 
 if TYPE_CHECKING:
@@ -73,6 +73,12 @@ def report_html(plan: SurveyPlan) -> str:
     """
     blocks = [*plan_blocks(plan), Heading("What outsiders learn", "details")]
     return page_of(f"{plan.survey.name}: privacy plan", blocks + outsider_blocks(plan.outsiders()))
+
+
+def handout_html(plan: SurveyPlan) -> str:
+    """One page for an ethics board, with blanks for what a plan does not know."""
+    costs = [f"{one.name}: {error_sentence(one)}" for one in plan.questions]
+    return page_of(f"{plan.survey.name}: handout", handout_blocks(plan, costs))
 
 
 def page_of(title: str, blocks: Iterable[Block]) -> str:

@@ -112,7 +112,7 @@ AnySets = Annotated[
 class Level(Description):
     """A privacy level of a question.
 
-    Parameters
+    Attributes
     ----------
     name:
         Distinct within the question.
@@ -174,7 +174,7 @@ class Level(Description):
 class Target(Description):
     """A requirement on one question, in shares of the users (0.01 is one percentage point).
 
-    Parameters
+    Attributes
     ----------
     error:
         Largest acceptable error. Without a level: the root of the total mean squared error over
@@ -239,7 +239,7 @@ class Target(Description):
 class Asked(Description):
     """What questions of all kinds have.
 
-    Parameters
+    Attributes
     ----------
     name:
         Distinct within the survey.
@@ -298,7 +298,7 @@ def wrong_targets(
 class Levelled(Asked):
     """A question with levels of answers.
 
-    Parameters
+    Attributes
     ----------
     levels:
         At least one; no item is in two, and no name is given twice.
@@ -415,7 +415,7 @@ class Categorical(Levelled):
 class ItemSet(Levelled):
     """A question to which every person holds a set of answers, which may be empty.
 
-    Parameters
+    Attributes
     ----------
     criterion:
         As of :class:`Categorical`.
@@ -441,7 +441,7 @@ class ItemSet(Levelled):
 class Ordinal(Levelled):
     """A question with exactly one answer of 2 to 32 named ones that have an order.
 
-    Parameters
+    Attributes
     ----------
     order:
         All answers, the lowest first; empty if the levels list them in their order.
@@ -570,7 +570,7 @@ class Numeric(Asked):
     The ranges of ``mean`` and ``sd`` are those of
     :class:`planner.planning.answer_rate.model.AnswerRateModel`, which checks them.
 
-    Parameters
+    Attributes
     ----------
     lower, upper:
         Smallest and largest answer.
@@ -665,7 +665,7 @@ AnyQuestion = Annotated[
 class Survey(Description):
     """A named set of questions asked of ``users`` people.
 
-    Parameters
+    Attributes
     ----------
     name, users, questions:
         At least one question and one user; names of questions differ.

@@ -102,7 +102,7 @@ class AssumedSets(Description):
     popularities decides how much truncation hurts: it hits the same few items again and
     again when they are in most sets.
 
-    Parameters
+    Attributes
     ----------
     sizes:
         Share or number of people with 0, 1, 2, ... items; not negative, not all at 0.

@@ -2,10 +2,11 @@
 
 import json
 import math
+import re
 
 import pytest
 
-from planner import Survey, load_survey, solve
+from planner import load_survey, plan_survey, solve
 from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from planner.errors import InputError
 from planner.outsiders import shuffled
@@ -178,6 +179,18 @@ def test_the_report_is_a_small_page_without_scripts_or_other_hosts(tmp_path):
     assert page.count("<svg") >= 4
 
 
+def test_a_page_for_an_ethics_board(tmp_path):
+    path = tmp_path / "handout.html"
+    assert "Handout written" in words("plan", HOUSEHOLD, "--handout", path)
+    page = path.read_text()
+    for part in ("200,000 people are asked about: diagnosis, page, income", "What is not promised"):
+        assert part in page
+    odds = math.exp(max(row.spent for row in plan_survey(HOUSEHOLD).spending)) / 9
+    said = float(re.search(r"hold it to be at most ([\d.]+) % likely", page)[1])
+    assert 0 <= said - 100 * odds / (1 + odds) <= 0.1  # rounded up
+    assert len(re.sub(r"<[^>]+>", " ", page.partition("<body>")[2]).split()) < 520
+
+
 # Outsiders
 
 
@@ -287,4 +300,3 @@ def test_commands_for_one_kind_leave_the_rest(tmp_path):
     for command, kind in (("sampling", "sampled-choice"), ("answer-rate", "numeric")):
         with pytest.raises(InputError, match=kind):
             shown(command, HEALTH)
-    assert isinstance(load_survey(file), Survey)
