@@ -28,10 +28,6 @@ from planner.mechanisms.plain import OptimizedLocalHashing as OptimizedLocalHash
 from planner.mechanisms.plain import SubsetSelection as SubsetSelection
 from planner.mechanisms.sampling_privacy import SamplingPrivacy as SamplingPrivacy
 from planner.mechanisms.unary import UnaryMechanism as UnaryMechanism
-from planner.planning.allocation.blocks import ChoiceBlock as ChoiceBlock
-from planner.planning.allocation.blocks import MeanBlock as MeanBlock
-from planner.planning.allocation.plan import Allocation as Allocation
-from planner.planning.allocation.plan import allocate as allocate
 from planner.planning.answer_rates import AnswerRateModel as AnswerRateModel
 from planner.planning.answer_rates import AnswerRatePlan as AnswerRatePlan
 from planner.planning.answer_rates import ChannelCurve as ChannelCurve
@@ -60,6 +56,10 @@ from planner.planning.sampled import SamplingQuestion as SamplingQuestion
 from planner.planning.sampled import plan_sampling as plan_sampling
 from planner.planning.sampled_views import GuaranteeViews as GuaranteeViews
 from planner.planning.sampled_views import guarantee_views as guarantee_views
+from planner.planning.shares import Allocation as Allocation
+from planner.planning.shares import ChoiceBlock as ChoiceBlock
+from planner.planning.shares import MeanBlock as MeanBlock
+from planner.planning.shares import allocate as allocate
 from planner.planning.smallest_budgets import smallest_budgets as smallest_budgets
 from planner.planning.targets import users_needed as users_needed
 from planner.policy.objective import Objective as Objective

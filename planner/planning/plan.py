@@ -20,13 +20,13 @@ import numpy as np
 from planner.errors import InputError
 from planner.frames import Framed
 from planner.planning import mean
-from planner.planning.allocation.plan import Allocation, allocate
 from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.part import Part, Spending, with_budget_left
 from planner.planning.question import QuestionPlan, block_of, plan_question, plan_sampled, settled
 from planner.planning.sampled import SamplingPlan, plan_sampling_survey
+from planner.planning.shares import Allocation, allocate
 from planner.survey.file import load_survey
 from planner.survey.questions import Question, Survey
 

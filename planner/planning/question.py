@@ -19,7 +19,6 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning import choice, mean, ordered, sets
-from planner.planning.allocation.blocks import Block, ChoiceBlock, MeanBlock
 from planner.planning.choice import Details, mechanism_choices
 from planner.planning.option import ErrorLaw, Option, least, over, reason_for, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
@@ -27,6 +26,7 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.part import Part, Spending
 from planner.planning.relax import Relaxation, relaxations
 from planner.planning.sampled import SamplingPlan
+from planner.planning.shares import Block, ChoiceBlock, MeanBlock
 from planner.planning.solve import DESIGN, Certified, tried
 from planner.planning.target_answers import TargetAnswer, answer_targets
 from planner.solvers import MODELS

@@ -1,0 +1,283 @@
+"""How questions share each person's budget: the figures of the theory, proofs, and a fine grid."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from planner import ChoiceBlock, InputError, MeanBlock, PrivacyPolicy, allocate, best_design, solve
+from planner.planning.budgets import scaled
+from planner.planning.option import ErrorLaw
+from planner.planning.shares import Goal, best_some_each, search_shares, some_each
+from planner.planning.solve import ROUGH
+from tests.effort import tries
+
+SECTION_9 = [
+    ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
+    ChoiceBlock("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
+    MeanBlock("income", 2.0, weight=3),
+]
+
+
+@pytest.mark.parametrize("block", SECTION_9, ids=["choice", "large choice", "mean"])
+def test_tangents_stay_below_the_error(block):
+    for share in (0.1, 0.5, 1.0):
+        at = block.at(share)
+        assert at.constant - at.slope * share == pytest.approx(at.error, rel=1e-8)
+        for other in np.linspace(0.05, 1, 20):
+            assert block.at(other).error >= (at.constant - at.slope * other) * (1 - 1e-12)
+        step = 1e-5
+        low, high = block.at(share - step).error, block.at(min(1, share + step)).error
+        slope = (low - high) / (min(1, share + step) - share + step)
+        assert at.slope == pytest.approx(slope, rel=1e-3)
+
+
+def test_sampling_variance_is_the_largest_variance_of_the_answers():
+    block = SECTION_9[0]
+    rng = np.random.default_rng(8)
+    for p in rng.dirichlet(np.ones(5), 300):
+        assert np.sum(p * (1 - p)) <= block.law.spread + 1e-12
+    even = np.full(5, 0.2)
+    assert np.sum(even * (1 - even)) == pytest.approx(block.law.spread)
+
+
+def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
+    block = MeanBlock("income", 50.0, errors=ErrorLaw(offset=-1.0))
+    exact = 1 / np.sinh(25.0) ** 2  # 1 / tanh^2 - 1
+    assert block.at(1.0).error == pytest.approx(exact, rel=1e-12)
+    assert allocate([block]).value == pytest.approx(exact, rel=1e-12)
+
+
+def test_the_error_of_a_sample_is_that_of_all_where_all_are_asked():
+    for block in SECTION_9:
+        error = block.at(1.0).error
+        assert block.law.of_sample(error, 1.0) == pytest.approx(error, rel=1e-12)
+    biased = MeanBlock("income", 1.0, errors=ErrorLaw(bias=5.0))
+    noise = biased.at(1.0).error - 5
+    assert biased.law.of_sample(noise + 5, 0.25) == pytest.approx(4 * noise + 5)
+
+
+def test_the_figures_of_the_theory():
+    found = allocate(SECTION_9)
+    assert found.value == pytest.approx(125.735, abs=5e-4)
+    assert found.shares == pytest.approx([0.416, 0.296, 0.288], abs=5e-4)
+    assert found.some_each.noise_value == pytest.approx(45.675, abs=5e-4)
+    assert found.relative_gap < 1e-9
+    assert found.better == "one-each"
+    assert found.shares.sum() == pytest.approx(1, abs=1e-12)
+
+
+def random_blocks(rng):
+    blocks = []
+    for j in range(int(rng.integers(2, 4))):
+        if rng.uniform() < 0.3:
+            blocks.append(MeanBlock(str(j), rng.uniform(0.5, 4), rng.uniform(0.5, 3)))
+        else:
+            t = int(rng.integers(1, 5))
+            rule = "avg" if rng.uniform() < 0.3 else "min"
+            policy = PrivacyPolicy(rng.uniform(0.5, 4, t), rng.integers(1, 30, t), rule)
+            blocks.append(ChoiceBlock(str(j), policy, rng.uniform(0.05, 1)))
+    return blocks
+
+
+def error_on_grid(block, grid):
+    """Without the code under test: the solver and the formula of the variance of one bit."""
+    if isinstance(block, MeanBlock):
+        return 1 / np.tanh(grid * block.epsilon / 2) ** 2
+    return np.array([solve(scaled(block.policy, g)).worst_case_mse for g in grid])
+
+
+def on_grid(blocks, targets):
+    """The smallest objective over all shares that are whole percents."""
+    steps = 100
+    grid = np.arange(1, steps) / steps
+    weights = [b.weight for b in blocks] if targets is None else [1 / t for t in targets]
+    curves = [w * error_on_grid(b, grid) for w, b in zip(weights, blocks, strict=True)]
+    best = np.inf
+    for first in itertools.product(range(1, steps), repeat=len(blocks) - 1):
+        last = steps - sum(first)
+        if last >= 1:
+            parts = [c[g - 1] for c, g in zip(curves, (*first, last), strict=True)]
+            best = min(best, sum(parts) if targets is None else max(parts))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(tries(5, 10)))
+def test_never_worse_than_a_fine_grid_of_shares(seed):
+    blocks = random_blocks(np.random.default_rng(seed))
+    found = allocate(blocks)
+    grid = on_grid(blocks, None)
+    assert found.value <= grid * (1 + 1e-12)
+    assert found.lower_bound <= found.value
+    assert found.relative_gap <= 1e-8
+    assert grid <= found.value * 1.01  # the grid is fine: it confirms the optimum from above
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_minimax_never_worse_than_a_fine_grid_of_shares(seed):
+    rng = np.random.default_rng(100 + seed)
+    blocks = random_blocks(rng)
+    targets = rng.uniform(1, 30, len(blocks)).tolist()
+    found = allocate(blocks, "minimax", targets)
+    assert found.value <= on_grid(blocks, targets) * (1 + 1e-12)
+    assert found.relative_gap <= 1e-8
+    ratios = found.errors / targets
+    assert ratios == pytest.approx(found.value, rel=1e-5)  # all questions are equally far
+
+
+def test_no_random_shares_beat_the_bound():
+    rng = np.random.default_rng(4)
+    blocks = random_blocks(np.random.default_rng(2))
+    found = allocate(blocks)
+    for shares in rng.dirichlet(np.ones(len(blocks)), tries(50, 1000)):
+        errors = [b.at(max(g, 1e-3)).error for b, g in zip(blocks, shares, strict=True)]
+        assert np.dot(errors, [b.weight for b in blocks]) >= found.lower_bound
+
+
+def test_splitting_wins_at_large_budgets():
+    blocks = [ChoiceBlock(n, PrivacyPolicy([12.0, 14.0], [2, 3])) for n in "ab"]
+    found = allocate(blocks)
+    assert found.better == "split"
+    assert "everybody everything" in found.reason
+
+
+def test_one_question_gets_everything():
+    found = allocate(SECTION_9[:1])
+    assert found.shares.tolist() == [1.0]
+    assert found.value == pytest.approx(8.567495461)
+
+
+def test_matrix_rules_are_allocated_too():
+    rule = np.array([[1.0, 1.5, np.inf], [1.5, 2.0, 1.0], [np.inf, 1.0, 1.5]])
+    blocks = [ChoiceBlock("graph", PrivacyPolicy([1, 2, 1.5], [2, 3, 4], rule)), SECTION_9[0]]
+    found = allocate(blocks)
+    assert found.relative_gap <= 1e-8
+    assert found.certified[0].max_violation == 0
+
+
+def test_bad_allocations_are_refused():
+    with pytest.raises(InputError, match="questions"):
+        allocate([])
+    with pytest.raises(InputError, match="questions"):
+        allocate([SECTION_9[0], SECTION_9[0]])
+    with pytest.raises(InputError, match="objective"):
+        allocate(SECTION_9, "mean")
+    with pytest.raises(InputError, match="targets"):
+        allocate(SECTION_9, "minimax")
+    for targets in ([1, 2], [1, 2, 0], [1, 2, np.nan]):
+        with pytest.raises(InputError, match="targets"):
+            allocate(SECTION_9, "minimax", targets)
+    for weight in (0, -1, np.nan, np.inf):
+        with pytest.raises(InputError, match="weight"):
+            MeanBlock("x", 1.0, weight)
+    with pytest.raises(InputError, match="epsilon"):
+        MeanBlock("x", 0.0)
+
+
+def test_a_survey_of_one_question_has_nothing_to_share():
+    assert "gets the whole budget" in allocate(SECTION_9[:1]).reason
+
+
+def test_questions_asked_alone_may_be_other_blocks():
+    alone = [ChoiceBlock(b.name, b.policy, b.weight, errors=ErrorLaw(0.5)) for b in SECTION_9[:2]]
+    plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
+    assert other.value == plain.value
+    assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)
+
+
+TARGETS = [20.0, 200.0, 4.0]
+TOY = PrivacyPolicy(np.log([4, 6]), [1, 4])
+DESIGNS = [ChoiceBlock("diagnosis", TOY, mechanism="subset-design"), MeanBlock("income", 2.0)]
+
+
+@pytest.mark.parametrize("targets", [None, TARGETS])
+def test_where_errors_are_convex_it_finds_the_proven_shares(targets):
+    goal = Goal.of(SECTION_9, "sum" if targets is None else "minimax", targets)
+    best = allocate(SECTION_9, "sum" if targets is None else "minimax", targets)
+    shares, bound = search_shares(SECTION_9, goal)
+    pairs = zip(SECTION_9, shares.tolist(), strict=True)
+    errors = np.array([block.at(share).error for block, share in pairs])
+    assert shares.sum() == pytest.approx(1)
+    assert shares == pytest.approx(best.shares, rel=5e-3)
+    assert best.value <= goal.value(errors) < best.value * (1 + 1e-4)
+    assert 0.96 * best.value < bound <= best.value
+
+
+@pytest.fixture(scope="module")
+def split():
+    return allocate(DESIGNS)
+
+
+def test_designs_are_shared_with_a_gap_that_is_said(split):
+    toy, income = (block.at(share) for block, share in zip(DESIGNS, split.shares, strict=True))
+    assert split.errors.tolist() == [toy.error, income.error]
+    assert toy.constant is toy.slope is None  # no tangent is claimed
+    design = best_design(scaled(TOY, split.shares[0]))
+    assert toy.error == pytest.approx(design.worst_case_mse, rel=1e-5)
+    assert split.certified[0].policy == design.policy
+    assert split.relative_gap == pytest.approx(split.value / split.lower_bound - 1)
+    assert 0 < split.relative_gap < 0.2  # a dozen designs a question prove no more
+
+
+def test_no_shares_are_below_the_bound(split):
+    for share in np.linspace(0.1, 0.9, 9):
+        errors = [DESIGNS[0].at(share).error, DESIGNS[1].at(1 - share).error]
+        assert sum(errors) >= split.lower_bound
+        assert sum(errors) >= split.value * (1 - 1e-3)  # and the shares are the best to see
+
+
+def test_a_bound_that_is_proven_is_not_the_error_itself():
+    (toy, _) = DESIGNS
+    error, bound = toy.bounds_at(0.5)
+    assert bound < error < bound * (1 + 1e-5)
+    roughly = toy.bounds_at(0.5, ROUGH)
+    assert roughly[1] < error * (1 + 1e-5)
+    assert bound < roughly[0] < roughly[1] * (1 + ROUGH)
+    assert replace(toy, mechanism="opt1").bounds_at(0.5)[0] > error
+
+
+def test_errors_of_designs_are_not_convex_in_the_budgets():
+    """The reason for the search: the size of the best subset changes, and the slope jumps down."""
+    budgets = 0.8958797 + np.array([-0.01, 0.0, 0.01])
+    designs = [best_design(PrivacyPolicy([e], [5]), tolerance=1e-9) for e in budgets.tolist()]
+    assert [int(design.types.high_counts.max()) for design in designs[::2]] == [2, 1]
+    low, middle, high = (design.worst_case_mse for design in designs)
+    assert middle > 1.001 * (low + high) / 2
+    assert max(design.certificate.relative_gap for design in designs) < 1e-8
+
+
+@pytest.mark.parametrize(("objective", "targets"), [("sum", None), ("minimax", [20.0, 200.0, 4.0])])
+@pytest.mark.parametrize("asked", [1, 2, 3])
+def test_some_questions_each_against_a_grid(objective, targets, asked):
+    rng = np.random.default_rng(1)
+    each = some_each(SECTION_9, Goal.of(SECTION_9, objective, targets), asked)
+    part = np.array([b.at(1 / asked).error for b in SECTION_9])
+    spread = np.array([b.law.spread for b in SECTION_9])
+    weights = np.array([b.weight for b in SECTION_9])
+    assert each.fractions.sum() == pytest.approx(asked)
+    assert each.fractions.max() <= 1
+    tried = 0
+    for f in asked * rng.dirichlet(np.ones(3), 3000):
+        if f.max() <= 1:
+            errors = part / f + spread * (1 / f - 1)
+            value = weights @ errors if targets is None else np.max(errors / targets)
+            assert value >= each.value * (1 - 1e-12)
+            tried += 1
+    if asked == 3:
+        assert each.fractions.tolist() == [1.0, 1.0, 1.0]  # there is one way
+    else:
+        assert tried > 500
+    assert each.value == pytest.approx(
+        weights @ each.errors if targets is None else np.max(each.errors / targets)
+    )
+
+
+@pytest.mark.parametrize(("epsilon", "asked"), [(0.5, 1), (3.0, 1), (6.0, 3), (40.0, 8)])
+def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
+    """One bit a mean: d/k tanh(eps/2k)^-2 is least where eps/k solves sinh x = 2x, at 2.18."""
+    blocks = [MeanBlock(f"mean {j}", epsilon) for j in range(9)]
+    best = best_some_each(blocks, Goal.of(blocks))
+    every = [9 / k / np.tanh(epsilon / k / 2) ** 2 for k in range(1, 9)]
+    assert best.asked == 1 + int(np.argmin(every)) == asked
+    assert best.value == pytest.approx(9 * min(every))
