@@ -89,8 +89,11 @@ def test_refusals():
     for counts in (good[1:], good / 2, -good):
         with pytest.raises(InputError, match="counts"):
             estimate_wanted(channel, counts)
-    with pytest.raises(InputError, match="two people"):
-        estimate_wanted(channel, np.eye(channel.outputs, dtype=int)[0])
+    with pytest.raises(InputError, match="one person"):
+        estimate_wanted(channel, np.zeros(channel.outputs, dtype=int))
+    alone = estimate_wanted(channel, np.eye(channel.outputs, dtype=int)[0])
+    assert alone.users == 1
+    assert np.diag(alone.covariance).min() > 1  # as if every report had been as likely
     with pytest.raises(InputError, match="channel"):
         estimate_ordered(channel, good)
     ordered = best_ordered_channel(PrivacyPolicy([1.0] * 4, [1] * 4))

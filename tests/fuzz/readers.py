@@ -143,10 +143,7 @@ def _inside(data, random):
 
 
 def _counts(one):
-    return {
-        key: (tally.aggregate.users, tally.aggregate.counts.tolist())
-        for key, tally in one.sums.items()
-    }
+    return {key: (counted.users, counted.counts.tolist()) for key, counted in one.sums.items()}
 
 
 def _memory(parameters, folder):

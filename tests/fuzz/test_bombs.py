@@ -15,7 +15,7 @@ from planner.errors import FileError
 from tests.deployment.report_files import draw, write
 from tests.fuzz.forged import lying_page, table
 
-START = '{"format":"ldp-planner-parameters","version":1,'
+START = '{"format":"ldp-planner-parameters","version":4,'
 SECONDS = 5.0  # of a processor
 
 
