@@ -43,7 +43,7 @@ class ShuffledGuarantee(Framed):
     names:
         Names of the levels.
     people:
-        Honest people, colluders taken off.
+        Honest people.
     delta:
         For every pair.
     epsilons:
@@ -127,7 +127,6 @@ def shuffled(
     reports: Seen,
     people: int,
     delta: float,
-    colluders: int = 0,
     *,
     every_example: bool = True,
 ) -> ShuffledGuarantee:
@@ -138,11 +137,9 @@ def shuffled(
     reports:
         A mechanism's blankets, see :mod:`planner.outsiders.shapes`.
     people:
-        Everybody who reports.
+        Honest people who report; who tells the observer what they sent hides nobody.
     delta:
         Above 0, below 1.
-    colluders:
-        People who tell the observer what they sent; they hide nobody.
     every_example:
         Whether to look for an explicit loss for every pair of levels; else only for the pair with
         the largest epsilon, which takes a third of the time.
@@ -150,13 +147,13 @@ def shuffled(
     Raises
     ------
     InputError
-        Nobody honest is left, or more than 30 levels.
+        More than 30 levels, or a number out of range.
 
     Examples
     --------
     >>> from planner import PrivacyPolicy, solve
     >>> from planner.outsiders import seen_of
-        >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
+    >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
     >>> result = shuffled(seen_of(table, table.policy), 100_000, 1e-6)
     >>> result.to_frame()[["level", "other", "local", "epsilon", "example"]].round(4)
           level     other   local  epsilon  example
@@ -165,20 +162,18 @@ def shuffled(
     2    public    public  1.4212   0.0145   0.0128
     """
     whole_number("people", people, most=MOST_PEOPLE)
-    whole_number("colluders", colluders, 0, people - 1, "Somebody honest must be left.")
     size = len(reports.names)
-    honest = people - colluders
     epsilons, examples, local = (np.full((size, size), np.nan) for _ in range(3))
     pairs = _pairs(reports)
     for i, j in pairs:
         blanket = reports.blanket(i, j)
-        epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, honest)
+        epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, people)
         local[i, j] = local[j, i] = blanket.local_epsilon
     worst = max(pairs, key=lambda pair: float(epsilons[pair]))
     for i, j in pairs if every_example else [worst]:
         blankets = tuple(map(_laws, reports.examples(i, j)))
-        examples[i, j] = examples[j, i] = _example_lost(blankets, delta, honest)
-    return ShuffledGuarantee(reports.names, honest, delta, epsilons, examples, local)
+        examples[i, j] = examples[j, i] = _example_lost(blankets, delta, people)
+    return ShuffledGuarantee(reports.names, people, delta, epsilons, examples, local)
 
 
 def local_budget(epsilon: float, people: int, delta: float) -> float:

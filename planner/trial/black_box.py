@@ -115,7 +115,7 @@ class CommandBox:
     def _read(
         self, process: subprocess.Popen[bytes], wanted: int, most: int
     ) -> tuple[bytes, bytes, bool]:
-        """What came, the end of its standard error, and whether time was up before all was there."""
+        """What came, the end of its standard error, and whether time was up before all came."""
         deadline, seen, size, said = time.monotonic() + self.seconds, 0, 0, b""
         parts: list[bytes] = []
         streams: list[IO[bytes]] = [one for one in (process.stdout, process.stderr) if one]

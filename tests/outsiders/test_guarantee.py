@@ -223,16 +223,11 @@ def test_any_mechanism_covers_the_table():
     assert np.isnan(any_one.examples).all()
 
 
-def test_colluders_hide_nobody():
+def test_one_alone_is_not_hidden():
     reports = one_budget(GeneralizedRandomizedResponse(1.0, 10))
-    fewer = shuffled(reports, 900, 1e-6)
-    colluding = shuffled(reports, 1000, 1e-6, colluders=100)
-    assert colluding.epsilons.tolist() == fewer.epsilons.tolist()
-    assert colluding.people == 900
-    alone = shuffled(reports, 1000, 1e-6, colluders=999)
-    assert alone.epsilon == pytest.approx(1.0, rel=1e-6)
-    with pytest.raises(InputError, match="colluders"):
-        shuffled(reports, 1000, 1e-6, colluders=1000)
+    assert shuffled(reports, 1, 1e-6).epsilon == pytest.approx(1.0, rel=1e-6)
+    with pytest.raises(InputError, match="people"):
+        shuffled(reports, 0, 1e-6)
 
 
 def test_levels_of_one_item_have_no_pair_inside():
