@@ -38,19 +38,22 @@ class Result:
     mistakes: tuple[str, ...]
 
 
-def result() -> Result:
-    """The plan of the document, and all that is wrong with it."""
+def result(*, what_if: bool = False) -> Result:
+    """The plan of the document, and all that is wrong with it.
+
+    ``what_if`` adds what more budget would buy, which takes as long as all else.
+    """
     here = session()
     survey, mistakes = settle(cleaned(here.document))
     if survey is not None:
         try:
-            here.planned = survey_plan(survey)
+            here.planned = survey_plan(survey, what_if=what_if)
         except PlannerError as error:
             return Result(here.planned, (labelled(str(error)),))
     return Result(here.planned, tuple(map(sentence_of, mistakes)))
 
 
-def survey_plan(survey: Survey) -> SurveyPlan:
+def survey_plan(survey: Survey, *, what_if: bool) -> SurveyPlan:
     """The plan of a survey, after what the ledger has.
 
     Raises
@@ -62,9 +65,9 @@ def survey_plan(survey: Survey) -> SurveyPlan:
 
     def make() -> SurveyPlan:
         spent = None if ledger is None else Ledger.model_validate_json(ledger)
-        return plan_survey(survey, spent)
+        return plan_survey(survey, spent, what_if=what_if)
 
-    return remembered(("plan", survey, ledger), make)
+    return remembered(("plan", survey, ledger, what_if), make)
 
 
 def remembered(key: tuple[object, ...], make: Callable[[], T]) -> T:

@@ -44,7 +44,7 @@ class _Step(NamedTuple):
 def page() -> None:
     """Show the result of the chosen question, then of the survey, then the details."""
     render.header("Result", "How exact the answers will be, and what is promised.")
-    found = result()
+    found = result(what_if=True)
     render.problems(found.mistakes, "Mend this on the page Questions.")
     place = chosen_place(tuple(KINDS), "result") or 0
     plan = planned_question(found.plan, place)
