@@ -81,7 +81,7 @@ def placed(question: Question, answers: Answers, rng: np.random.Generator) -> An
     >>> answers = Answers(("flu", "HIV"), np.array([5, 2]))
     >>> found = placed(Categorical("now", levels), answers, np.random.default_rng(1))
     >>> found.labels, found.counts.tolist()
-    (('HIV', 'common 1', 'flu', 'common 3'), [2, 0, 5, 0])
+    (('HIV', 'flu', 'common 2', 'common 3'), [2, 5, 0, 0])
     """
     several = question.kind == "item-set"
     if answers.sets is not None and not several:
