@@ -8,7 +8,8 @@ import sys
 import numpy as np
 from measure import Figure, peak_megabytes, seconds, show
 
-from planner import PrivacyPolicy, solve, solve_literal
+from examples.reproduction.literal import solve_literal
+from planner import PrivacyPolicy, solve
 
 LARGE = 10**6
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import log
 
 import numpy as np
+from reproduction.literal import solve_literal
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy, UnaryTable, baseline, solve, solve_literal
+from planner import PrivacyPolicy, UnaryTable, baseline, solve
 from planner.planning.choice import plain_rivals
 
 ITEMS = np.array([1, 4])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from reproduction.charts import lines
+from reproduction.literal import solve_literal
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner import PrivacyPolicy, solve, solve_literal
+from planner import PrivacyPolicy, solve
 
 FACTORS = np.array([1.0, 1.2, 2.0])
 

@@ -69,7 +69,6 @@ from planner.show.html import report_html as report_html
 from planner.solvers import baseline as baseline
 from planner.solvers import best_design as best_design
 from planner.solvers import solve as solve
-from planner.solvers.slsqp_ab import solve_literal as solve_literal
 from planner.survey.file import load_survey as load_survey
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences

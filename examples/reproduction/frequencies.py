@@ -14,11 +14,12 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve, solve_literal
+from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
 from planner.estimates.counts import precision_at
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
 
+from .literal import solve_literal
 from .normal import mean_absolute
 
 __all__ = [

@@ -21,7 +21,6 @@ from planner.planning.budgets import largest_budgets, scaled
 from planner.planning.solve import solve_for
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import solve_near
 
 Array = NDArray[np.float64]
 
@@ -128,16 +127,11 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 def _solved(
     policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
 ) -> list[UnaryTable | SubsetDesign]:
-    """Tables from each other."""
     solved: list[UnaryTable | SubsetDesign] = []
     for scale in scales.tolist():
-        at, last = scaled(policy, scale), solved[-1] if solved else None
-        if isinstance(last, UnaryTable):
-            solved.append(solve_near(at, last))
-        else:
-            found = solve_for(at, model, objective)
-            assert not isinstance(found, SetDesign)  # noqa: S101 - not for sets
-            solved.append(found)
+        found = solve_for(scaled(policy, scale), model, objective)
+        assert not isinstance(found, SetDesign)  # noqa: S101 - not for sets
+        solved.append(found)
     return solved
 
 

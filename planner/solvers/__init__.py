@@ -2,23 +2,6 @@
 
 from planner.solvers.design_search import best_design
 from planner.solvers.models import MODELS, model_named
-from planner.solvers.solving import (
-    BASELINES,
-    METHODS,
-    Solver,
-    baseline,
-    solve,
-    solve_near,
-)
+from planner.solvers.solving import BASELINES, METHODS, baseline, solve
 
-__all__ = [
-    "BASELINES",
-    "METHODS",
-    "MODELS",
-    "Solver",
-    "baseline",
-    "best_design",
-    "model_named",
-    "solve",
-    "solve_near",
-]
+__all__ = ["BASELINES", "METHODS", "MODELS", "baseline", "best_design", "model_named", "solve"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +29,6 @@ _SMALL = 12  # levels up to which SLSQP beats the conic solver's set-up time
 _LARGE = 2_000  # levels beyond which the full linear program is not worth its time
 _DENSE = 100  # levels up to which SLSQP's dense rows fit: the second try when conic fails
 _LEAST_B = 2.0**-1000  # keeps ln b finite where 1/2 - x rounds to 0
-
-
-class Solver(Protocol):
-    """What finds tables for planning: :func:`solve`, or something that remembers its answers."""
-
-    def __call__(
-        self, policy: PrivacyPolicy, model: str = "opt0", *, objective: Objective = ...
-    ) -> UnaryTable:
-        """The certified table of ``model`` with the smallest ``objective``."""
 
 
 def solve(
@@ -102,48 +92,6 @@ def solve(
         except ConvergenceError:
             continue
     return _solve_by(program, last)
-
-
-def solve_near(policy: PrivacyPolicy, near: UnaryTable) -> UnaryTable:
-    """Solve ``policy`` for the model and objective of ``near``, the table of a similar policy.
-
-    For series of policies with a matrix of pair budgets: the point of ``near``, scaled to fit,
-    is improved by Newton steps until it is proven optimal to 1e-6, method ``"newton"``. Where
-    that fails, and for the rules min and avg, which have faster ways, it is :func:`solve`.
-
-    Raises
-    ------
-    InputError
-        ``near`` has another number of levels.
-    SolverError
-        No certified answer could be produced.
-
-    Examples
-    --------
-    >>> policies = [PrivacyPolicy([1, 2], [3, 3], scale * np.ones((2, 2))) for scale in (1, 1.1)]
-    >>> solve_near(policies[1], solve(policies[0])).method
-    'newton'
-    """
-    if near.policy.size != policy.size:
-        allowed = f"the table of a policy of {policy.size} levels"
-        remedy = "Give a table of this policy's levels, or leave near out."
-        raise InputError("near", near.policy.size, allowed, remedy)
-    program = Program.of(policy, near.objective, model_named(near.model))
-    try:
-        if policy.reduction is None:
-            s, w = logodds.to_log_odds(near.a, near.b)
-            room = float(np.min(policy.bounds() / (s[:, None] + w[None, :])))
-            v = program.model.from_probabilities(*logodds.from_log_odds(s * room, w * room))
-            v = program.model.repair(policy, v)
-            proof = prove(program, v)
-            for _ in range(4):
-                v = program.model.repair(policy, newton_step(program, v, proof.weights))
-                proof = prove(program, v)
-                if program.value(v) - proof.lower_bound <= _PROVEN * abs(proof.lower_bound):
-                    return proven_table(program, v, proof, "newton")
-    except ConvergenceError:
-        pass  # the usual methods take over
-    return solve(policy, near.model, objective=near.objective)
 
 
 def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:

@@ -13,7 +13,6 @@ from planner import (
     SolverError,
     UnboundedError,
     solve,
-    solve_literal,
 )
 from planner.solvers import conic, reduced, slsqp, solving
 from planner.solvers.certificate import prove
@@ -40,28 +39,23 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
         solve(THREE, method=method)
 
 
-SLSQP = {"slsqp": lambda policy: solve(policy, method="slsqp"), "slsqp_ab": solve_literal}
-
-
 @pytest.mark.parametrize("status", [4, 6, 9])
-@pytest.mark.parametrize("module", ["slsqp", "slsqp_ab"])
-def test_slsqp_that_stops_early(status, module, monkeypatch):
+def test_slsqp_that_stops_early(status, monkeypatch):
     def minimize(_fun, x0, **_):
         return OptimizeResult(x=x0, status=status, success=False, message="stopped", fun=1.0)
 
-    monkeypatch.setattr(f"planner.solvers.{module}.minimize", minimize)
+    monkeypatch.setattr("planner.solvers.slsqp.minimize", minimize)
     with pytest.raises(ConvergenceError, match=r"SLSQP .*Use method="):
-        SLSQP[module](THREE)
+        solve(THREE, method="slsqp")
 
 
-@pytest.mark.parametrize("module", ["slsqp", "slsqp_ab"])
-def test_slsqp_that_returns_nonsense_and_calls_it_success(module, monkeypatch):
+def test_slsqp_that_returns_nonsense_and_calls_it_success(monkeypatch):
     def minimize(_fun, x0, **_):
         return OptimizeResult(x=x0 * np.nan, status=0, success=True, message="", fun=np.nan)
 
-    monkeypatch.setattr(f"planner.solvers.{module}.minimize", minimize)
+    monkeypatch.setattr("planner.solvers.slsqp.minimize", minimize)
     with pytest.raises(ConvergenceError):
-        SLSQP[module](THREE)
+        solve(THREE, method="slsqp")
 
 
 def _conic_ends(monkeypatch, status, value=None):
@@ -153,11 +147,6 @@ def test_auto_tries_the_other_method_and_says_so(monkeypatch):
 def test_bad_arguments(arguments, message):
     with pytest.raises(InputError, match=message):
         solve(THREE, **arguments)
-
-
-def test_the_literal_form_needs_a_start():
-    with pytest.raises(InputError, match="starts is 0 but must be at least 1"):
-        solve_literal(THREE, starts=0)
 
 
 def test_no_reduction_of_a_matrix():
