@@ -23,14 +23,12 @@ the flow) can have to, and each such level's tables are searched and bounded apa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.limits import MAX_COUNT
-from planner.policy.objective import Coefficients
 from planner.policy.rules.apart import ApartReduction
 from planner.policy.rules.rule import SHORT_OF_POLE, HalfLines, Reduction
 from planner.solvers.certificate import Proof
@@ -39,7 +37,6 @@ from planner.solvers.search import Face, Minimum, minimise_convex
 
 Array = NDArray[np.float64]
 
-_COARSE = 1_000  # levels of the rough copy that gives a large problem its starting point
 _FLAT = 1e-6  # largest relative slope that still counts as 0
 _LEANS = 1e-9  # of the flow: a level this close to having to send to itself is looked at apart
 
@@ -62,18 +59,13 @@ def solve_reduced(program: Program) -> tuple[Array, Proof]:
         allowed = f'"slsqp" or "conic" for a policy with {policy.rule.words}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
     family = _Half if program.model.name == "opt2" else _LogOdds
-    guess = None
-    if policy.size > 4 * _COARSE:
-        coarse = _coarse(program)
-        if coarse.policy.reduction is not None:
-            guess = family(coarse, coarse.policy.reduction).solve(None)
-    best = family(program, reduction).solve(guess)
+    best = family(program, reduction).solve()
     bound = best.bound
     for level in np.flatnonzero(best.leans & ~policy.needed):
         apart = ApartReduction(policy.rule, policy.epsilons, int(level))
         low, high = apart.totals()
         if low < high:
-            other = family(program, apart).solve(None)
+            other = family(program, apart).solve()
             bound = min(bound, other.bound)
             best = other if other.value < best.value else best
     return best.v, Proof(bound, best.prices, best.weights, best.stationary)
@@ -81,14 +73,13 @@ def solve_reduced(program: Program) -> tuple[Array, Proof]:
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """A solution: reduced position, coordinates, value, proven bound, and its multipliers.
+    """A solution: coordinates, value, proven bound, and its multipliers.
 
     Not ``stationary``: several branches meet at an end of the search, and the bound holds
     although no mix of the two branches at hand has slope 0. ``leans``: levels whose own pair
     the proof may need.
     """
 
-    position: tuple[float, float]
     v: Array
     value: float
     bound: float
@@ -105,10 +96,10 @@ class _LogOdds:
     program: Program
     reduction: Reduction
 
-    def solve(self, guess: _Best | None) -> _Best:
+    def solve(self) -> _Best:
         reduction = self.reduction
         low, high = reduction.totals()
-        start, delta = guess.position if guess else (min(1.5 * low, (low + high) / 2), 0.0)
+        start, delta = min(1.5 * low, (low + high) / 2), 0.0
 
         def faces(total: float) -> tuple[Face, Face]:
             nonlocal delta
@@ -198,7 +189,6 @@ class _LogOdds:
         stationary = (abs(along_total) + abs(across)) * total <= _FLAT * abs(proven)
         sent = -(1 - unsaturated) * plane, -unsaturated * plane[::-1]
         return _Best(
-            (total, delta),
             v,
             value + float(branches.max()),
             proven + min(corners),
@@ -216,7 +206,7 @@ class _Half:
     program: Program
     reduction: Reduction
 
-    def solve(self, guess: _Best | None) -> _Best:
+    def solve(self) -> _Best:
         low, high = self.reduction.half_ends()
         base, down, top, up = lines = self.reduction.half_lines()
         kinks = np.unique((top - base) / (down + up))
@@ -227,7 +217,7 @@ class _Half:
                 self._face(at, lines, at * (down + up) >= top - base),
             )
 
-        at = guess.position[0] if guess else float(np.sqrt(low * high))
+        at = float(np.sqrt(low * high))
         return self._finish(minimise_convex(faces, low, high, at, kinks), lines, (low, high))
 
     def _face(self, at: float, lines: HalfLines, lower: NDArray[np.bool_]) -> Face:
@@ -251,7 +241,6 @@ class _Half:
         rise = float(np.sum(plane * (upper * (lines.up + lines.down) - lines.down)))
         proven = value + float(found.weights @ branches)
         return _Best(
-            (found.x, 0.0),
             v,
             value + float(branches.max()),
             proven + min(rise * (end - found.x) for end in ends),
@@ -266,23 +255,3 @@ def _leans(sent: Array, taken: Array) -> NDArray[np.bool_]:
     """Levels that may have to send to themselves: all others together take or send too little."""
     most = (1 - _LEANS) * max(float(sent.sum()), float(taken.sum()))
     return (sent > 0) & (taken > 0) & (sent + taken >= most)
-
-
-def _coarse(program: Program) -> Program:
-    """The program with neighbouring levels merged; the lowest budget is kept exactly."""
-    order = np.argsort(program.policy.epsilons)
-    starts = np.unique(np.linspace(0, order.size - 1, _COARSE).astype(int))
-    sizes = np.diff(np.append(starts, order.size))
-    epsilons = program.policy.epsilons[order]
-    means = np.add.reduceat(epsilons, starts) / sizes
-    means[0] = epsilons[0]
-    counts = np.add.reduceat(program.policy.item_counts[order], starts)
-    noise_sum, signal_sum, noise_max, signal_max = (c[order] for c in program.coefficients)
-    merged = Coefficients(
-        np.add.reduceat(noise_sum, starts),
-        np.add.reduceat(signal_sum, starts),
-        np.maximum.reduceat(noise_max, starts),
-        np.maximum.reduceat(signal_max, starts),
-    )
-    policy = program.policy.with_changes(means, np.minimum(counts, MAX_COUNT))
-    return replace(program, policy=policy, coefficients=merged)

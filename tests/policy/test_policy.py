@@ -50,6 +50,24 @@ def test_leakage_is_the_tightest_bound_over_all_paths(rule, seed):
     np.testing.assert_allclose(crowded.leakage_epsilons, _leakage(crowded), rtol=1e-12)
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_leakage_without_pairs_of_one_item_is_that_of_the_matrix(rule):
+    rng = np.random.default_rng(2)
+    for t in (2, 3, 6):
+        policy = random_policy(rng, t, rule)
+        counts = np.where(rng.random(t) < 0.6, 1, 3)
+        alone = PrivacyPolicy(policy.epsilons, counts, policy.rule, self_pairs=False)
+        written = PrivacyPolicy(policy.epsilons, counts, alone.bounds(), self_pairs=False)
+        np.testing.assert_allclose(alone.leakage_epsilons, written.leakage_epsilons, rtol=1e-12)
+    for name, least in (("min", 1.0), ("avg", 2.0)):
+        assert PrivacyPolicy([1, 3], [5, 1], name, self_pairs=False).ldp_epsilon == least
+
+
+def test_a_negative_pair_budget_is_not_told_to_become_smaller():
+    with pytest.raises(InputError, match=r"rule\[0\]\[1\] is -1.0 .* Give inf where a pair needs"):
+        PrivacyPolicy([1, 1], [1, 1], [[1, -1], [-1, 1]])
+
+
 @given(chosen=levels)
 def test_lemma_1(chosen):
     epsilons, counts = zip(*chosen, strict=True)

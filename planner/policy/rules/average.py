@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.policy.rules.others import smallest_other
+from planner.policy.rules.others import largest_other, smallest_other
 from planner.policy.rules.rule import SHORT_OF_POLE, Counts, HalfLines, Needed, PairRule, Reduction
 
 Array = NDArray[np.float64]
@@ -37,8 +37,8 @@ class AvgRule(PairRule):
         return epsilons / 2 + smallest_other(epsilons / 2 - used, needed)
 
     def leakage(self, epsilons: Array, item_counts: Counts, needed: Needed) -> Array:
-        """``(eps_i + max eps) / 2``: no path over other levels is tighter."""
-        return (epsilons + epsilons.max()) / 2
+        """``(eps_i + max eps) / 2``, without ``(i, i)`` of the others; no path is tighter."""
+        return (epsilons + largest_other(epsilons, needed)) / 2
 
     def largest_pairs(self, epsilons: Array) -> Array:
         return (epsilons + epsilons.max()) / 2

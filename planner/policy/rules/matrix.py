@@ -51,7 +51,8 @@ class MatrixRule(PairRule):
             raise InputError("rule", matrix.shape, allowed, remedy)
         for i, j in np.argwhere(~((matrix > 0) & ((matrix <= MAX_EPSILON) | np.isposinf(matrix)))):
             allowed = f"{BUDGET_RANGE}, or inf for a pair without protection"
-            raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, BUDGET_REMEDY)
+            remedy = BUDGET_REMEDY if matrix[i, j] > 0 else "Give inf where a pair needs none."
+            raise InputError(f"rule[{i}][{j}]", float(matrix[i, j]), allowed, remedy)
         for i, j in np.argwhere(matrix != matrix.T):
             allowed = f"equal to rule[{j}][{i}], which is {float(matrix[j, i])!r}"
             remedy = "Indistinguishability is symmetric: give both directions the smaller budget."

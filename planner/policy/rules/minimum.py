@@ -46,8 +46,9 @@ class MinRule(PairRule):
         return np.minimum(epsilons - most, least)
 
     def leakage(self, epsilons: Array, item_counts: Counts, needed: Needed) -> Array:
-        """``min(eps_i, 2 min eps)`` (table I)."""
-        return np.minimum(epsilons, 2 * epsilons.min())
+        """``min(eps_i, 2 min eps)`` (table I); without the pair ``(i, i)`` to the others."""
+        largest = largest_other(epsilons, needed)
+        return np.minimum(np.minimum(epsilons, largest), 2 * epsilons.min())
 
     def largest_pairs(self, epsilons: Array) -> Array:
         return epsilons
