@@ -471,12 +471,9 @@ def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
     """
     question = planned.deployed
     found = {question.mechanism: planned.mechanism}
-    names = mechanism_choices(question)
-    if question.levels and planned.options:  # what was not compared may take minutes
-        compared = {one.name for one in planned.options}
-        names = [name for name in names if name in compared]
-    for name in names:
-        if name in found:
+    compared = {one.name for one in planned.options}  # the others may take minutes
+    for name in mechanism_choices(question):
+        if name in found or name not in compared:
             continue
         other = question.replacing(mechanism=name, targets=(), weight=1.0)
         try:

@@ -87,11 +87,12 @@ def test_sets_are_padded_to_the_planned_length():
 
 
 def test_a_question_gets_its_share_of_the_budgets():
-    """The plan says 10,273 people for 100 pages; at the whole budgets it would be 2,512."""
+    """The plan says more than 10,000 people for 100 pages; the whole budgets would leave 2,512."""
     plan = plan_survey(load_survey(EXAMPLES / "household.toml"), what_if=False).question("page")
     answers = Answers(tuple(map(str, range(100))), np.full(100, 2000))
     trial = Trial.of(plan, answers, rng())
-    assert plan.total_error == pytest.approx(10_273, abs=1)
+    assert plan.share < 0.4
+    assert plan.total_error > 10_000
     deployed = trial.run(200, rng(2))[0]
     assert deployed.predicted == pytest.approx(plan.total_error, rel=1e-5)
     agree([deployed])
@@ -172,12 +173,12 @@ def test_ordered_answers_err_as_predicted_and_their_bands_hold():
 def test_means_err_as_predicted_and_their_intervals_hold():
     trial = tried(NUMBER, numbers(20_000))
     assert trial.missing == np.isnan(numbers(20_000)).sum()
-    bisample, channel = trial.run(600, rng(7))
-    assert (bisample.name, channel.name) == ("bisample-md", "channel")
-    for one in (bisample, channel):
+    found = {one.name: one for one in trial.run(600, rng(7))}
+    assert set(found) == {"bisample-md", "channel"}
+    for one in found.values():
         agree([one])
         assert abs(one.covered - 0.95) < MOST * np.sqrt(0.95 * 0.05 / 600)
-    assert channel.error < 0.95 * bisample.error
+    assert found["channel"].error < 0.95 * found["bisample-md"].error
 
 
 def test_a_seed_repeats_the_figures_whatever_else_runs():
