@@ -11,10 +11,8 @@ import numpy as np
 from measure import Figure, rows, seconds, show
 
 from planner import PrivacyPolicy, solve
-from planner.planning.budgets import scaled
-from planner.planning.frontier import frontier, usual_scales
 from planner.planning.shares import ChoiceBlock, allocate
-from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.what_if import frontier, scaled, smallest_budgets, usual_scales
 from planner.survey.questions import Target
 
 

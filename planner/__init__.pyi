@@ -37,8 +37,6 @@ from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import five_populations as five_populations
 from planner.planning.choice import explain as explain
-from planner.planning.frontier import Frontier as Frontier
-from planner.planning.frontier import frontier as frontier
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
@@ -60,8 +58,10 @@ from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import ChoiceBlock as ChoiceBlock
 from planner.planning.shares import MeanBlock as MeanBlock
 from planner.planning.shares import allocate as allocate
-from planner.planning.smallest_budgets import smallest_budgets as smallest_budgets
 from planner.planning.targets import users_needed as users_needed
+from planner.planning.what_if import Frontier as Frontier
+from planner.planning.what_if import frontier as frontier
+from planner.planning.what_if import smallest_budgets as smallest_budgets
 from planner.policy.objective import Objective as Objective
 from planner.policy.policy import PrivacyPolicy as PrivacyPolicy
 from planner.show.figures import chart as chart

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.limits import MAX_EPSILON
-from planner.planning.budgets import largest_budgets
-from planner.planning.frontier import Frontier, frontier, usual_scales
 from planner.planning.question import QuestionPlan
+from planner.planning.what_if import Frontier, frontier, largest_budgets, usual_scales
 
 _POINTS, _DESIGNS = 50, 9  # designs take longer
 

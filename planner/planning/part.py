@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from planner.planning.budgets import scaled
 from planner.planning.ledger import Ledger
+from planner.planning.what_if import scaled
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Numeric, Question
 

@@ -24,11 +24,11 @@ from planner.planning.option import ErrorLaw, Option, least, over, reason_for, r
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.padding import PaddingPlan
 from planner.planning.part import Part, Spending
-from planner.planning.relax import Relaxation, relaxations
 from planner.planning.sampled import SamplingPlan
 from planner.planning.shares import Block, ChoiceBlock, MeanBlock
 from planner.planning.solve import DESIGN, Certified, tried
 from planner.planning.target_answers import TargetAnswer, answer_targets
+from planner.planning.what_if import Relaxation, relaxations
 from planner.solvers import MODELS
 from planner.survey.questions import (
     BEST,

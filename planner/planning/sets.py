@@ -14,7 +14,6 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.budgets import scaled
 from planner.planning.choice import Details, explain, levels_of, solved
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.padding import (
@@ -28,6 +27,7 @@ from planner.planning.padding import (
 from planner.planning.part import Part
 from planner.planning.pilot import set_model_of
 from planner.planning.solve import DESIGN, TOTAL, solve_for, tried
+from planner.planning.what_if import scaled
 from planner.policy.objective import Objective
 from planner.solvers import BASELINES, MODELS
 from planner.survey.questions import BEST, ItemSet, Question

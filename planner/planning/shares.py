@@ -37,10 +37,10 @@ from planner.arguments import whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.patience import still_wanted
-from planner.planning.budgets import scaled
 from planner.planning.channels import bisample_worst
 from planner.planning.option import ErrorLaw
 from planner.planning.solve import DESIGN, ROUGH, TIGHT, Certified, solve_for
+from planner.planning.what_if import scaled
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

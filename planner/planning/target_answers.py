@@ -13,9 +13,9 @@ from planner.planning.option import ErrorLaw, Option
 from planner.planning.padding import Padding, PaddingPlan
 from planner.planning.part import Part
 from planner.planning.pilot import set_model_of
-from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.solve import DESIGN
 from planner.planning.targets import achieved, check_targets, users_needed
+from planner.planning.what_if import smallest_budgets
 from planner.solvers import MODELS
 from planner.survey.questions import ORDINAL, Numeric, Target
 

@@ -1,7 +1,7 @@
 """Targets: what a table reaches for a given number of users, and how many users it needs.
 
 Errors are shares of the users, as in :class:`~planner.survey.questions.Target`. The budgets that a
-target needs are found by :mod:`planner.planning.smallest_budgets`.
+target needs are found by :mod:`planner.planning.what_if`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from planner.show.figures import frontier_figure
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-    from planner.planning.frontier import Frontier
+    from planner.planning.what_if import Frontier
 
 _GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 _MOST_SHARES = 10

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy
-from planner.planning.budgets import largest_budgets, relaxed, scaled
+from planner.planning.what_if import largest_budgets, relaxed, scaled
 
 GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"])
 

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, solve
-from planner.planning.budgets import scaled
-from planner.planning.frontier import frontier, usual_scales
+from planner.planning.what_if import frontier, scaled, usual_scales
 from tests.planning.policies import moderate_policy
 
 

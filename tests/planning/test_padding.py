@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
-from planner.planning.budgets import scaled
 from planner.planning.datasets import read_transactions
 from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
+from planner.planning.what_if import scaled
 from planner.survey.sets import AssumedSets
 
 ROOT = Path(__file__).parents[2]

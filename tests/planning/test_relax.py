@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, PrivacyPolicy, baseline, solve
-from planner.planning.budgets import relaxed, scaled
-from planner.planning.relax import most_binding, relaxations
+from planner.planning.what_if import most_binding, relaxations, relaxed, scaled
 from tests.planning.policies import moderate_policy
 
 

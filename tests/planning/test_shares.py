@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from planner import ChoiceBlock, InputError, MeanBlock, PrivacyPolicy, allocate, best_design, solve
-from planner.planning.budgets import scaled
 from planner.planning.option import ErrorLaw
 from planner.planning.shares import Goal, best_some_each, search_shares, some_each
 from planner.planning.solve import ROUGH
+from planner.planning.what_if import scaled
 from tests.effort import tries
 
 SECTION_9 = [

@@ -11,10 +11,9 @@ from planner import (
     plan_padding,
     solve,
 )
-from planner.planning.budgets import scaled
-from planner.planning.smallest_budgets import smallest_budgets
 from planner.planning.solve import solve_for
 from planner.planning.targets import achieved
+from planner.planning.what_if import scaled, smallest_budgets
 from planner.survey.questions import Target
 from tests.planning.policies import KINDS, POLICIES, target
 

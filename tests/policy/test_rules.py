@@ -11,9 +11,7 @@ from planner.deployment import Client
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
 from planner.laws.levels import Levels
-from planner.planning.budgets import relaxed, scaled
-from planner.planning.frontier import frontier
-from planner.planning.relax import relaxations
+from planner.planning.what_if import frontier, relaxations, relaxed, scaled
 from planner.policy.rules import DEFAULT_RULE, AvgRule, MatrixRule, MinRule, PairRule, rule_of
 from planner.survey.questions import Categorical, Level
 from tests.policies import RULES, random_policy, seeds

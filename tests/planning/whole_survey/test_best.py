@@ -17,7 +17,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.planning import solve as solving_once
 from planner.planning.budget_curve import budget_curve
 from planner.planning.realised import realised_budgets
-from planner.planning.smallest_budgets import smallest_budgets
+from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import solving

@@ -13,8 +13,8 @@ from planner import (
 from planner.deployment.parameter_file.building import question_document, survey_parameters
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import seeded_words
-from planner.planning.budgets import relaxed
 from planner.planning.solve import solve_for
+from planner.planning.what_if import relaxed
 from planner.show import kinds
 from planner.show import plan as said
 from planner.survey.questions import ItemSet, Numeric
