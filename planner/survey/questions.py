@@ -591,7 +591,7 @@ class Numeric(Asked):
 
     first: ClassVar[tuple[str, ...]] = ("name", "lower", "upper")
     kind: Literal["numeric"] = "numeric"
-    mechanism: str = "bisample-md"
+    mechanism: str = BEST
     lower: Number
     upper: Number
     yes_no: bool = False
