@@ -13,7 +13,7 @@ import numpy as np
 from measure import Figure, seconds, show
 
 from planner.planning import sampled_views as binomial_window
-from planner.planning.sampled import SamplingQuestion, error_grid, find_parameters, smallest_budget
+from planner.planning.sampled import SamplingQuestion, error_grid, find_parameters
 from planner.planning.sampled_views import difference_delta, totals_delta_bound
 
 LIMIT = 0.050
@@ -23,14 +23,12 @@ REPEAT = 20
 
 def figures() -> list[Figure]:
     grid = np.linspace(0.05, 5, 200)
-    inverse = _anew(10, lambda asked: smallest_budget(asked, 60.0))
     errors = _anew(10, lambda asked: error_grid(asked, grid))
     difference = seconds(lambda: _uncached(lambda: difference_delta(PEOPLE, 0.45, 0.001)))
     bound = lambda: totals_delta_bound(PEOPLE, PEOPLE, 0.25, 0.45, 0.001)  # noqa: E731
     totals = seconds(lambda: _uncached(bound))
     return [
         *map(_search, (1, 10, 100, 1000)),
-        Figure("smallest budget for a target, 10 values", f"{inverse * 1e3:.1f} ms"),
         Figure("error at 200 budgets, 10 values", f"{errors * 1e3:.2f} ms"),
         Figure(f"delta of the difference, {PEOPLE:,} people", f"{difference * 1e3:.1f} ms"),
         Figure(f"delta of both totals (bound), {PEOPLE:,} people", f"{totals * 1e3:.1f} ms"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.arguments import positive_numbers
-from planner.errors import InfeasibleError, InputError, VerificationError
+from planner.errors import InputError, VerificationError
 from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
@@ -99,11 +99,6 @@ class SamplingQuestion:
     def budgets(self) -> tuple[float, ...]:
         """Stated budgets of the answers 0 (none of the values) and 1 .. V, in nats."""
         return (cast("float", self.none_epsilon), *cast("tuple[float, ...]", self.epsilons))
-
-    def scaled(self, scale: float) -> SamplingQuestion:
-        """The same question with all budgets times ``scale``."""
-        none, *values = (scale * epsilon for epsilon in self.budgets)
-        return replace(self, epsilons=tuple(values), none_epsilon=none)
 
 
 def _counts(yes_counts: Sequence[int]) -> tuple[int, ...]:
@@ -207,63 +202,6 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
         raise VerificationError(f"Output {excess.argmax()} overdraws its budget by {excess.max()}")
     limited_by = "cap" if closed >= question.cap else "budgets"
     return SamplingDesign(question, mechanism, closed, limited_by)
-
-
-def smallest_budget(
-    question: SamplingQuestion, absolute_error: float, confidence: float = 0.95
-) -> SamplingDesign:
-    """The design with the smallest budgets whose every count errs by at most the target.
-
-    All budgets of ``question`` are multiplied by one factor: give equal budgets to get the
-    smallest common budget. The error bound is that of
-    :meth:`SamplingDesign.absolute_errors`; the found budgets are in ``question`` of the result.
-
-    Parameters
-    ----------
-    absolute_error:
-        Largest acceptable half-width, in people, above 0.
-    confidence:
-        Probability with which the error stays within it, above 0 and below 1.
-
-    Raises
-    ------
-    InfeasibleError
-        The cap, the floor or the largest meaningful budget (50) rules the target out.
-
-    Examples
-    --------
-    >>> question = SamplingQuestion(1.0, [300], population=10_000)
-    >>> design = smallest_budget(question, absolute_error=60)
-    >>> round(design.question.epsilons[0], 4), float(design.absolute_errors()[0].round(4))
-    (0.4948, 60.0)
-    """
-    if not 0 < absolute_error < inf:
-        remedy = "Give the error in people that you accept, such as 50."
-        raise InputError("absolute_error", absolute_error, "a number of people above 0", remedy)
-    largest = max(question.yes_counts)
-    if largest == 0:
-        raise InputError("yes_counts", 0, "above 0 for a value", "Without a Yes there is no error.")
-    deviation = absolute_error / _quantile(confidence)
-    target = largest / (largest + deviation**2) / _INWARD**2  # pi_s that reaches the error
-    target += (len(question.yes_counts) + 2) / 2**32  # and survives rounding down
-    budgets = question.output_budgets
-
-    def reached(scale: float) -> bool:
-        return bool(closed_form(scale * budgets, question.floor, question.cap) >= target)
-
-    high = MAX_EPSILON / max(question.budgets)
-    if not reached(high):
-        limit = float(closed_form(high * budgets, question.floor, question.cap))
-        best = float(_absolute_errors(np.array([float(largest)]), limit, confidence)[0])
-        reason = (
-            f"An absolute error of {absolute_error:g} needs a sampling probability of "
-            f"{target:.4f}, but cap and floor allow {limit:.4f}, an error of {best:.4g}"
-        )
-        raise InfeasibleError(reason, "Accept a larger error, raise the cap or lower the floor.")
-    low = 0.0
-    while low < (middle := (low + high) / 2) < high:  # down to neighbouring floats
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return find_parameters(question.scaled(high))
 
 
 def error_grid(

@@ -57,7 +57,7 @@ CHANNEL = "channel"
 """Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores"
 WANTED = (SHARES_UP_TO, COUNTS, MEAN_OF_SCORES)
-MAX_ORDERED_ANSWERS = 32
+MAX_ORDERED_ANSWERS = 16
 """Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
 it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per cent off."""
 DESIGNS = ("split", "one-each", "some-each")

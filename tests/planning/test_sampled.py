@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from planner import Level, Survey, load_survey
-from planner.errors import InfeasibleError, InputError, VerificationError
+from planner.errors import InputError, VerificationError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.planning import sampled as design
 from planner.planning.sampled import (
@@ -26,7 +26,6 @@ from planner.planning.sampled import (
     place,
     plan_sampling,
     plan_sampling_survey,
-    smallest_budget,
 )
 from planner.survey.questions import Categorical
 from tests.surveys import EXAMPLES
@@ -142,29 +141,6 @@ def test_an_overdrawn_budget_is_not_returned(monkeypatch):
         find_parameters(SamplingQuestion(0.5, [5], 100))
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.3, 0.7])
-@pytest.mark.parametrize("everyone", [True, False])
-def test_budget_to_error_to_budget(epsilon, everyone):
-    counts = [100, 400, 20]
-    question = SamplingQuestion(
-        epsilon, counts, 520 if everyone else 5000, floor=0.05, everyone_has_value=everyone
-    )
-    error = float(find_parameters(question).absolute_errors().max())
-    again = smallest_budget(replace(question, epsilons=2.0, none_epsilon=2.0), error)
-    assert again.question.epsilons[0] == pytest.approx(epsilon, rel=1e-6)
-    assert again.absolute_errors().max() <= error
-
-
-def test_error_to_budget_to_error_with_unequal_budgets():
-    question = SamplingQuestion([0.5, 1.5], [100, 400], 5000)
-    design = smallest_budget(question, 60)
-    assert 60 * (1 - 1e-6) < design.absolute_errors().max() <= 60
-    ratio = design.question.epsilons[1] / design.question.epsilons[0]
-    assert ratio == pytest.approx(3, rel=1e-12)
-    less = find_parameters(design.question.scaled(0.999))
-    assert less.absolute_errors().max() > 60
-
-
 def test_error_at_95_percent_holds_in_simulation():
     """The share of misses lies in a two-sided 1e-6 binomial region around 5 %."""
     from scipy.stats import binom
@@ -176,23 +152,6 @@ def test_error_at_95_percent_holds_in_simulation():
         misses = np.sum(np.abs(estimates - 30_000) > design.absolute_errors()[0] * factor)
         low, high = binom.ppf([5e-7, 1 - 5e-7], runs, 0.05)
         assert (low <= misses <= high) is np.bool_(agrees)
-
-
-def test_targets_out_of_reach_say_why():
-    question = SamplingQuestion(1.0, [300], 10_000)
-    with pytest.raises(InfeasibleError, match=r"cap and floor allow 0\.45") as raised:
-        smallest_budget(question, 10)
-    assert "37.53" in str(raised.value)  # the smallest error that the cap allows
-    with pytest.raises(InfeasibleError):
-        smallest_budget(replace(question, floor=0.9), 60)
-    with pytest.raises(InputError, match="yes_counts"):
-        smallest_budget(replace(question, yes_counts=[0]), 10)
-
-
-@pytest.mark.parametrize("bad", [0, -1, inf, float("nan")])
-def test_bad_targets(bad):
-    with pytest.raises(InputError, match="absolute_error"):
-        smallest_budget(SamplingQuestion(1.0, [300], 10_000), bad)
 
 
 def test_grid_agrees_with_the_search():

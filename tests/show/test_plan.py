@@ -102,7 +102,11 @@ def test_the_price_has_a_column_only_where_it_is_known():
         (levels(5.1, 6.0), 100_000, ["'b' has a budget of 6, and 1 more are above 5: "]),
         (MEAN.replace("= 2", "= 8"), 100_000, ["'q0' has a budget of 8: a report may change"]),
         (levels(5.0, 1.0), 10, ["Only 10 people are asked", "The total error is larger than"]),
-        (MEAN, 1, ["Only 1 people", "The error of the mean is larger than half the range"]),
+        (
+            MEAN.replace("= 2", "= 0.5"),
+            1,
+            ["Only 1 people", "The error of the mean is larger than half the range"],
+        ),
         (
             SCALE.replace("= 2", "= 0.3"),
             1,

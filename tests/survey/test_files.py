@@ -225,7 +225,7 @@ MISTAKES = {
             "level 'all': prior is 1.0 .* left out for",
         ),
         ("epsilon = 1", "epsilon = 1\nimportance = 0", "importance is 0.0 .* for one of 2 answers"),
-        ('["a", "c", "b"]', '["a"]', "number of answers is 1 but must be 2 to 32"),
+        ('["a", "c", "b"]', '["a"]', "number of answers is 1 but must be 2 to 16"),
         ("wanted = ", 'criterion = "minimax"\nwanted = ', "criterion is not a known key"),
         ('[0, 1, 2]\nwanted = "shares up to"', '[]\nwanted = "mean of scores"', "scores is empty"),
         (
