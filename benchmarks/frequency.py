@@ -16,12 +16,11 @@ from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
-from planner.mechanisms.chunks import CHUNK_WORDS
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
 from planner.mechanisms.packed import bit_counts
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.mechanisms.words import seeded_words
+from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical
 

@@ -22,7 +22,6 @@ from planner.laws import bits, die, hashing, rows, sides
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.counting import (
     CellCounter,
     Counter,
@@ -36,7 +35,7 @@ from planner.mechanisms.plain import linear_estimates, xxh32
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
 from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
 from planner.mechanisms.unary import draw_reports
-from planner.mechanisms.words import Words
+from planner.mechanisms.words import Words, map_rows
 from planner.policy.policy import PrivacyPolicy
 
 _CHUNK_CELLS = 2**16

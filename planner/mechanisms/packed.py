@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms import inputs
-from planner.mechanisms.chunks import map_rows
+from planner.mechanisms.words import map_rows
 
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine

@@ -17,13 +17,12 @@ from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.chunks import map_rows
 from planner.mechanisms.design_grid import GridTypes, round_types
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.packed import words_for
 from planner.mechanisms.typed_counts import TypedCounter
 from planner.mechanisms.unary import ROUNDING, levels_of_items
-from planner.mechanisms.words import Words, seeded_words
+from planner.mechanisms.words import Words, map_rows, seeded_words
 from planner.policy.policy import PrivacyPolicy
 
 _MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it

@@ -30,10 +30,10 @@ from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.chunks import spawn
 from planner.mechanisms.means import MeanChannelMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.words import spawn
 from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
 from planner.planning.ordered import plan_ordered_channel

@@ -12,11 +12,10 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
-from planner.mechanisms.chunks import spawn
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.means import BiSampleMD, SignCoin
 from planner.mechanisms.packed import BitCounter, bit_counts, pack, unpack
-from planner.mechanisms.words import Words, seeded_words, system_words
+from planner.mechanisms.words import Words, seeded_words, spawn, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 
 ROWS = 120_000
