@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -147,10 +148,9 @@ class Die(Shape):
             raise VerificationError(f"The die's faces have {total} of 2^32 parts in total")
         if not self.zero and not self.everyone_has_value:
             raise VerificationError("Output 0 would give away that a person has none of the values")
-        for pair in self.pairs():
-            ratio = self.ratio(pair.first, pair.first)
-            check_ratio(ratio, pair.demanded, self.labels[pair.first])
-            check_ratio(ratio, self.guarantee["round_two_epsilon"], "Round two")
+        for i, (label, budget) in enumerate(self._promised):
+            check_ratio(self.ratio(i, i), budget, label)
+            check_ratio(self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two")
         endless = self.totals.totals_epsilon is None
         if self.guarantee["relies_on"] == "aggregates-only" and endless:
             raise VerificationError("Released totals have no finite epsilon, yet are relied on")
@@ -158,18 +158,29 @@ class Die(Shape):
     def ratio(self, i: int, j: int) -> Fraction:
         """How much having a value of level ``i`` raises the chance of reporting it in round two."""
         del j
-        ends = [*accumulate(self.levels.item_counts)]
-        faces = [self.decoys[first:last] for first, last in zip([0, *ends], ends, strict=False)]
-        face = min([*faces, (self.zero,)][i])
+        face = self._least_faces[i]
         return Fraction(face + self.sampling, face)
+
+    @cached_property
+    def _least_faces(self) -> list[int]:
+        """Of each level the face that the truth raises most; last that of none."""
+        ends = [*accumulate(self.levels.item_counts)]
+        faces = zip([0, *ends], ends, strict=False)
+        return [*(min(self.decoys[first:last]) for first, last in faces), self.zero]
 
     def pairs(self) -> list[PairBudget]:
         """Loss of the round-two outputs of each level, at ``(i, i)``; of "none" at the end."""
-        budgets = [*self.levels.epsilons, self.none_epsilon]
         return [
             PairBudget(i, i, log_upper_bound(self.ratio(i, i)), budget)
-            for i, budget in enumerate(budgets[: len(budgets) - self.everyone_has_value])
+            for i, (_, budget) in enumerate(self._promised)
         ]
+
+    @property
+    def _promised(self) -> list[tuple[str, float]]:
+        """Each level and, if an answer may be none, none, with its budget."""
+        budgets = [*self.levels.epsilons, self.none_epsilon]
+        found = list(zip(self.labels, budgets, strict=True))
+        return found[:-1] if self.everyone_has_value else found
 
     def draw(self, own: Own, source: Source) -> bytes:
         del own

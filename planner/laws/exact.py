@@ -19,6 +19,7 @@ from planner.laws.levels import Levels, of_both
 from planner.limits import DENOMINATOR
 
 _UP = Context(prec=60, rounding=ROUND_CEILING)
+_SHORT = Context(prec=40, rounding=ROUND_CEILING)  # enough for a double, five times faster
 _NEAR = 1 - 2**-40  # of the largest of some ratios of doubles, which are right to 2^-50
 _MAX_STEPS = 8  # times that a pair may give up one more unit; once is the rule
 
@@ -48,8 +49,8 @@ def log_upper_bound(ratio: Fraction) -> float:
     """
     if ratio == 1:
         return 0.0
-    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    return math.nextafter(float(_UP.next_plus(_UP.ln(quotient))), math.inf)
+    quotient = _SHORT.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return math.nextafter(float(_SHORT.next_plus(_SHORT.ln(quotient))), math.inf)
 
 
 def check_ratio(ratio: Fraction | None, budget: float, name: str = "A report") -> None:

@@ -25,6 +25,7 @@ MAX_GROUPS, MAX_TYPES = 64, 4096
 _BIAS = 10**9  # a person may shift an estimate by one part in so many of a person
 _SCALE = 2**80
 _TYPE_BYTES = 8
+_MOST_NAMES = 20  # of levels in a message
 _DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 
@@ -135,8 +136,8 @@ class Sides(Shape):
                     raise VerificationError(reason)
         for (a, b), demanded in self._demanded.items():
             if demanded < inf:
-                names = " and ".join(map(self._names, (a, b)))
-                check_ratio(self._ratios[a, b], demanded, f"Levels {names}: a report")
+                names = f"Levels {self._names[a]} and {self._names[b]}: a report"
+                check_ratio(self._ratios[a, b], demanded, names)
         for own, other in self.support() or ():
             if own <= other:
                 reason = "A report must hold the true item more often than another"
@@ -165,9 +166,13 @@ class Sides(Shape):
         high = self.types[kind][group]
         return self.counts[group] - high, high
 
-    def _names(self, group: int) -> str:
-        levels = zip(self.levels.names, self.groups, strict=False)  # dummies have no name
-        return ", ".join(repr(name) for name, own in levels if own == group) or "of dummies"
+    @cached_property
+    def _names(self) -> list[str]:
+        """Of the levels of each group, the first ones; dummies have none."""
+        names: list[list[str]] = [[] for _ in self.weights]
+        for name, group in zip(self.levels.names, self.groups, strict=False):
+            names[group].append(repr(name))
+        return [", ".join(some[:_MOST_NAMES]) or "of dummies" for some in names]
 
     @cached_property
     def _ratios(self) -> dict[tuple[int, int], Fraction | None]:
@@ -221,7 +226,7 @@ class Sides(Shape):
             others = (sum(map(mul, row, totals)) for b, row in enumerate(sent) if b != a)
             biased = abs(own) > bound or (count > 1 and abs(same) > bound * (count - 1))
             if biased or any(abs(shift) > bound * count for shift in others):
-                raise VerificationError(f"The estimator of levels {self._names(a)} is biased")
+                raise VerificationError(f"The estimator of levels {self._names[a]} is biased")
 
     # -- draw ------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ import pickle
 
 import numpy as np
 import pytest
-from planner.planning.channels.questions_in_order import plan_ordered_channel
 
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
@@ -21,6 +20,7 @@ from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
+from planner.planning.ordered import plan_ordered_channel
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
 from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp
