@@ -1,3 +1,5 @@
+"""What other budgets would do: one level's raised, all scaled, and the smallest that are enough."""
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,144 @@ from planner import (
     Objective,
     Padding,
     PrivacyPolicy,
+    baseline,
     plan_padding,
     solve,
 )
 from planner.planning.solve import solve_for
 from planner.planning.targets import achieved
-from planner.planning.what_if import scaled, smallest_budgets
+from planner.planning.what_if import (
+    frontier,
+    largest_budgets,
+    most_binding,
+    relaxations,
+    relaxed,
+    scaled,
+    smallest_budgets,
+    usual_scales,
+)
 from planner.survey.questions import Target
-from tests.planning.policies import KINDS, POLICIES, target
+from tests.planning.policies import KINDS, POLICIES, moderate_policy, target
+
+GRAPH = PrivacyPolicy([1.0, 2.0], [1, 4], [[np.inf, 3.0], [3.0, 1.5]], ["A", "B"])
+
+
+def test_pair_budgets_change_with_the_levels():
+    half = scaled(GRAPH, 0.5)
+    assert half.epsilons.tolist() == [0.5, 1.0]
+    assert half.bounds().tolist() == [[np.inf, 1.5], [1.5, 0.75]]
+    more = relaxed(GRAPH, 1, 0.25)
+    assert more.epsilons.tolist() == [1.0, 2.25]
+    assert more.bounds().tolist() == [[np.inf, 3.25], [3.25, 1.75]]
+    assert half.names == more.names == ("A", "B")
+
+
+def test_levels_may_have_a_scale_each_without_a_matrix():
+    assert scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), np.array([2, 3])).epsilons.tolist() == [2, 6]
+    with pytest.raises(InputError, match=r"scale .* one number for a matrix"):
+        scaled(GRAPH, np.ones(2))
+
+
+def test_no_change_leaves_the_range():
+    with pytest.raises(InputError, match="rule"):
+        scaled(GRAPH, 1.001 * 50 / largest_budgets(GRAPH).max())
+    assert scaled(GRAPH, 50 / largest_budgets(GRAPH).max()).bounds()[0, 1] == 50
+    with pytest.raises(InputError, match="level is 2"):
+        relaxed(GRAPH, 2, 0.1)
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+@pytest.mark.parametrize("model", ["opt0", "opt1", "opt2"])
+def test_shadow_prices_are_slopes(rule, model):
+    rng, step, smooth = np.random.default_rng(11), 1e-4, 0
+    for _ in range(4):
+        policy = moderate_policy(rng, rule)
+        table = solve(policy, model)
+        for i in range(policy.size):
+            down, up = (
+                solve(relaxed(policy, i, sign * step), model).worst_case_mse for sign in (-1, 1)
+            )
+            left, right = (down - table.worst_case_mse) / step, (table.worst_case_mse - up) / step
+            small = 1e-5 * table.worst_case_mse
+            # At a kink, where two sets of rows bind, the price lies between the slopes.
+            assert right * (1 - 1e-3) - small <= table.shadow_prices[i]
+            assert table.shadow_prices[i] <= left * (1 + 1e-3) + small
+            if left - right <= 2e-3 * left:
+                smooth += 1
+                slope = (left + right) / 2
+                assert table.shadow_prices[i] == pytest.approx(slope, rel=1e-3, abs=small)
+    assert smooth >= 6
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+def test_relaxations_are_what_solving_again_gives(rule):
+    policy = moderate_policy(np.random.default_rng(2), rule)
+    table = solve(policy)
+    found = relaxations(table, 0.1)
+    assert found
+    assert list(found) == sorted(found, key=lambda r: -r.saving)
+    for one in found:
+        i = policy.names.index(one.level)
+        after = solve(relaxed(policy, i, 0.1)).worst_case_mse
+        assert one.saving == pytest.approx(1 - after / table.worst_case_mse, abs=1e-9)
+        assert one.saving * table.worst_case_mse <= 0.1 * one.price * (1 + 1e-6)  # convexity
+
+
+def test_relaxing_leaves_out_what_it_must():
+    assert relaxations(baseline(PrivacyPolicy([1.0, 2.0], [1, 1]), "oue")) == ()
+    full = solve(PrivacyPolicy([49.95, 10.0], [3, 3], rule="avg"))
+    assert [one.level for one in relaxations(full)] == ["level 2"]
+    with pytest.raises(InputError, match="relax_by"):
+        relaxations(solve(PrivacyPolicy([1.0], [3])), 0)
+    with pytest.raises(InputError, match="level"):
+        relaxed(PrivacyPolicy([1.0], [3]), 1, 0.1)
+    with pytest.raises(InputError, match="scale"):
+        scaled(PrivacyPolicy([1.0], [3], rule=[[1.0]]), np.ones(1))
+
+
+def test_the_most_binding_level_is_the_one_with_the_highest_price():
+    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
+    assert most_binding(solve(policy)) == "A"
+    assert most_binding(solve(policy), np.array([False, True, True])) == "B"
+
+
+@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
+def test_frontier_is_certified_falls_and_is_convex(rule):
+    policy = moderate_policy(np.random.default_rng(3), rule)
+    curve = frontier(policy, 1000, np.linspace(0.4, 3, 14))
+    assert curve.largest_gap <= 1e-6
+    mse = curve.total_error**2
+    assert (np.diff(mse) < 0).all()
+    assert (np.diff(mse, 2) > 0).all()
+    table = solve(scaled(policy, 3.0))
+    assert mse[-1] * 1000 == pytest.approx(table.worst_case_mse, rel=1e-6)
+    assert curve.level_errors[-1] ** 2 * 1000 == pytest.approx(table.noise, rel=1e-3)
+
+
+def test_usual_scales_keep_every_budget_in_range():
+    policy = PrivacyPolicy([1.0, 40.0], [1, 5])
+    assert (usual_scales(policy) * 40 <= 50 * (1 + 1e-12)).all()
+    assert frontier(policy, 10, usual_scales(policy, 3) * (1 - 1e-9)).scale.size == 3
+    for scales in ([0.0], [-1.0], [2.0], [np.nan], []):
+        with pytest.raises(InputError, match="scales"):
+            frontier(policy, 10, scales)
+    with pytest.raises(InputError, match="users"):
+        frontier(policy, 0)
+
+
+def test_without_scales_the_budgets_are_quartered_to_quadrupled():
+    policy = PrivacyPolicy([1.0, 2.0], [2, 5])
+    curve = frontier(policy, 100)
+    assert curve.scale == pytest.approx(usual_scales(policy))
+    assert (curve.scale[0], curve.scale[-1]) == pytest.approx((0.25, 4.0))
+    assert (np.diff(curve.total_error) < 0).all()
+
+
+def test_pair_budgets_stay_in_range_too():
+    policy = PrivacyPolicy([1.0, 1.0], [2, 5], [[1.0, 25.0], [25.0, 1.0]])
+    with pytest.raises(InputError, match=r"scales\[1\] is 2.1 .* at most 2"):
+        frontier(policy, 10, [1.0, 2.1])
+
 
 SETS = Padding(AssumedSets([1, 4, 3, 2, 1]))
 
