@@ -495,7 +495,7 @@ class BudgetSearch:
         return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
 
     def _answer(self, at: float, opening: str) -> BudgetAnswer:
-        certified, factor = self._solved(at), f"{exp(at):.4g} times what they are"
+        certified, factor = self._solved(at), _times(exp(at))
         if self._saturated(certified) is not None:
             certified = self._saturated(certified) or certified
             factor += ", or where more buys nothing"
@@ -711,3 +711,9 @@ def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[n
         remedy = "Name a level whose budget may change."
         raise InputError("adjustable", names, "at least one level", remedy)
     return np.isin(policy.names, list(names))
+
+
+def _times(scale: float) -> str:
+    if abs(scale - 1) >= 0.0005:  # of four digits
+        return f"{scale:.4g} times what they are"
+    return f"a little {'more' if scale > 1 else 'less'} than they are"

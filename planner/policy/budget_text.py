@@ -52,16 +52,18 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
 def rounded_up(value: float, digits: int = 3, unlimited: str = "unlimited") -> str:
     """A budget or a privacy loss with so many decimals, never shown smaller than it is.
 
-    Exact: the float itself is rounded, not a product that was rounded before.
+    The number as it is written, the shortest text that reads back as it, is rounded: 0.8 is 0.800,
+    though its float is larger by 4e-17.
 
     Examples
     --------
-    >>> rounded_up(1.0), rounded_up(1.0000000000000002), rounded_up(float("inf"))
-    ('1.000', '1.001', 'unlimited')
+    >>> rounded_up(0.8), rounded_up(1.0000000000000002), rounded_up(float("inf"))
+    ('0.800', '1.001', 'unlimited')
     """
     if math.isinf(value):
         return unlimited
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
+    written = Decimal(repr(float(value)))
+    return str(written.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_CEILING))
 
 
 def _product(text: str) -> float:

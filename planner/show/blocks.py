@@ -133,6 +133,18 @@ def percent(share: float) -> str:
     return f"{100 * share:.4g} %" if math.isfinite(share) else "no share"
 
 
+def change(share: float) -> str:
+    """A difference in per cent, with its sign unless there is none to be seen.
+
+    Examples
+    --------
+    >>> change(0.0123), change(-0.0123), change(-1e-9)
+    ('+1.2%', '-1.2%', '0.0%')
+    """
+    text = f"{share:+.1%}"
+    return "0.0%" if text in ("-0.0%", "+0.0%") else text
+
+
 def number(value: float | None, digits: int = 4) -> str:
     """A number with so many significant digits, whole ones all shown below 10^9.
 

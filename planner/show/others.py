@@ -23,6 +23,7 @@ from planner.show.blocks import (
     Heading,
     Sentence,
     Table,
+    change,
     lowered,
     number,
     numbers,
@@ -44,9 +45,9 @@ def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
     for row in found.rows:
         question = "" if row.question == before[0] else row.question
         level = "" if (row.question, row.level) == before else row.level
-        change = "" if row.change is None else f"{row.change:+.1%}"
+        difference = "" if row.change is None else change(row.change)
         rows.append(
-            (question, level, row.what, number(row.first, 5), number(row.second, 5), change)
+            (question, level, row.what, number(row.first, 5), number(row.second, 5), difference)
         )
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")

@@ -26,6 +26,7 @@ from planner.show.blocks import (
     Table,
     Tone,
     bars,
+    change,
     numbers,
     people,
     percent,
@@ -299,7 +300,7 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     columns = (
         texts("mechanism", (one.title for one in ranked)),
         bars(question.unit, [one.error for one in ranked], people),
-        numbers("against the plan", (one.against for one in ranked), "+.1%"),
+        numbers("against the plan", (one.against for one in ranked), change),
     )
     return [
         Heading("All mechanisms at these budgets", "details", 3),
