@@ -93,6 +93,9 @@ def solve_channel(
     expected = 2 * tolerance
     if found.bound > 0:
         expected += lower_bound(game, multipliers, 1.0) / found.bound - 1
+    off = np.abs(found.answer.weights @ found.columns.sums - 1).max() > _MOST_MISSING
+    if off and not game.free.all():  # the price of a cap grew without end
+        raise InfeasibleError("The caps cannot be kept", "Raise the caps, or the budgets.")
     made, meanings = [], question.meanings(found)
     for weights in (_fewest(game, found, meanings), found.answer.weights):
         # Fewer reports, unless rounding then costs too much.
