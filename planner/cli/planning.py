@@ -112,7 +112,7 @@ def outsiders(
     ] = None,
     epsilon: Annotated[
         float | None,
-        typer.Option(metavar="NATS", help="Say which local budget reaches this, if shuffled."),
+        typer.Option(metavar="NUMBER", help="Say which local budget reaches this, if shuffled."),
     ] = None,
     details: Details = False,
     json_output: Json = False,

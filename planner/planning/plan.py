@@ -417,10 +417,10 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
     ...     return plan_survey(Survey("s", 1000, (question,)))
     >>> row = compare_plans(plan(1.0), plan(2.0)).rows[1]
     >>> row.level, row.what, round(row.change, 3)
-    ('low', 'nats spent', 1.0)
+    ('low', 'spent (epsilon)', 1.0)
     """
     plans = (first, second)
-    rows = [ComparedRow("", "", "most nats spent", *(p.most_spent for p in plans))]
+    rows = [ComparedRow("", "", "most spent (epsilon)", *(p.most_spent for p in plans))]
     if first.several or second.several:
         values = [None if p.allocation is None else p.objective_value for p in plans]
         rows.append(ComparedRow("", "", "objective", *values))
@@ -441,7 +441,7 @@ def _question_rows(
     levels = [_levels(question) for question in pair]
     rows = []
     for level in dict.fromkeys([*levels[0], *levels[1]]):
-        for place, what in enumerate(("nats spent", "item error, %")):
+        for place, what in enumerate(("spent (epsilon)", "item error, %")):
             figures = [found[level][place] if level in found else None for found in levels]
             rows.append(ComparedRow(name, level, what, *figures))
     shares = [None if q is None else 100 * q.error_share for q in pair]

@@ -16,12 +16,12 @@ def test_questions_and_levels_are_matched_by_name():
     less = with_question(HOUSEHOLD, "diagnosis", levels=(severe, common.replacing(epsilon=1.6)))
     other = plan_survey(less)
     rows = rows_of(plan, other)
-    row = rows["diagnosis", "common", "nats spent"]
+    row = rows["diagnosis", "common", "spent (epsilon)"]
     assert row.first == pytest.approx(plan.spending[1].spent)
     assert row.second == pytest.approx(other.spending[1].spent)
     assert rows["", "", "objective"].change > 0
     alone = plan_survey(Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),)))
-    row = rows_of(plan, alone)["other", "x", "nats spent"]
+    row = rows_of(plan, alone)["other", "x", "spent (epsilon)"]
     assert (row.first, row.change) == (None, None)
 
 
@@ -30,6 +30,6 @@ def test_surveys_of_one_question_have_no_objective_to_compare():
     assert ("", "", "objective") not in rows_of(one, one)
     mean = plan_survey(HOUSEHOLD.replacing(questions=HOUSEHOLD.questions[2:]))
     assert list(rows_of(mean, mean)) == [
-        ("", "", "most nats spent"),
+        ("", "", "most spent (epsilon)"),
         ("income", "", "total error, %"),
     ]
