@@ -134,8 +134,9 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     seconds: Annotated[float, typer.Option(help="Time limit of each start.")] = 600.0,
     json_output: Json = False,
 ) -> None:
-    """Judge a client by its reports of known answers, against the file's own integers.
+    """Judge a client by its reports of known answers.
 
+    The file's own integers say what is right.
     COMMAND reads one answer a line from its standard input, as JSON, and writes one report a line
     to its standard output; it is started twice or more. Exit code 0: no fault found; 4: a fault.
     """
