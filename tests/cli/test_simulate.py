@@ -141,6 +141,6 @@ def test_numbers_are_simulated(asked):
     assert "BiSample-MD" in page
     document = json.loads(shown(*asked, "age", "--json"))
     assert document["missing"] == 100
-    assert [one["name"] for one in document["mechanisms"]] == ["bisample-md", "channel"]
+    assert [one["name"] for one in document["mechanisms"]] == ["channel", "bisample-md"]
     with pytest.raises(InputError, match="top is 3 but must be left out for 'numeric'"):
         shown(*asked, "age", "--top", "3")

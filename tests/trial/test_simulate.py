@@ -23,7 +23,7 @@ from tests.surveys import EXAMPLES
 MOST = 5.0
 LEVELS = (Level("rare", 1.0, tuple("ab")), Level("common", 2.0, tuple("cdef")))
 COUNTS = Answers(tuple("fedcba"), np.array([400, 300, 200, 90, 10, 0]))
-NUMBER = Numeric("age", 0, 90, epsilon=2.0)
+NUMBER = Numeric("age", 0, 90, epsilon=2.0, mechanism="bisample-md")
 ORDERED = Ordinal(
     "hours",
     (Level("ends", 1.0, ("0", "5+")), Level("middle", 2.0, ("1-4",))),

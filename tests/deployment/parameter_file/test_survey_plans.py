@@ -17,7 +17,7 @@ from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoic
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, ("flu", "cold", "none")))
 CHOICE = Categorical("illness", LEVELS)
 SETS = ItemSet("symptoms", LEVELS, padding_length=2)
-AGE = Numeric("age", 0, 120, epsilon=1.0)
+AGE = Numeric("age", 0, 120, epsilon=1.0, mechanism="bisample-md")
 SAMPLED = SampledChoice(
     "drugs",
     (Level("any", 1.0, ("u", "v"), yes_counts=(10, 20)),),

@@ -130,7 +130,11 @@ def test_sets_of_a_fixed_length_need_no_sizes():
 
 
 def test_an_open_budget_is_the_best_for_all_people():
-    survey = Survey("s", 5000, (Numeric("income", -1, 1, preferences=NormalPreferences(5, 1.5)),))
+    survey = Survey(
+        "s",
+        5000,
+        (Numeric("income", -1, 1, preferences=NormalPreferences(5, 1.5), mechanism="bisample-md"),),
+    )
     best = plan_answer_rates(survey)["income"].best
     (row,) = plan_survey(survey).spending
     assert (row.tolerated, row.spent) == (best.epsilon, best.epsilon)
@@ -148,7 +152,8 @@ def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
 
 def test_missing_answers_have_the_error_that_answer_rates_predict():
     people = NormalPreferences(5, 1.5)
-    survey = Survey("s", 5000, (Numeric("income", -1, 1, preferences=people, epsilon=4, mean=0.5),))
+    about = {"preferences": people, "epsilon": 4, "mean": 0.5, "mechanism": "bisample-md"}
+    survey = Survey("s", 5000, (Numeric("income", -1, 1, **about),))
     (question,) = plan_survey(survey).questions
     offered = plan_answer_rates(survey)["income"].offered
     assert np.sqrt(question.error / 5000) == pytest.approx(float(offered.mean_rmse[0]), rel=1e-9)

@@ -81,7 +81,7 @@ def test_more_budget_is_looked_at_as_for_tables(plan):
 
 
 def test_the_shares_of_a_split_follow_the_designs_errors():
-    income = Numeric("income", -1, 1, epsilon=2.0, weight=20.0)
+    income = Numeric("income", -1, 1, epsilon=2.0, weight=20.0, mechanism="bisample-md")
     sets = SETS.replacing(mechanism="best", padding_length=2)
     plan = plan_survey(Survey("s", 20_000, (sets, income)))
     split = plan.allocation

@@ -12,7 +12,8 @@ from tests.cli.running import invoke
 
 
 def survey(epsilon, design, asked=None):
-    questions = tuple(Numeric(f"mean {j}", 0, 100, epsilon=epsilon) for j in range(5))
+    about = {"epsilon": epsilon, "mechanism": "bisample-md"}
+    questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
     return Survey("means", 10_000, questions, design, asked=asked)
 
 
