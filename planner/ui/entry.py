@@ -30,6 +30,9 @@ _ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
 _NARROW = """
 [data-testid="stMainBlockContainer"] { padding-top: 2.75rem; }
 h1 { padding-top: 0; }
+[data-testid="stMetricValue"] { font-size: 1.6rem; }
+[data-testid="stMetric"], [data-testid="stMetric"] *
+  { white-space: normal !important; overflow: visible !important; min-width: 0; max-width: 100%; }
 .st-key-bar { border-bottom: 1px solid color-mix(in srgb, currentColor 14%, transparent); }
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 2rem; padding-right: 2rem; }
@@ -45,10 +48,6 @@ h1 { padding-top: 0; }
     { min-width: calc(50% - 1rem); flex: 1 1 calc(50% - 1rem); }
   [data-testid="stMainBlockContainer"] { padding-top: 3.5rem; }
   [data-testid="stMetricValue"] { font-size: 1.4rem; }
-  [data-testid="stMetricLabel"], [data-testid="stMetricLabel"] *
-    { white-space: normal !important; overflow: visible !important; max-width: 100%;
-      min-width: 0; }
-  [data-testid="stMetric"] { min-width: 0; }
   .st-key-bar { gap: 0.4rem 0.75rem; }
   .st-key-bar button { padding: 0; min-height: 2rem; }
   .st-key-bar p { font-size: 0.85rem; }

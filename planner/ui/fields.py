@@ -179,8 +179,4 @@ def _edited(seed: pd.DataFrame, edits: Mapping[str, Any]) -> list[Row]:
         rows[int(place)].update(cells)
     gone = set(edits["deleted_rows"])
     rows = [row for place, row in enumerate(rows) if place not in gone] + edits["added_rows"]
-    return [{str(column): _text(row.get(column)) for column in seed.columns} for row in rows]
-
-
-def _text(value: Any) -> str:
-    return "" if value is None else str(value)
+    return [{str(key): str(row.get(key) or "") for key in seed.columns} for row in rows]

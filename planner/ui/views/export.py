@@ -6,14 +6,12 @@ import datetime
 import re
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import streamlit as st
 
 from planner.deployment.parameter_file.building import deployable_files
-from planner.deployment.parameter_file.parameters import Parameters, write_parameters
+from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
 from planner.show.guarantees import promises
@@ -110,7 +108,7 @@ class _Offer(NamedTuple):
     label: str
     name: str
     mime: str
-    data: str | Callable[[], str | bytes]
+    data: str | Callable[[], str]
     meaning: str | None = None
 
 
@@ -120,18 +118,11 @@ def _parameter_files(plan: SurveyPlan, files: dict[str, Parameters]) -> list[_Of
             f"{parameters.questions[0].name if len(files) > 1 else 'Parameters'} (JSON)",
             f"{_stem(plan)}-{name}.json",
             "application/json",
-            partial(_written, parameters),
+            parameters.to_json,
             "For clients and collector; check it with: ldp-planner verify FILE",
         )
         for name, parameters in files.items()
     ]
-
-
-def _written(parameters: Parameters) -> bytes:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "parameters.json"
-        write_parameters(path, parameters)
-        return path.read_bytes()
 
 
 def _other_files(plan: SurveyPlan, survey: str) -> list[_Offer]:

@@ -12,7 +12,6 @@ from planner.errors import PlannerError
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.question import QuestionPlan
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.plan import question_blocks
@@ -105,11 +104,7 @@ def page() -> None:
     with figures, shown(found, "figures"):
         plan = planned_question(found.plan, place)
         if plan is not None:
-            _figures(plan)
-
-
-def _figures(plan: QuestionPlan) -> None:
-    render.render(block for block in question_blocks(plan) if isinstance(block, Facts))
+            render.render(block for block in question_blocks(plan) if isinstance(block, Facts))
 
 
 def _choose() -> int:
