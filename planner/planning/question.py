@@ -18,6 +18,8 @@ from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.design_grid import as_drawn
+from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import choice, mean, ordered, sets
 from planner.planning.choice import Details, mechanism_choices
 from planner.planning.option import ErrorLaw, Option, least, over, reason_for, rounded
@@ -26,9 +28,17 @@ from planner.planning.padding import PaddingPlan
 from planner.planning.part import Part, Spending
 from planner.planning.sampled import SamplingPlan
 from planner.planning.shares import Block, ChoiceBlock, MeanBlock
-from planner.planning.solve import DESIGN, Certified, tried
+from planner.planning.solve import DESIGN, TOTAL, Certified, tried
 from planner.planning.target_answers import TargetAnswer, answer_targets
-from planner.planning.what_if import Relaxation, relaxations
+from planner.planning.what_if import (
+    Frontier,
+    Relaxation,
+    frontier,
+    largest_budgets,
+    relaxations,
+    usual_scales,
+)
+from planner.policy.policy import PrivacyPolicy
 from planner.solvers import MODELS
 from planner.survey.questions import (
     BEST,
@@ -42,6 +52,7 @@ from planner.survey.questions import (
 )
 
 _RELAX_BY = 0.1  # nats
+_POINTS, _DESIGNS = 50, 9  # of a curve; designs take longer
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -525,3 +536,96 @@ KINDS: dict[str, Any] = {
     "numeric": mean,
 }
 """The module of each kind that shares budgets: its ``options`` of a part."""
+
+
+def has_budget_curve(question: QuestionPlan) -> bool:
+    """Whether there is a :func:`budget_curve`, which takes time: of a design, several others."""
+    certified = question.certified
+    proven = certified is not None and certified.certificate is not None
+    return proven and question.block is not None and question.padding_length is None
+
+
+def budget_curve(
+    question: QuestionPlan, scales: NDArray[np.float64] | None = None
+) -> Frontier | None:
+    """The plan's error against a common scale of the budgets that the question spends.
+
+    At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
+    means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
+
+    Parameters
+    ----------
+    question:
+        The planned question.
+    scales:
+        Factors above 0; those that would raise a budget above 50 are left out. 50 around 1 when
+        omitted, 9 for a subset design.
+
+    Examples
+    --------
+    >>> from planner import Level, Categorical, Survey, plan_survey
+    >>> levels = (Level("low", 1.0, item_count=3), Level("high", 2.0, item_count=9))
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
+    >>> curve = budget_curve(plan, np.array([1.0, 2.0]))
+    >>> bool(abs(curve.total_error[0] / plan.error_share - 1) < 1e-9)
+    True
+    """
+    certified, block = question.certified, question.block
+    if not has_budget_curve(question) or certified is None or block is None:
+        return None
+    if scales is None:
+        scales = usual_scales(certified.policy, _POINTS if question.design is None else _DESIGNS)
+    else:
+        scales = scales[scales * largest_budgets(certified.policy).max() <= MAX_EPSILON]
+    curve = frontier(certified.policy, question.users, scales, certified.model, certified.objective)
+    asked = curve.total_error**2 * question.users
+    errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
+    return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))
+
+
+def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
+    """Realised budget of every pair of levels, in nats, shape ``(t, t)``; of sets, of one item.
+
+    The largest log-ratio of a report between an item of one level and an item of the other. NaN
+    on the diagonal of a level with a single item, which has no pair.
+
+    Examples
+    --------
+    >>> from planner import Level, Categorical, Survey, plan_survey
+    >>> levels = (Level("low", 1.0, ("x",)), Level("high", 2.0, item_count=9))
+    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
+    >>> realised_budgets(plan).round(3).tolist()
+    [[nan, 1.0], [1.0, 2.0]]
+    """
+    policy = question.deployed.policy
+    if question.design is not None:
+        return _of_design(question.design)[: policy.size, : policy.size]  # without a dummy
+    if question.channel is not None:
+        return _of_channel(question.channel, question.deployed)
+    if question.table is None:
+        losses = np.full((policy.size, policy.size), question.mechanism.privacy_loss())
+        return _nothing_alone(losses, policy)
+    # Two items of each level tell all there is to tell about its pairs.
+    small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
+    table = replace(question.table, policy=small, objective=TOTAL)
+    return UnaryMechanism(table).pair_losses()
+
+
+def _of_channel(channel: Channel, question: Question) -> NDArray[np.float64]:
+    """The largest of all answers of two levels."""
+    answers = [list(map(channel.symbols.index, level.items)) for level in question.levels]
+    pairs = channel.pair_losses
+    losses = np.array([[pairs[np.ix_(a, b)].max() for b in answers] for a in answers])
+    return _nothing_alone(losses, question.policy)
+
+
+def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
+    """As it is drawn: its probabilities are rounded to the private side."""
+    return _nothing_alone(as_drawn(design).pair_losses, design.policy)
+
+
+def _nothing_alone(losses: NDArray[np.float64], policy: PrivacyPolicy) -> NDArray[np.float64]:
+    """A level of a single item has no pair within."""
+    alone = policy.item_counts == 1
+    losses[np.diag_indices(alone.size)] = np.where(alone, np.nan, np.diag(losses))
+    return losses

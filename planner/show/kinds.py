@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from planner.designs.channel import Channel
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.planning.budget_curve import budget_curve
 from planner.planning.padding import PaddingPlan
-from planner.planning.question import QuestionPlan
+from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (

@@ -7,8 +7,7 @@ import streamlit as st
 
 from planner.planning.choice import beliefs_after
 from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan
-from planner.planning.realised import realised_budgets
+from planner.planning.question import QuestionPlan, realised_budgets
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import Column, texts
 from planner.show.guarantees import outsider_blocks, promises_of

@@ -15,8 +15,7 @@ from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.planning import solve as solving_once
-from planner.planning.budget_curve import budget_curve
-from planner.planning.realised import realised_budgets
+from planner.planning.question import budget_curve, realised_budgets
 from planner.planning.what_if import smallest_budgets
 from planner.show import kinds
 from planner.show import plan as said

@@ -18,7 +18,7 @@ from planner import (
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError
 from planner.planning.ordered import policy_of_answers
-from planner.planning.realised import realised_budgets
+from planner.planning.question import realised_budgets
 from planner.show import kinds
 from planner.show import plan as said
 from planner.show.guarantees import promises_of

@@ -10,7 +10,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.survey.questions import Categorical
+from planner.survey.questions import Categorical, ItemSet, Ordinal
 from tests.planning.whole_survey.surveys import HOUSEHOLD, shop, total, with_numeric, with_question
 
 PAGE = Categorical("page", (Level("any", 1.0, item_count=40),))
@@ -135,3 +135,25 @@ def test_a_mean_has_nothing_to_detect():
     survey = with_question(HOUSEHOLD, "income", targets=(Target(detect=0.1),))
     with pytest.raises(InputError, match="no items to detect"):
         plan_survey(survey)
+
+
+def test_targets_of_sets_are_about_the_total_error_whatever_is_made_small():
+    levels = (Level("a", 1.0, item_count=2), Level("b", 2.0, item_count=6))
+    sets = ItemSet("q", levels, criterion="minimax", padding_length=2, targets=total(0.03))
+    (question,) = plan_survey(Survey("s", 100, (sets,)), what_if=False).questions
+    pairs = [[i, j] for i in range(8) for j in range(i)]
+    worst = max(question.mechanism.variance([pair] * 100).sum() for pair in pairs)
+    assert question.targets[0].reached == pytest.approx(np.sqrt(worst) / 100, rel=1e-6)
+    assert question.targets[0].reached > 1.5 * question.error_share
+
+
+def test_targets_of_ordered_answers_are_not_weighted():
+    answers = ("never", "monthly", "weekly", "daily")
+    reached = []
+    for importance in (1.0, 0.01):
+        level = Level("all", 1.0, answers, importance=importance)
+        ordered = Ordinal("q", (level,), targets=total(0.05))
+        (question,) = plan_survey(Survey("s", 1000, (ordered,)), what_if=False).questions
+        reached.append(question.targets[0].reached)
+    assert reached[0] == pytest.approx(question.error_share * 10, rel=1e-3)
+    assert reached[1] == pytest.approx(reached[0], rel=1e-3)
