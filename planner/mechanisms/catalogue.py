@@ -70,12 +70,21 @@ _ALL = (
     Offer(
         "subset-design",
         "Subset design",
-        _SETS,
+        _CHOICES,
         "A report is of one of a few types and puts each answer on one of two sides: on the high "
         "side with probability a if it is the person's own, and with at most b if it is not.",
         "have it on the high side",
         by_level=True,
         report_bytes=lambda items: 8 + _bits(items),
+    ),
+    Offer(
+        "set-design",
+        "Set design",
+        ("item-set",),
+        "A report is a set of items, about the person's whole set: each of the person's own is in "
+        "it with probability a, each other one with probability b.",
+        "have it in the report",
+        report_bytes=_bits,
     ),
     Offer("opt0", "IDUE opt0", _SETS, by_level=True),
     Offer("opt1", "IDUE opt1 (a + b = 1)", _SETS, by_level=True),

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import whole_number
-from planner.designs.set_design import dummy_level
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.limits import MAX_PADDING_LENGTH
@@ -334,7 +333,7 @@ class PaddedUnaryMechanism(PaddedMechanism):
     @property
     def dummy_level(self) -> int:
         """The level whose probabilities the dummy items have: the smallest budget."""
-        return dummy_level(self.unary.table.policy)
+        return int(np.argmin(self.unary.table.policy.epsilons))
 
     @property
     def item_budgets(self) -> Array:

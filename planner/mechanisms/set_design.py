@@ -10,6 +10,7 @@ reference values: docs/theory/item-sets.md.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from math import expm1, log, log1p, sinh
 from typing import ClassVar, Self
@@ -140,6 +141,14 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
         sizes = np.unique(sizes[:: max(1, len(sizes) // _ALL_SIZES)])
     size, stair = _least(items, length, sizes, stairs)
     return SetDesign(items, length, size, tuple(stairs[stair].tolist()))
+
+
+@lru_cache(maxsize=1024)
+def set_support(
+    items: int, length: int, epsilon: float, cap: float | None = None
+) -> tuple[float, float]:
+    """The two chances of the best set design, as :attr:`SetDesign.support`."""
+    return best_set_design(items, length, epsilon, cap).support
 
 
 def set_error_bound(items: int, length: int, epsilon: float, cap: float) -> float:
@@ -286,6 +295,8 @@ class SetDesignMechanism:
             rule if isinstance(rule, str) else tuple(map(tuple, rule)),
             padding_length,
         )
+        if longer is None and padding_length >= levels.total:  # no set is longer
+            longer = LongerSets(padding_length, (), ())
         epsilon = smallest_budget(policy)
         design = best_set_design(levels.total, padding_length, epsilon, cap)
         law = Staircase(levels, design.size, max(epsilon, cap or epsilon), *rounded(design))
@@ -308,6 +319,17 @@ class SetDesignMechanism:
         """Chances (a, b) that a report has an own element, and another one."""
         own, other = self.law.support()
         return float(own), float(other)
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total squared error per person for the worst number of items, of these integers."""
+        own, other = (np.asarray(chance) for chance in self.support)
+        return max(float(_error(self.items, own, other, held)) for held in (0, self.padding_length))
+
+    @property
+    def lower_bound(self) -> float:
+        """As :attr:`SetDesign.lower_bound`."""
+        return self.design.lower_bound
 
     def privacy_loss(self) -> float:
         """Largest log-ratio between any two sets, in nats, rounded up."""

@@ -31,12 +31,12 @@ from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
 from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
     SubsetSelection,
 )
+from planner.mechanisms.set_design import SetDesignMechanism
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
 
@@ -507,11 +507,9 @@ def _selection(mechanism: Any, policy: PrivacyPolicy) -> Sides:
     return Sides.of_selection(mechanism.items, size, held, policy)
 
 
-def _design_of_sets(mechanism: PaddedDesignMechanism, policy: PrivacyPolicy) -> Sides:
-    single, counts = mechanism.single, policy.item_counts
-    groups = single.level_of[np.cumsum(counts) - counts]
-    names, length = mechanism.group_names, mechanism.padding_length
-    return Sides(single.types, names, groups, counts, single.estimator, length)
+def _alike(policy: PrivacyPolicy, cap: float) -> PrivacyPolicy:
+    """Any two sets are told apart by at most ``cap``, whatever they hold."""
+    return PrivacyPolicy([cap] * policy.size, policy.item_counts, names=policy.names)
 
 
 def _ends(mechanism: BiSampleMD) -> Rows:
@@ -525,7 +523,7 @@ _KINDS: dict[type, Callable[[Any, PrivacyPolicy], Seen]] = {
     PaddedUnaryMechanism: lambda one, _: Bits.of(
         one.unary.table, one.padding_length, one.dummy_level
     ),
-    PaddedDesignMechanism: _design_of_sets,
+    SetDesignMechanism: lambda one, policy: Anything(_alike(policy, one.law.cap)),
     SubsetDesign: lambda design, _: Sides.of_design(design),
     SubsetSelection: _selection,
     GeneralizedRandomizedResponse: _selection,

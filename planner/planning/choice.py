@@ -23,7 +23,7 @@ from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers import BASELINES, MODELS
-from planner.survey.questions import BEST, LevelledQuestion, Numeric, Question
+from planner.survey.questions import BEST, SET_DESIGN, LevelledQuestion, Numeric, Question
 
 Array = NDArray[np.float64]
 PRIORS = (0.01, 0.10, 0.50)
@@ -42,7 +42,7 @@ class LevelTerms:
     """
 
     policy: PrivacyPolicy
-    mechanism: FrequencyMechanism | None
+    mechanism: Any
     a: Array
     b: Array
     noise: Array
@@ -172,6 +172,30 @@ class LevelExplanation:
     bounds: tuple[tuple[float, float], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SetPromises:
+    """What a set design promises, and how near to the best it is.
+
+    Attributes
+    ----------
+    epsilon, cap:
+        Budget of two sets that differ in one item, and of any two, in nats.
+    length:
+        Items up to which sets are not cut.
+    gap:
+        By what share its error for the worst set may be above that of the best unbiased mechanism
+        for sets of ``length`` items with these promises; ``inf`` where the bound says nothing.
+    with_cap:
+        The total error with a cap of twice the budget, in people; None if that buys nothing.
+    """
+
+    epsilon: float
+    cap: float
+    length: int
+    gap: float
+    with_cap: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Details:
     """What questions with levels show beside their error.
@@ -186,6 +210,7 @@ class Details:
     certified: Certified | None
     padding: PaddingPlan | None = None
     padding_errors: Array | None = None
+    sets: SetPromises | None = None
 
 
 def mechanism_choices(question: Question) -> list[str]:
@@ -199,7 +224,7 @@ def mechanism_choices(question: Question) -> list[str]:
     """
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
     if getattr(question, "criterion", "total") != "total":
-        offered = [name for name in offered if name != DESIGN]
+        offered = [name for name in offered if name != SET_DESIGN]
     if question.kind != "categorical":
         return offered
     known = {BEST, *MODELS, *BASELINES, *rivals(question.policy, _MOST_DEPLOYED_ITEMS)}
@@ -303,13 +328,12 @@ def solved(
     errors: ErrorLaw,
     *,
     must: bool,
-    sets: bool = False,
 ) -> Option:
     """A table or design; if it ``must`` be found, errors of the solver are raised."""
     law: Certified | None
-    law, refused = tried(policy, name, objective, sets=sets)
+    law, refused = tried(policy, name, objective)
     if must:
-        law, refused = solve_for(policy, name, objective, sets=sets), ""
+        law, refused = solve_for(policy, name, objective), ""
     if law is None:
         return Option(name, np.inf, errors, refused=refused)
     bound = None if law.certificate is None else law.certificate.lower_bound
@@ -363,6 +387,8 @@ def explain(
     padding_length: int | None = None,
     sends: str = SENDS_A_BIT,
     leakage: Array | None = None,
+    *,
+    whole: bool = False,
 ) -> tuple[LevelExplanation, ...]:
     """The first forty levels of a question in plain sentences.
 
@@ -373,12 +399,14 @@ def explain(
     question:
         Its name.
     padding_length:
-        Of item sets: a person has up to that many answers or more, and one of them is drawn.
+        Of item sets: a person has up to that many answers or more.
     sends:
         What people do whose report supports an answer.
     leakage:
         What a report may say of an answer of each level, in nats, shape ``(t,)``; by the policy
         (table I), or of sets between any two, when omitted.
+    whole:
+        Whether a report is about the whole set; else one of its answers is drawn.
 
     Examples
     --------
@@ -401,7 +429,7 @@ def explain(
     found = []
     for i in range(min(_MOST_EXPLAINED, policy.size)):
         a, b, least_b = (float(column[i]) for column in (table.a, table.b, table.least_b))
-        if padding_length is not None:
+        if padding_length is not None and not whole:
             a = b + (a - b) / padding_length
         own = float(leakage[i])
         pairs = (beliefs_after(np.array(own), prior) for prior in PRIORS)

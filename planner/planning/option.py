@@ -137,7 +137,11 @@ def least(options: Sequence[Option], offered: Sequence[str]) -> Option | None:
     """
     order = {name: k for k, name in enumerate(offered)}
     known = [one for one in options if one.name in order and not (one.refused or one.compared)]
-    return min(known, key=lambda one: (rounded(one.value), order[one.name]), default=None)
+
+    def placed(one: Option) -> tuple[float, int]:
+        return rounded(one.errors.error(one.value)), order[one.name]
+
+    return min(known, key=placed, default=None)
 
 
 def rounded(error: float) -> float:

@@ -7,13 +7,14 @@ smallest expected total squared error
 
     sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
 
-for what is known of the sets (:mod:`planner.survey.sets`); of a subset design var_k is that of
-:mod:`planner.mechanisms.padded_design`. The best length grows with the budgets and with the number
-of people, and the whole curve is returned.
+for what is known of the sets (:mod:`planner.survey.sets`); of set designs there is no factor
+``l^2``, and ``P_u(k)`` is ``l`` times as large. The best length grows with the budgets and with
+the number of people, and the whole curve is returned.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -23,12 +24,14 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.frames import Framed
+from planner.mechanisms.set_design import set_support, smallest_budget
 from planner.planning.option import ErrorLaw
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.sets import SetModel
+from planner.survey.sets import SetModel, SetMoments
 
 Array = NDArray[np.float64]
+_DESIGNS = 60  # lengths of which set designs are made
 _MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
 
 
@@ -178,19 +181,62 @@ def plan_padding(table: Drawn, users: int, sets: SetModel) -> PaddingPlan:
     >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
     [1, 1, 3]
     """
-    whole_number("users", users)
-    policy = table.policy
-    lengths = np.arange(1, sets.largest + 1)
     items, dummy = table.draw_errors
-    bias2, variance, lost, least, most = np.empty((5, lengths.size))
+
+    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
+        drawn = at.once.sum(axis=-1)
+        errors = at.once @ items + (1 - drawn) * dummy
+        return np.asarray(lengths**2.0 * (errors + drawn - at.twice))
+
+    return _planned(variance, table.policy, users, sets)
+
+
+def plan_whole_sets(
+    policy: PrivacyPolicy, cap: float | None, users: int, sets: SetModel
+) -> PaddingPlan:
+    """The same where reports are about whole sets: the best set design of every length.
+
+    Lengths up to the number of items. Of more than 60 the designs of 60 are made, whose two
+    chances those of the others lie between.
+
+    Examples
+    --------
+    >>> from planner.survey.sets import AssumedSets
+    >>> sets, policy = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05]), PrivacyPolicy([1.0], [100])
+    >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
+    [1, 2, 5]
+    """
+    items, epsilon = int(policy.item_counts.sum()), smallest_budget(policy)
+    most = min(sets.largest, items)
+    tried = np.unique(np.geomspace(1, most, _DESIGNS).astype(np.int64))
+    tried = np.arange(1, most + 1) if most <= _DESIGNS else tried
+    a, b = np.transpose([set_support(items, int(one), epsilon, cap) for one in tried])
+    noise, signal = b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
+
+    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
+        own, others = (np.interp(lengths, tried, column) for column in (signal, noise))
+        held = lengths * at.once.sum(axis=-1)
+        return np.asarray(items * others + own * held - lengths**2.0 * at.twice)
+
+    return _planned(variance, policy, users, sets, most)
+
+
+def _planned(
+    variance_of: Callable[[NDArray[np.int64], SetMoments], Array],
+    policy: PrivacyPolicy,
+    users: int,
+    sets: SetModel,
+    most: int | None = None,
+) -> PaddingPlan:
+    whole_number("users", users)
+    lengths = np.arange(1, (most or sets.largest) + 1)
+    bias2, variance, lost, least, largest = np.empty((5, lengths.size))
     parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
     for part in np.array_split(np.arange(lengths.size), parts):
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
-        drawn = at.once.sum(axis=-1)
-        errors = at.once @ items + (1 - drawn) * dummy
-        variance[part] = lengths[part] ** 2.0 * (errors + drawn - at.twice)
-        least[part], most[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
+        variance[part] = variance_of(lengths[part], at)
+        least[part], largest[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
@@ -205,7 +251,7 @@ def plan_padding(table: Drawn, users: int, sets: SetModel) -> PaddingPlan:
         variance,
         int(lengths[lower]),
         int(lengths[upper]),
-        (least, most),
+        (least, largest),
         lost,
         users,
     )

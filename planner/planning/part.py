@@ -9,7 +9,7 @@ from math import sqrt
 from planner.planning.ledger import Ledger
 from planner.planning.what_if import scaled
 from planner.policy.policy import PrivacyPolicy
-from planner.survey.questions import Numeric, Question
+from planner.survey.questions import ItemSet, Numeric, Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,10 @@ class Part:
         """The question with its share of the budgets."""
         if self.share == 1:
             return self.question
-        return _with_policy(self.question, scaled(self.question.policy, self.share))
+        spent = _with_policy(self.question, scaled(self.question.policy, self.share))
+        if isinstance(spent, ItemSet) and spent.sets is not None and spent.sets.cap is not None:
+            return spent.replacing(sets=spent.sets.replacing(cap=self.share * spent.sets.cap))
+        return spent
 
     @property
     def spending(self) -> tuple[Spending, ...]:

@@ -16,7 +16,7 @@ from planner.files import unreadable
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import read_transactions
 from planner.survey.questions import ItemSet, Question
-from planner.survey.sets import PilotFile, SetModel, SetMoments, Slots, size_limits
+from planner.survey.sets import OnlyCap, PilotFile, SetModel, SetMoments, Slots, size_limits
 
 
 class _Sums(NamedTuple):
@@ -152,7 +152,7 @@ def set_model_of(question: Question) -> SetModel | None:
     FileError
         The pilot cannot be read, or has items that the levels do not have.
     """
-    if not isinstance(question, ItemSet):
+    if not isinstance(question, ItemSet) or isinstance(question.sets, OnlyCap):
         return None
     if not isinstance(question.sets, PilotFile):
         return question.sets

@@ -21,7 +21,7 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import choice, mean, ordered, sets
-from planner.planning.choice import Details, mechanism_choices
+from planner.planning.choice import Details, SetPromises, mechanism_choices
 from planner.planning.option import ErrorLaw, Option, least, over, reason_for, rounded
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.padding import PaddingPlan
@@ -228,6 +228,16 @@ class QuestionPlan(Framed):
     def padding_errors(self) -> NDArray[np.float64] | None:
         """The total error at each, in people."""
         return None if self.details is None else self.details.padding_errors
+
+    @property
+    def set_promises(self) -> SetPromises | None:
+        """What a report about a whole set promises; None for other mechanisms."""
+        return None if self.details is None else self.details.sets
+
+    @property
+    def cap(self) -> float:
+        """Budget of any two sets where it is above those of items, in nats; else 0."""
+        return 0.0 if self.set_promises is None else self.set_promises.cap
 
     @property
     def certified(self) -> Certified | None:
@@ -469,8 +479,8 @@ def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> Question
 def block_of(question: Question, users: int) -> Block:
     """What the error of a settled question is at any share of its budgets, as shares are planned.
 
-    Of tables and designs that can be deployed their own, of others opt0's; of ordered answers that
-    of their counts, and of means BiSample-MD's.
+    Of tables and designs that can be deployed their own, of others and of whole sets opt0's; of
+    ordered answers that of their counts, and of means BiSample-MD's.
 
     Raises
     ------
@@ -485,8 +495,7 @@ def block_of(question: Question, users: int) -> Block:
     policy = question.policy
     if isinstance(question, Ordinal) and question.of_mean:
         return MeanBlock(name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
-    is_set, objective = isinstance(question, ItemSet), question.objective
-    errors = choice.errors_of(question)
+    objective, errors = question.objective, choice.errors_of(question)
     if isinstance(question, ItemSet):
         objective, errors = sets.objective_of(question), sets.errors_of(question, users)
     elif isinstance(question, Ordinal):
@@ -494,11 +503,11 @@ def block_of(question: Question, users: int) -> Block:
     rough = question.mechanism
     if question.kind == "categorical" and policy.item_counts.sum() == 1:
         rough = "opt0"
-    if rough in (BEST, DESIGN) and question.kind != ORDINAL:
-        best, reason = tried(policy, DESIGN, objective, sets=is_set)
+    if rough in (BEST, DESIGN) and question.kind == "categorical":
+        best, reason = tried(policy, DESIGN, objective)
         rough = "opt0" if best is None or reason else DESIGN
     rough = rough if rough in (*MODELS, DESIGN) else "opt0"
-    return ChoiceBlock(name, policy, weight, objective, errors, is_set, rough)
+    return ChoiceBlock(name, policy, weight, objective, errors, rough)
 
 
 def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:

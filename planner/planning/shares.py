@@ -103,7 +103,6 @@ class ChoiceBlock:
     weight: float = 1.0
     objective: Objective = field(default_factory=Objective)
     errors: ErrorLaw | None = None
-    sets: bool = False
     mechanism: str = "opt0"
 
     def __post_init__(self) -> None:
@@ -127,8 +126,7 @@ class ChoiceBlock:
 
     def solved(self, share: float, tolerance: float = TIGHT) -> Certified:
         """The table or design at ``share``, above 0 and at most 1."""
-        about = scaled(self.policy, share), self.mechanism, self.objective, tolerance
-        return solve_for(*about, sets=self.sets)
+        return solve_for(scaled(self.policy, share), self.mechanism, self.objective, tolerance)
 
     def bounds_at(self, share: float, tolerance: float = TIGHT) -> tuple[float, float]:
         """Error at ``share``, and what it is at least with as much or less; proven.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import cast
 
-from planner.designs.set_design import SetDesign, dummy_objective, with_dummy
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
@@ -28,8 +26,8 @@ MOST_LEVELS = 5
 TOTAL = Objective()
 """The total error for the least favourable answers."""
 
-Certified = UnaryTable | SubsetDesign | SetDesign
-"""A table, or a design of answers or of what is drawn of sets, with its proof."""
+Certified = UnaryTable | SubsetDesign
+"""A table or a design, with its proof."""
 
 _MOST_LOST = 1e-4
 _REMEMBERED, _SMALL = 256, 100  # problems, of at most so many levels
@@ -40,8 +38,6 @@ def solve_for(
     name: str = "opt0",
     objective: Objective = TOTAL,
     tolerance: float = TIGHT,
-    *,
-    sets: bool = False,
 ) -> Certified:
     """The best table of a model, a baseline, or the best design of at most five levels.
 
@@ -53,8 +49,6 @@ def solve_for(
         ``"opt0"``, ``"opt1"``, ``"opt2"``, ``"rappor"``, ``"oue"`` or ``"subset-design"``.
     objective, tolerance:
         What is made small; the gap to which a design is solved.
-    sets:
-        Whether it is for one item that is drawn of a set, or a dummy in its stead.
 
     Raises
     ------
@@ -66,21 +60,13 @@ def solve_for(
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
     >>> [round(solve_for(policy, name).worst_case_mse, 2) for name in ("opt0", "subset-design")]
     [239.72, 175.81]
-    >>> round(solve_for(policy, "subset-design", sets=True).worst_case_mse, 2)
-    175.99
     """
     solved = _solved if policy.size <= _SMALL else _solved.__wrapped__
-    if name != DESIGN:
-        return solved(policy, name, objective, TIGHT)
-    if not sets:
-        return solved(policy, name, objective, tolerance)
-    wanted = dummy_objective(objective, policy)
-    design = cast("SubsetDesign", solved(with_dummy(policy), name, wanted, tolerance))
-    return SetDesign(policy, design, objective)
+    return solved(policy, name, objective, tolerance if name == DESIGN else TIGHT)
 
 
 def tried(
-    policy: PrivacyPolicy, name: str, objective: Objective = TOTAL, *, sets: bool = False
+    policy: PrivacyPolicy, name: str, objective: Objective = TOTAL
 ) -> tuple[Certified | None, str]:
     """The same, with the reason why it cannot be solved, proven or deployed; empty if it can.
 
@@ -88,9 +74,9 @@ def tried(
     """
     found = None
     try:
-        found = solve_for(policy, name, objective, sets=sets)
-        if not isinstance(found, UnaryTable):
-            _check_deployable(found.design)
+        found = solve_for(policy, name, objective)
+        if isinstance(found, SubsetDesign):
+            _check_deployable(found)
     except (InputError, SolverError, VerificationError) as error:
         return found, error.reason
     return found, ""

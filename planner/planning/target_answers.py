@@ -17,7 +17,7 @@ from planner.planning.solve import DESIGN
 from planner.planning.targets import achieved, check_targets, users_needed
 from planner.planning.what_if import smallest_budgets
 from planner.solvers import MODELS
-from planner.survey.questions import ORDINAL, Numeric, Target
+from planner.survey.questions import ORDINAL, SET_DESIGN, Numeric, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,8 @@ def _people_at_any_length(
 
 def _smallest(part: Part, planned: Option, target: Target, aside: float) -> str:
     """``aside`` is the part of the error, squared, that no budget lowers."""
+    if planned.name == SET_DESIGN:
+        return sets.smallest_budgets(part, target.value**2 - aside)
     if planned.name not in (*MODELS, DESIGN):
         label = CATALOGUE[planned.name].label
         return f"Not searched for {label}, which has one budget for all levels."

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
-from planner.designs.set_design import SetDesign
 from planner.designs.subset_design import SubsetDesign
 from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
@@ -165,7 +164,7 @@ def relaxations(certified: Certified, amount: float = 0.1) -> tuple[Relaxation, 
         if largest[i] + amount > MAX_EPSILON:
             continue
         about = relaxed(policy, i, amount), certified.model, certified.objective
-        after = solve_for(*about, sets=isinstance(certified, SetDesign))
+        after = solve_for(*about)
         # What is planned now keeps the relaxed budgets, too.
         saving = max(0.0, 1 - after.objective_value / certified.objective_value)
         if prices is not None or saving > _NOTHING:
@@ -303,12 +302,7 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
 def _solved(
     policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
 ) -> list[UnaryTable | SubsetDesign]:
-    solved: list[UnaryTable | SubsetDesign] = []
-    for scale in scales.tolist():
-        found = solve_for(scaled(policy, scale), model, objective)
-        assert not isinstance(found, SetDesign)  # noqa: S101 - not for sets
-        solved.append(found)
-    return solved
+    return [solve_for(scaled(policy, scale), model, objective) for scale in scales.tolist()]
 
 
 def _largest_scale(policy: PrivacyPolicy) -> float:
@@ -481,12 +475,7 @@ class BudgetSearch:
         if at not in self._known:
             wanted = Objective(weights=self.importance)
             wanted = wanted if self.padded is None else self.padded.objective
-            self._known[at] = solve_for(
-                self._scaled(at),
-                self.model,
-                wanted,
-                sets=self.padded is not None,
-            )
+            self._known[at] = solve_for(self._scaled(at), self.model, wanted)
         return self._known[at]
 
     def _excess(self, at: float) -> float:
@@ -513,7 +502,7 @@ class BudgetSearch:
         if not over.any():
             return None
         lowered = policy.with_changes(np.where(over, limit, policy.epsilons))
-        found = solve_for(lowered, self.model, certified.objective, sets=self.padded is not None)
+        found = solve_for(lowered, self.model, certified.objective)
         missed = [r / t.value for r, t in zip(self._reached(found), self.targets, strict=True)]
         return found if max(missed) <= 1 + 1e-9 else None
 
@@ -665,12 +654,8 @@ def _with_importance(search: BudgetSearch) -> BudgetAnswer:
 
 def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:
     """Smallest budgets at one length and the best length at these, in turn, until both stay."""
-    length, start, answers = 0, 0.0, dict[int, BudgetAnswer]()
-    if search.model == DESIGN:  # a table is quick, and needs nearly the same
-        near = _at_best_length(replace(search, model="opt0"), sets)
-        length, start = near.padding_length or 1, log(near.scale) if near.possible else 0.0
-    else:
-        length = _first_length(search, _padding_plan(search, search.policy, sets))
+    start, answers = 0.0, dict[int, BudgetAnswer]()
+    length = _first_length(search, _padding_plan(search, search.policy, sets))
     while length not in answers:
         padded = sets.at(length, search.users, search.policy)
         answers[length] = answer = replace(search, padded=padded, start=start).smallest()
@@ -690,7 +675,7 @@ def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
 
 def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
     """Every length's error with what is best whatever the sets, as plans choose by."""
-    drawn = solve_for(policy, search.model, sets=True)
+    drawn = solve_for(policy, search.model)
     if isinstance(drawn, SubsetDesign) or sets.sets is None:
         remedy = "Say what is known of the sets, or give a padding length."
         raise InputError("sets", sets.sets, "known", remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from planner.planning.choice import SetPromises
 from planner.planning.outsiders import NOTHING_TO_SAY, OutsiderView, SurveyOutsiderView
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
@@ -33,6 +34,8 @@ def promises_of(planned: QuestionPlan) -> list[str]:
             f"answer, at most {_factor(spent)}-fold (epsilon {rounded_up(spent, 4)}), for any "
             "observer, whatever else the observer knows."
         ]
+    if planned.set_promises is not None:
+        return _of_sets(planned.set_promises)
     policy = planned.deployed.policy
     named = _largest(policy)
     sentences = [_promise(planned, *one, policy) for one in named[:_MOST_LEVELS]]
@@ -49,6 +52,10 @@ def promise_in_short(planned: QuestionPlan) -> str:
             "No report changes the odds between two numbers, or a number and no answer, more than "
             f"{_factor(spent)}-fold, {_WHOEVER}."
         )
+    if planned.set_promises is not None:
+        most = f"{_factor(planned.set_promises.cap)}-fold"
+        between = "a set of answers and any other"
+        return f"No report changes the odds between {between} more than {most}, {_WHOEVER}."
     policy = planned.deployed.policy
     budgets = [
         (budget, f"{_factor(budget)}-fold for {name!r}") for name, budget in _largest(policy)
@@ -164,6 +171,23 @@ def _promise(planned: QuestionPlan, level: str, budget: float, policy: PrivacyPo
         f"{_factor(budget)}-fold (epsilon {rounded_up(budget, 4)}), for any observer, whatever "
         "else the observer knows."
     )
+
+
+def _of_sets(sets: SetPromises) -> list[str]:
+    """Two promises, or one where they are the same."""
+    one, both = rounded_up(sets.epsilon, 4), rounded_up(sets.cap, 4)
+    any_two = (
+        f"any two sets of answers: a report changes the odds between them at most "
+        f"{_factor(sets.cap)}-fold (epsilon {both}), for any observer, whatever else the observer "
+        "knows."
+    )
+    if one == both:
+        return [any_two]
+    return [
+        "whoever knows all of a person's answers but one: a report changes the odds of that one at "
+        f"most {_factor(sets.epsilon)}-fold (epsilon {one}).",
+        f"{any_two} Several sensitive answers together are protected by this alone.",
+    ]
 
 
 def _factor(epsilon: float) -> str:

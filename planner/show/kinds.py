@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, cast
 
 from planner.designs.channel import Channel
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.planning.choice import SetPromises
 from planner.planning.padding import PaddingPlan
 from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
@@ -68,7 +70,13 @@ def budget_figure(question: QuestionPlan) -> Figure:
 
 def proven_in_short(question: QuestionPlan) -> str:
     """How good the plan is, and among which mechanisms; empty where nothing is proven."""
-    gap = question.proven_gap
+    gap, sets = question.proven_gap, question.set_promises
+    if sets is not None:
+        gap = sqrt(1 + sets.gap) - 1
+        if not isfinite(gap):
+            return ""
+        items = f"sets of {sets.length} item{'s' * (sets.length > 1)}"
+        return f"proven within {within(gap)} of the best for {items}, in the worst case"
     if question.channel is not None:
         proof = question.channel.certificate
         gap = None if proof is None else proof.relative_gap / 2
@@ -85,6 +93,8 @@ def proven_in_short(question: QuestionPlan) -> str:
 def certificate_sentences(question: QuestionPlan) -> list[str]:
     """What is proven of the error; nothing where nothing is."""
     bound, gap, table = question.lower_bound, question.proven_gap, question.table
+    if question.set_promises is not None:
+        return [_of_whole_sets(question.set_promises)]
     if question.channel is not None and question.question.kind == "numeric":
         return [_channel_sentence(question.channel)]
     if question.design is not None and bound is not None and gap is not None:
@@ -104,6 +114,28 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
         proven = _best_of_all(question, question.least_error)
         found.append(f"{proven} the plan's is within {within(gap)} of it.")
     return found
+
+
+def _of_whole_sets(sets: SetPromises) -> str:
+    if not isfinite(sets.gap):
+        return ""
+    return (
+        "Proven: of all mechanisms of any kind that keep these budgets for all sets of "
+        f"{sets.length} items, with any unbiased estimates, none has an error for its worst set "
+        f"below that of this one divided by 1 + {max(sqrt(1 + sets.gap) - 1, 1e-9):.1e}."
+    )
+
+
+def cap_sentence(question: QuestionPlan) -> str:
+    """What a cap of twice the budget for any two sets would buy, and what it gives up."""
+    sets = question.set_promises
+    if sets is None or sets.with_cap is None:
+        return ""
+    return (
+        f"If any two sets may be told apart by twice the budget (cap = {2 * sets.epsilon:.4g}), "
+        f"the error is {people(sets.with_cap)} people; one answer keeps its budget, several "
+        "sensitive ones together have the cap alone."
+    )
 
 
 def _best_of_all(question: QuestionPlan, least: float) -> str:
@@ -154,7 +186,7 @@ def _report(question: QuestionPlan) -> str:
     if question.levels is None:
         return ""
     whose, drawn = "it is the person's answer", ""
-    if question.padding_length is not None:
+    if question.padding_length is not None and question.set_promises is None:
         length = question.padding_length
         whose = f"it is the one drawn from the person's answers, padded or cut to {length}"
         drawn = f"One of a person's answers, padded or cut to {length}, is drawn as their own. "

@@ -86,7 +86,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
     for target in question.targets:
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
-    blocks += said([promise_in_short(question), *_advice(question)])
+    blocks += said([promise_in_short(question), kinds.cap_sentence(question), *_advice(question)])
     if question.options:
         blocks += _mechanisms(question)
     if question.levels is not None:

@@ -30,7 +30,7 @@ from planner.policy.rules import DEFAULT_RULE
 from planner.survey.description import Description
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
-from planner.survey.sets import AssumedSets, PilotFile
+from planner.survey.sets import AssumedSets, OnlyCap, PilotFile
 from planner.survey.values import (
     Answers,
     Budget,
@@ -51,6 +51,8 @@ from planner.survey.values import (
 KINDS = ("categorical", "item-set", "sampled-choice", "numeric", "ordinal")
 ORDINAL = "ordinal"
 """One answer out of a few in order: brackets, ages, agreement from 1 to 5."""
+SET_DESIGN = "set-design"
+"""Asks for one report about the whole set."""
 BEST = "best"
 """Asks for whichever mechanism has the smallest error; planning says which one that is."""
 CHANNEL = "channel"
@@ -91,7 +93,11 @@ def _read_asked(value: object) -> int | None:
 
 
 def _one_of_two(value: object) -> object:
-    if isinstance(value, dict) and ("sizes" in value) == ("pilot" in value):
+    if (
+        isinstance(value, dict)
+        and value.keys() != {"cap"}
+        and ("sizes" in value) == ("pilot" in value)
+    ):
         given = value.get("sizes"), value.get("pilot")
         remedy = "Give the share of people with 0, 1, 2, ... items, or a file of transactions."
         raise InputError("(sizes, pilot)", given, "exactly one of the two", remedy)
@@ -99,12 +105,17 @@ def _one_of_two(value: object) -> object:
 
 
 def _sets_of(value: Any) -> str:
-    pilot = "pilot" in value if isinstance(value, dict) else isinstance(value, PilotFile)
-    return "PilotFile" if pilot else "AssumedSets"
+    if not isinstance(value, dict):
+        return type(value).__name__
+    if value.keys() == {"cap"}:
+        return "OnlyCap"
+    return "PilotFile" if "pilot" in value else "AssumedSets"
 
 
 AnySets = Annotated[
-    Annotated[AssumedSets, Tag("AssumedSets")] | Annotated[PilotFile, Tag("PilotFile")],
+    Annotated[AssumedSets, Tag("AssumedSets")]
+    | Annotated[PilotFile, Tag("PilotFile")]
+    | Annotated[OnlyCap, Tag("OnlyCap")],
     Discriminator(_sets_of),
 ]
 
@@ -431,11 +442,19 @@ class ItemSet(Levelled):
     sets: Annotated[AnySets | None, BeforeValidator(_one_of_two)] = None
 
     def _check(self) -> None:
-        if not self.policy.rule.covers_sets:
-            remedy = "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone."
-            error = InputError("rule", self.policy.rule_name, "\"min\" for 'item-set'", remedy)
-            raise at("rule", error=error)
+        if not (self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")):
+            remedy = (
+                "Set budgets (eq. 16 of the IDUE paper) are defined for the rule min alone; "
+                "a set design keeps the smallest budget of any rule."
+            )
+            allowed = f'"min" for {self.mechanism!r}'
+            raise at("rule", error=InputError("rule", self.policy.rule_name, allowed, remedy))
         _ = self.objective
+
+    @property
+    def cap(self) -> float | None:
+        """Budget of any two sets, in nats; None for the smallest pair budget."""
+        return None if self.sets is None else self.sets.cap
 
 
 class Ordinal(Levelled):

@@ -31,7 +31,7 @@ from pydantic import Field, PlainValidator, model_validator
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 from planner.survey.description import Description
-from planner.survey.values import Name, at, read_numbers
+from planner.survey.values import Budget, Name, at, read_numbers
 
 Array = NDArray[np.float64]
 _LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
@@ -95,6 +95,12 @@ def _read_popularity(value: object) -> str | tuple[float, ...]:
     raise InputError("popularity", value, allowed, remedy)
 
 
+class OnlyCap(Description):
+    """Nothing is known of the sets; any two of them are told apart by at most ``cap`` nats."""
+
+    cap: Budget
+
+
 class AssumedSets(Description):
     """A histogram of set sizes, given or assumed, and how popular items are.
 
@@ -109,6 +115,8 @@ class AssumedSets(Description):
     popularity:
         ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, an assumption that fits
         many catalogues), ``"uniform"``, or one weight per item.
+    cap:
+        Budget of any two sets, where whole sets are reported; the smallest pair budget if None.
 
     Examples
     --------
@@ -119,6 +127,7 @@ class AssumedSets(Description):
 
     sizes: Annotated[tuple[float, ...], PlainValidator(_read_masses)]
     popularity: Annotated[str | tuple[float, ...], PlainValidator(_read_popularity)] = "zipf"
+    cap: Budget | None = None
 
     @model_validator(mode="after")
     def _check(self) -> AssumedSets:
@@ -197,6 +206,7 @@ class PilotFile(Description):
     """
 
     path: Annotated[Name, Field(validation_alias="pilot", serialization_alias="pilot")]
+    cap: Budget | None = None
 
 
 class Lost(NamedTuple):

@@ -9,7 +9,6 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -20,7 +19,6 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels import five_populations
 from planner.planning.ordered import plan_ordered_channel
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling_survey
-from planner.planning.solve import DESIGN, solve_for
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, Numeric, Ordinal, SampledChoice, Sampling
 
@@ -50,7 +48,7 @@ SMALL = Survey(
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "sets by design": "HIV;x", "whole sets": "HIV;flu;x",
+    "sets": "flu;x", "whole sets": "HIV;flu;x",
     "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
@@ -63,7 +61,7 @@ def every_mechanism():
     rules = {"idue": "min", "avg": "avg", "matrix": MATRIX, "design by avg": "avg"}
     rules["design by matrix"] = MATRIX
     names = ["idue", "avg", "matrix", "rappor", "oue", "sets", "grr", "olh", "subset"]
-    names += ["design", "design by avg", "design by matrix", "sets by design", "whole sets"]
+    names += ["design", "design by avg", "design by matrix", "whole sets"]
     questions = [Categorical(name, LEVELS, rules.get(name, "min")) for name in names]
     ages, yes = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
     questions += [
@@ -93,13 +91,8 @@ def every_mechanism():
         "olh": OptimizedLocalHashing(1.0, 5),
         "subset": SubsetSelection(1.0, 5),
         **{question.name: best_design(question.policy) for question in questions[9:12]},
-        "sets by design": PaddedDesignMechanism.of(
-            solve_for(questions[12].policy, DESIGN, sets=True),
-            2,
-            LongerSets(2, (5,), (0.2,)),
-        ),
         "whole sets": SetDesignMechanism.of(
-            questions[13].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))
+            questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))
         ),
         "age": BiSampleMD(2.0, ages),
         "yes": BiSampleMD(1.0, yes),

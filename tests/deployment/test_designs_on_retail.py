@@ -53,7 +53,7 @@ def test_sets_of_baskets(baskets):
     mechanism = plan.questions[0].mechanism
     parameters = survey_parameters(plan)
     client, law = Client(parameters.document), parameters.questions[0]
-    assert parameters.questions[0].mechanism == "subset-design-ps"
+    assert parameters.questions[0].mechanism == "set-design"
     counter = law.shape.counter()
     reports = [client.report("basket", list(one)).payload for one in baskets[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))

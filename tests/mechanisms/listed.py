@@ -6,7 +6,6 @@ from math import comb
 import numpy as np
 
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -103,6 +102,5 @@ LISTED = {
     SubsetSelection: _subsets,
     SubsetDesignMechanism: _design,
     PaddedUnaryMechanism: _padded_unary,
-    PaddedDesignMechanism: lambda one: _padded(one, output_law(one.single), 1),
     SamplingPrivacy: _two_rounds,
 }

@@ -3,16 +3,11 @@
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, best_design, solve
-from planner.designs.set_design import SetDesign, with_dummy
+from planner import PrivacyPolicy, solve
 from planner.errors import InputError, VerificationError
-from planner.estimates.truncation import LongerSets
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
-from planner.mechanisms.padded_design import PaddedDesignMechanism
-from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.solve import DESIGN, solve_for
 from tests.mechanisms.listed import output_law
 from tests.mechanisms.suite import MechanismSuite
 from tests.mechanisms.test_unary import TABLE_II, by_hand
@@ -21,14 +16,6 @@ ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
 PEOPLE = [ALL_SETS[code] for code in np.random.default_rng(1).integers(2**ITEMS, size=40)]
 TWO_AND_TWO = by_hand(PrivacyPolicy(TABLE_II.policy.epsilons, [2, 2]), TABLE_II.a, TABLE_II.b)
-
-
-def design_of(epsilons, counts):
-    return solve_for(PrivacyPolicy(epsilons, counts), DESIGN, sets=True)
-
-
-EQUAL = design_of([0.5], [4])
-LEVELS = design_of([1.0, 1.4], [2, 2])
 
 
 class PaddedSuite(MechanismSuite):
@@ -116,26 +103,6 @@ class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
         return UnaryMechanism(TWO_AND_TWO, [1, 0, 0, 1])
 
 
-class TestDesignOfEqualBudgets(PaddedSuite):
-    """Two items of a set are high and two of another low, so that the budget is attained."""
-
-    budget = 0.5
-    bias_near_miss = 8.0  # below half of one repetition's standard error
-
-    def padded(self, length):
-        return PaddedDesignMechanism.of(EQUAL, length)
-
-
-class TestDesignOfLevels(TestDesignOfEqualBudgets):
-    """Items are numbered across the levels."""
-
-    length = 1
-    budget = 1.4
-
-    def padded(self, length):
-        return PaddedDesignMechanism.of(LEVELS, length, level_of=np.array([1, 0, 0, 1]))
-
-
 # -- budgets of sets: equation 18 over all pairs of sets and all reports ------------
 
 
@@ -160,12 +127,6 @@ def test_set_budgets_are_kept(counts, length):
         assert excess >= -1e-6  # attained
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 5])
-@pytest.mark.parametrize("design", [EQUAL, LEVELS])
-def test_set_budgets_hold_for_designs(design, length):
-    assert largest_excess(PaddedDesignMechanism.of(design, length)) <= 1e-8
-
-
 def test_one_wrong_probability_is_found_out():
     mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
     a, _ = mechanism.unary.thresholds
@@ -182,19 +143,6 @@ def test_set_budgets_follow_equation_16_and_need_the_minimum_rule():
     table = by_hand(average, [0.5, 0.5], [0.4, 0.4])
     with pytest.raises(InputError, match="min"):
         set_budgets(PaddedUnaryMechanism(UnaryMechanism(table), 2), [[0]])
-    with pytest.raises(InputError, match="min"):
-        PaddedDesignMechanism(SubsetDesignMechanism.of(best_design(average)), 2)
-
-
-def test_the_error_of_draws_is_that_of_the_variance():
-    """One person: every item, and the dummy, drawn for sure or with its chance."""
-    mechanism, (items, dummy) = PaddedDesignMechanism.of(LEVELS, 1), LEVELS.draw_errors
-    for item, level in enumerate((0, 0, 1, 1)):
-        assert mechanism.variance([[item]]).sum() == pytest.approx(items[level], rel=1e-6)
-    assert mechanism.variance([[]]).sum() == pytest.approx(dummy, rel=1e-6)
-    padded = PaddedDesignMechanism.of(LEVELS, 3)
-    expected = 9 * ((items[0] + items[1] + dummy + 2) / 3 - 2 / 9)
-    assert padded.variance([[0, 2]]).sum() == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("length", [0, -1, 1.5, True, None, float("nan"), 2**20 + 1])
@@ -209,15 +157,6 @@ def test_what_does_not_fit_is_refused():
     policy = PrivacyPolicy([1.0, 1.0], [1, 3])
     with pytest.raises(VerificationError):
         PaddedUnaryMechanism(UnaryMechanism(by_hand(policy, [0.8, 0.5], [0.2, 0.4])), 2)
-    single = SubsetDesignMechanism.of(best_design(PrivacyPolicy([1.0, 1.4], [2, 3])))
-    with pytest.raises(InputError, match=r"budget of the dummy is 1\.4 but must be 1"):
-        PaddedDesignMechanism(single, 2)
-    with pytest.raises(InputError, match="not for these levels and a dummy"):
-        SetDesign(LEVELS.policy, EQUAL.design)
-    with pytest.raises(InputError, match="min"):
-        with_dummy(PrivacyPolicy([1.0, 1.4], [2, 3], "avg"))
-    with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
-        PaddedDesignMechanism.of(LEVELS, 2, LongerSets(3, (), ()))
 
 
 # -- sets themselves ---------------------------------------------------------------

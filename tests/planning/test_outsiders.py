@@ -49,13 +49,9 @@ def test_means_and_many_levels():
         Numeric("m", 0, 10, epsilon=1.5, mechanism="bisample-md"), Categorical("q", many)
     )
     first, second = plan.outsiders().questions
-    assert len(first.shuffled.names) == 3
-    assert first.reach is None
-    assert first.swaying is None
+    assert first.shuffled.names == ("any answer",)
     share = plan.questions[0].share * 1.5
     assert first.shuffled.local_epsilon == pytest.approx(share, rel=1e-6)
-    assert second.shuffled.names == ("any answer",)
-    assert isnan(second.shuffled.lost)
     assert second.shuffled.epsilon > 0
     together = plan.outsiders()
     assert together.epsilon == first.shuffled.epsilon + second.shuffled.epsilon

@@ -28,7 +28,6 @@ from planner.mechanisms.means import (
     NumericMechanism,
     SignCoin,
 )
-from planner.mechanisms.padded_design import PaddedDesignMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -240,13 +239,6 @@ def _padded_unary(source: PaddedUnaryMechanism, question: Question) -> dict[str,
     return unary | _sets(length, length, source.longer) | {"mechanism": f"{unary['mechanism']}-ps"}
 
 
-def _padded_design(source: PaddedDesignMechanism, question: Question) -> dict[str, Any]:
-    if source.solved is None or source.solved.policy != question.policy:
-        raise _wrong_mechanism(question, "design", "for another policy")
-    sides = _sides("subset-design-ps", source.single, source.solved.design.groups, question)
-    return sides | _sets(source.padding_length, 1, source.longer)
-
-
 def _whole_sets(source: SetDesignMechanism, question: Question) -> dict[str, Any]:
     levels, law = _levels(question), source.law
     if replace(law.levels, names=levels.names, items=levels.items, dummies=0) != levels:
@@ -401,7 +393,6 @@ MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
     UnaryMechanism: _unary,
     PaddedUnaryMechanism: _padded_unary,
     SubsetDesign: _design,
-    PaddedDesignMechanism: _padded_design,
     SetDesignMechanism: _whole_sets,
     SubsetSelection: _subset,
     GeneralizedRandomizedResponse: _response,

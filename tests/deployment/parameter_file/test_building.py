@@ -115,4 +115,4 @@ def test_item_sets_are_never_reported_without_padding():
         survey_parameters(plan_survey(Survey("s", 10, (question,))))
     padded = ItemSet("q", LEVELS, padding_length=3)
     (found,) = survey_parameters(plan_survey(Survey("s", 10, (padded,)))).questions
-    assert (found.mechanism, found.asked.padding_length) == ("subset-design-ps", 3)
+    assert (found.mechanism, found.asked.padding_length) == ("set-design", 3)

@@ -20,7 +20,7 @@ from tests.deployment.examples import FILES, SMALL, with_tables
 def test_every_mechanism_there_and_back(parameters, parameter_file):
     assert read_parameters(parameter_file) == parameters
     found = {law.mechanism for law in parameters.questions}
-    assert len(found) == 14
+    assert len(found) == 13
     for law in parameters.questions:
         # Budgets are kept, and not idle: the tightest pair comes close to its own.
         gaps = [pair.demanded - pair.realised for pair in law.pairs]

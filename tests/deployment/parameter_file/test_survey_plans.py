@@ -49,7 +49,7 @@ def test_one_file_for_everybody(plan):
     assert list(files) == ["parameters"]
     parameters = files["parameters"]
     mechanisms = [question.mechanism for question in parameters.questions]
-    assert mechanisms == ["subset-design", "subset-design-ps", "bisample-md", "sampling-privacy"]
+    assert mechanisms == ["subset-design", "set-design", "bisample-md", "sampling-privacy"]
     assert parameters.users == 1000
     spent = {(row.question, row.level): row.spent for row in plan.spending}
     illness, symptoms, age, _ = parameters.questions

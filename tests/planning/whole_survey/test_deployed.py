@@ -43,7 +43,7 @@ def test_one_each_exports_question_by_question():
 def test_item_sets_are_exported_with_padding():
     plan = plan_survey(shop(mechanism="best"))
     (question,) = survey_parameters(plan).questions
-    assert question.mechanism == "subset-design-ps"
+    assert question.mechanism == "set-design"
     assert question.asked.padding_length == plan.questions[0].padding_length
 
 
