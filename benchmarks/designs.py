@@ -17,9 +17,9 @@ from planner import (
     solve,
 )
 from planner.deployment.parameter_file.building import survey_parameters
-from planner.designs.channel import Scenario
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.words import system_words
+from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 from planner.survey.questions import ItemSet
 

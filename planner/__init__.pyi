@@ -1,11 +1,5 @@
 """The public names and where they live: the one table, read at run time and by type checkers."""
 
-from planner.designs.channel import Channel as Channel
-from planner.designs.channel import Scenario as Scenario
-from planner.designs.output_types import OutputTypes as OutputTypes
-from planner.designs.subset_design import SubsetDesign as SubsetDesign
-from planner.designs.table import Certificate as Certificate
-from planner.designs.table import UnaryTable as UnaryTable
 from planner.errors import ConvergenceError as ConvergenceError
 from planner.errors import FileError as FileError
 from planner.errors import InfeasibleError as InfeasibleError
@@ -66,9 +60,15 @@ from planner.policy.objective import Objective as Objective
 from planner.policy.policy import PrivacyPolicy as PrivacyPolicy
 from planner.show.figures import chart as chart
 from planner.show.html import report_html as report_html
-from planner.solvers import baseline as baseline
-from planner.solvers import best_design as best_design
-from planner.solvers import solve as solve
+from planner.solvers.answers import Certificate as Certificate
+from planner.solvers.answers import Channel as Channel
+from planner.solvers.answers import Scenario as Scenario
+from planner.solvers.answers import SubsetDesign as SubsetDesign
+from planner.solvers.answers import UnaryTable as UnaryTable
+from planner.solvers.design_search import best_design as best_design
+from planner.solvers.solving import baseline as baseline
+from planner.solvers.solving import solve as solve
+from planner.solvers.types import OutputTypes as OutputTypes
 from planner.survey.file import load_survey as load_survey
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences

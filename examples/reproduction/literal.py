@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import UnaryTable
 from planner.solvers.certificate import prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program

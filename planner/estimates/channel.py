@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.estimates.means import Estimate, Ratio
 from planner.estimates.ordered import OrderedEstimates
+from planner.solvers.answers import Channel
 
 Array = NDArray[np.float64]
 

@@ -13,11 +13,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.channel import Channel
-from planner.designs.output_types import OutputTypes
-from planner.designs.table import Certificate
 from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types
+from planner.solvers.answers import Certificate, Channel
+from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart

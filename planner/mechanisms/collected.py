@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.level_groups import pooled
 from planner.estimates.channel import wanted_estimates
 from planner.estimates.counts import Estimates
 from planner.laws import bits, die, hashing, rows, sides
@@ -37,6 +36,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
 from planner.mechanisms.unary import draw_reports
 from planner.mechanisms.words import Words, map_rows
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.types import pooled
 
 _CHUNK_CELLS = 2**16
 Array = NDArray[np.float64]

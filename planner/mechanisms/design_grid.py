@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.level_groups import pooled
-from planner.designs.output_types import NO_SPLIT, OutputTypes
-from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import SubsetDesign
+from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)

@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
-from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.estimates.channel import wanted_estimates
 from planner.estimates.means import Estimate, NumericEstimates, Ratio, large_sample
@@ -31,6 +30,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 
 Array = NDArray[np.float64]

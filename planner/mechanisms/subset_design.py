@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.level_groups import pooled
-from planner.designs.output_types import OutputTypes, Variances
-from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
@@ -24,6 +21,8 @@ from planner.mechanisms.typed_counts import TypedCounter
 from planner.mechanisms.unary import ROUNDING, levels_of_items
 from planner.mechanisms.words import Words, map_rows, seeded_words
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import SubsetDesign
+from planner.solvers.types import OutputTypes, Variances, pooled
 
 _MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
 _LEAST_SHARE = 2**13  # reports that are worth a thread

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
-from planner.designs.table import UnaryTable
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
@@ -20,6 +19,7 @@ from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.words import Words, map_rows, rows_per_chunk, seeded_words
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import UnaryTable
 
 ROUNDING = 1e-12
 """What the logarithms here may err by, in nats; the thresholds are rounded inward by more."""

@@ -21,10 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
-from planner.designs.channel import Channel
-from planner.designs.output_types import OutputTypes
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
@@ -39,6 +35,8 @@ from planner.mechanisms.plain import (
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
 MOST_HASH_VALUES = 10_000

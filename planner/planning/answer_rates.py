@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
-from planner.designs.channel import Channel
 from planner.errors import InputError, SolverError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
@@ -26,6 +25,7 @@ from planner.planning.channels import (
     mean_error,
     provable_channel,
 )
+from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
 from planner.survey.questions import Numeric, Survey

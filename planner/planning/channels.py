@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import finite, whole_number
-from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError, SolverError
 from planner.mechanisms.means import first_order
 from planner.mechanisms.rivals import harmony_variance, hybrid_variance, piecewise_variance
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 

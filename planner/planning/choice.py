@@ -22,7 +22,8 @@ from planner.planning.targets import detectable_frequencies
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import BASELINES, MODELS
+from planner.solvers.models import MODELS
+from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, LevelledQuestion, Numeric, Question
 
 Array = NDArray[np.float64]

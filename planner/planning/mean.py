@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.designs.channel import Channel
 from planner.errors import InputError, SolverError
 from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.means import BiSampleMD, first_order
@@ -21,6 +20,7 @@ from planner.planning.channels import (
 )
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.part import Part
+from planner.solvers.answers import Channel
 from planner.survey.questions import CHANNEL, Numeric, Question
 
 BISAMPLE = "bisample-md"

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
-from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.part import Part
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
 from planner.survey.questions import COUNTS, MEAN_OF_SCORES, SHARES_UP_TO, Ordinal
 

@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.channel import Channel
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
 from planner.estimates.ordered import OrderedEstimates
@@ -39,7 +36,8 @@ from planner.planning.what_if import (
     usual_scales,
 )
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import MODELS
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.solvers.models import MODELS
 from planner.survey.questions import (
     BEST,
     COUNTS,

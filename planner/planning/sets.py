@@ -37,7 +37,8 @@ from planner.planning.pilot import set_model_of
 from planner.planning.solve import TOTAL, solve_for
 from planner.planning.what_if import scaled
 from planner.policy.objective import Objective
-from planner.solvers import BASELINES, MODELS
+from planner.solvers.models import MODELS
+from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet, Question
 from planner.survey.sets import SetModel
 

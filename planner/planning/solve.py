@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
 from planner.mechanisms.design_grid import as_drawn
 from planner.patience import still_wanted
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers import BASELINES, baseline, best_design, solve
+from planner.solvers.answers import SubsetDesign, UnaryTable
+from planner.solvers.design_search import best_design
+from planner.solvers.solving import BASELINES, baseline, solve
 
 DESIGN = SubsetDesign.model
 """The name of subset designs beside the models of tables."""

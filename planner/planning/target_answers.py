@@ -16,7 +16,7 @@ from planner.planning.pilot import set_model_of
 from planner.planning.solve import DESIGN
 from planner.planning.targets import achieved, check_targets, users_needed
 from planner.planning.what_if import smallest_budgets
-from planner.solvers import MODELS
+from planner.solvers.models import MODELS
 from planner.survey.questions import ORDINAL, SET_DESIGN, Numeric, Target
 
 

@@ -26,8 +26,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import positive_numbers, whole_number
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
@@ -37,6 +35,7 @@ from planner.planning.solve import DESIGN, Certified, solve_for
 from planner.planning.targets import achieved, check_targets, users_needed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import SubsetDesign, UnaryTable
 from planner.survey.questions import Target
 
 Array = NDArray[np.float64]

@@ -6,7 +6,6 @@ import math
 from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, cast
 
-from planner.designs.channel import Channel
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import SetPromises
@@ -28,6 +27,7 @@ from planner.show.blocks import (
     texts,
 )
 from planner.show.figures import frontier_figure
+from planner.solvers.answers import Channel
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

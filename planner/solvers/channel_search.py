@@ -9,10 +9,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.designs.channel import Channel, Scenario
-from planner.designs.table import Certificate
 from planner.errors import ConvergenceError, InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Certificate, Channel, Scenario
 from planner.solvers.game import ROUNDING, Columns, Game, Multipliers, lower_bound, worst
 from planner.solvers.generation import Generated, generate
 from planner.solvers.rays import Windows, rays_of, windows_of

@@ -9,17 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.output_types import OutputTypes
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import Certificate
 from planner.errors import ConvergenceError, InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
+from planner.solvers.answers import Certificate, SubsetDesign
 from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.game import lower_bound
 from planner.solvers.generation import Generated, generate
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of, windows_of
+from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

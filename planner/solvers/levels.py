@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.level_groups import pooled
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.types import pooled
 
 Array = NDArray[np.float64]
 Groups = NDArray[np.int64]

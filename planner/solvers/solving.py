@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.designs.table import Certificate, UnaryTable
 from planner.errors import ConvergenceError, InputError
 from planner.limits import LEAST_EPSILON
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
+from planner.solvers.answers import Certificate, UnaryTable
 from planner.solvers.certificate import Proof, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program

@@ -19,9 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.arguments import whole_number
-from planner.designs.channel import Channel, Scenario
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import estimate_ordered, wanted_estimates
 from planner.estimates.counts import normal_quantile, precision_at, tail_share
@@ -39,6 +36,7 @@ from planner.planning.datasets import Answers
 from planner.planning.ordered import plan_ordered_channel
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
+from planner.solvers.answers import Channel, Scenario, SubsetDesign, UnaryTable
 from planner.survey.questions import ORDINAL, Question, Survey
 from planner.trial.known import Asked, placed
 

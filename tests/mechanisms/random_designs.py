@@ -4,9 +4,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse.csgraph import floyd_warshall
 
-from planner.designs.output_types import OutputTypes
-from planner.designs.subset_design import SubsetDesign
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import SubsetDesign
+from planner.solvers.types import OutputTypes
 
 COLUMNS, MIXED = 40, 4
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.designs.output_types import OutputTypes
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.design_grid import round_types
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.types import OutputTypes
 from tests.mechanisms.random_designs import random_design, random_policy
 
 

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from planner import best_design
-from planner.designs.output_types import OutputTypes
-from planner.designs.subset_design import SubsetDesign
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.packed import pack, unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.typed_counts import TypedCounter
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import SubsetDesign
+from planner.solvers.types import OutputTypes
 from tests.mechanisms.listed import design_reports, output_law
 from tests.mechanisms.random_designs import random_design
 from tests.mechanisms.suite import ItemReportsSuite, wrong_reports

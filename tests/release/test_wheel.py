@@ -93,7 +93,7 @@ def test_types_are_shipped(installed, tmp_path):
     words = [sys.executable, "-m", "mypy", "--python-executable", installed / "python"]
     told = _run(*words, "--follow-imports", "silent", script, cwd=tmp_path)
     assert "planner.policy.policy.PrivacyPolicy" in told
-    assert told.count("-> planner.designs.table.UnaryTable") == 1
+    assert told.count("-> planner.solvers.answers.UnaryTable") == 1
 
 
 def test_app(installed, tmp_path):

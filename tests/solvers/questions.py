@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from planner.designs.channel import Scenario
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Scenario
 
 
 def plain(epsilon, m):

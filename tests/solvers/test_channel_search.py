@@ -4,9 +4,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from planner.designs.channel import Channel, Scenario
 from planner.errors import InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.solvers.rays import rays_of
 from tests.solvers.questions import cumulative, plain, random_question, worst_case

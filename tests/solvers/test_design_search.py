@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from planner import InputError, Objective, PrivacyPolicy, best_design, solve
-from planner.designs.channel import Scenario
 from planner.solvers import counts, design_search
+from planner.solvers.answers import Scenario
 from planner.solvers.branching import Boxes, largest_ratio
 from planner.solvers.channel_search import solve_channel
 from planner.solvers.counts import Counts, DesignProblem

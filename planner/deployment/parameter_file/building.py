@@ -11,9 +11,6 @@ import numpy as np
 
 from planner.deployment.client.canonical import FORMAT, VERSION, content_hash
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.designs.channel import Channel
-from planner.designs.subset_design import SubsetDesign
-from planner.designs.table import UnaryTable
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
 from planner.laws.answers import MEAN_OF_SCORES
@@ -38,6 +35,7 @@ from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import require_set_budgets
+from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.survey.questions import Numeric, Question, Survey
 from planner.version import VERSION as PLANNER_VERSION
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from examples.reproduction.rivals import harmony, hybrid
-from planner.designs.channel import Channel, Scenario
 from planner.errors import InputError
 from planner.planning.channels import (
     AssumedAnswers,
@@ -14,6 +13,7 @@ from planner.planning.channels import (
     mean_error,
 )
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 

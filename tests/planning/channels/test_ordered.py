@@ -5,10 +5,10 @@ import itertools
 import numpy as np
 import pytest
 
-from planner.designs.channel import Channel
 from planner.errors import InputError
 from planner.planning.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel
 from planner.solvers.channel_search import best_estimator
 
 

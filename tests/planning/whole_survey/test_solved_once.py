@@ -6,7 +6,8 @@ import pytest
 
 from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
 from planner.planning import solve
-from planner.solvers import best_design, solving
+from planner.solvers import solving
+from planner.solvers.design_search import best_design
 from planner.survey.questions import Categorical, ItemSet
 from tests.surveys import EXAMPLES
 

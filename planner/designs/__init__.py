@@ -1,1 +1,0 @@
-"""What a solver hands to a mechanism: probabilities that keep a policy, with their proof."""

@@ -1,0 +1,669 @@
+"""What solvers hand on: tables of bits, subset designs and channels, each with its proof.
+
+They are probabilities that keep a policy, the errors that follow from them, and a certificate:
+all that mechanisms, plans and parameter files read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from planner.errors import InputError
+from planner.frames import Framed
+from planner.policy import logodds
+from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.types import (
+    NO_SPLIT,
+    OutputTypes,
+    Variances,
+    group_items,
+    group_name,
+    merges_budgets,
+)
+
+Array = NDArray[np.float64]
+_UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """A proof of how good an answer is, checkable without trusting the solver.
+
+    Attributes
+    ----------
+    lower_bound:
+        Nothing that the bound is about, and keeps the pair budgets, has a smaller objective.
+    relative_gap:
+        ``(objective - lower_bound) / lower_bound``, not negative: the proven distance. Infinite
+        where the bound is 0, that is for errors of a millionth and less, lost in rounding.
+    over:
+        What the bound is about. ``"tables"``: tables of bits of the same model. ``"mechanisms"``:
+        all that ask once, with any unbiased estimator. ``"linear mechanisms"``: the same with
+        estimators that add up one number a report; others may learn from many reports which
+        of several populations it is.
+    """
+
+    lower_bound: float
+    relative_gap: float
+    over: str
+
+    @property
+    def estimates(self) -> str:
+        """The estimates that a bound over mechanisms is about, in words."""
+        return "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UnaryTable(Framed):
+    """Bit probabilities per privacy level, with what they cost and why they are right.
+
+    Attributes
+    ----------
+    policy:
+        The levels, their budgets and the pair rule that the table keeps.
+    a, b:
+        ``Pr[report 1 | true bit 1]`` and ``Pr[report 1 | true bit 0]`` per level,
+        shape ``(t,)``, ``0 < b < a < 1``.
+    model:
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` (IDUE), ``"rappor"`` or ``"oue"``.
+    method:
+        How it was found, e.g. ``"reduced"``; ``"closed form"`` for the baselines.
+    objective:
+        What was minimised.
+    certificate:
+        Proof of optimality; ``None`` for the baselines, which optimise nothing.
+    shadow_prices:
+        Per level, by how much the objective falls per nat of extra budget for that
+        level (all pairs that its budget limits), shape ``(t,)``; ``None`` for baselines.
+
+    Raises
+    ------
+    InputError
+        Probabilities outside ``0 < b < a < 1`` or of the wrong shape.
+    """
+
+    design: ClassVar[None] = None  # answers are drawn bit by bit, not from a subset design
+
+    policy: PrivacyPolicy
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    model: str
+    method: str
+    objective: Objective = field(default_factory=Objective)
+    certificate: Certificate | None = None
+    shadow_prices: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("a", "b", "shadow_prices"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, _column(name, value, self.policy.size))
+        for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1))):
+            pair = (float(self.a[i]), float(self.b[i]))
+            remedy = "Is b, the chance of a false 1, swapped with a?"
+            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
+
+    @property
+    def least_b(self) -> NDArray[np.float64]:
+        """As ``b``, which is the same whatever the other answer is."""
+        return self.b
+
+    @property
+    def noise(self) -> NDArray[np.float64]:
+        """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
+        return logodds.noise_from_probabilities(self.a, self.b)
+
+    @property
+    def signal(self) -> NDArray[np.float64]:
+        """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
+        return logodds.signal_from_probabilities(self.a, self.b)
+
+    @property
+    def draw_errors(self) -> tuple[NDArray[np.float64], float]:
+        """Total squared error of all items if one of each level is sampled, and if a dummy is."""
+        noise = float(self.policy.item_counts @ self.noise)
+        return noise + self.signal, noise
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable counts (eq. 9)."""
+        return self.value(Objective())
+
+    @property
+    def objective_value(self) -> float:
+        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
+        return self.value(self.objective)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of any objective."""
+        return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
+
+    @property
+    def pair_losses(self) -> NDArray[np.float64]:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``."""
+        s, w = logodds.to_log_odds(self.a, self.b)
+        return np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])
+
+    @property
+    def max_violation(self) -> float:
+        """Largest excess of a pair's log-ratio over its budget, in nats; 0.0 when none."""
+        s, w = logodds.to_log_odds(self.a, self.b)
+        return max(0.0, float(np.max(s - self.policy.room(w))))
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget beyond which a level gains nothing (rule ``"min"``), in nats.
+
+        It is ``max s + max w``: a level with more budget gets the same
+        probabilities as one that has exactly this much. ``None`` for other rules.
+        """
+        if not self.policy.rule.saturates:
+            return None
+        s, w = logodds.to_log_odds(self.a, self.b)
+        return float(s.max() + w.max())
+
+    def standard_errors(self, users: int, frequency: float = 0.0) -> NDArray[np.float64]:
+        """Standard error of one item's estimated count per level, in users, shape ``(t,)``.
+
+        Parameters
+        ----------
+        users:
+            Number of reports, at least 1.
+        frequency:
+            Share of users who have the item, 0 to 1.
+        """
+        if users < 1:
+            raise InputError(
+                "users", users, "at least 1", "Give the number of people who will report."
+            )
+        if not 0 <= frequency <= 1:
+            remedy = "Divide the number of people who have the item by all."
+            raise InputError("frequency", frequency, "a share from 0 to 1", remedy)
+        return np.sqrt(users * (self.noise + frequency * self.signal))
+
+    @property
+    def summary(self) -> str:
+        """The model, its error per user, and what is proven about it."""
+        words = f"{self.model} ({self.method}): worst-case error {self.worst_case_mse:.6g} per user"
+        if self.certificate is None:
+            return f"{words}; plain local differential privacy at the smallest pair budget."
+        gap = self.certificate.relative_gap
+        return f"{words}; every pair keeps its budget, proven optimal to within {gap:.1g}."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a level: its budget, its probabilities, and what they cost.
+
+        Columns: ``level``, ``items``, ``epsilon`` (nats), ``a``, ``b``, ``noise`` and
+        ``signal`` (variance per user, see above), ``shadow_price`` (``nan`` for baselines).
+
+        Examples
+        --------
+        >>> from planner import baseline
+        >>> table = baseline(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]), "oue")
+        >>> table.to_frame()[["level", "items", "a", "b"]].round(4)
+            level  items    a       b
+        0  severe      1  0.5  0.2689
+        1  common      4  0.5  0.2689
+        """
+        prices = np.nan if self.shadow_prices is None else self.shadow_prices
+        return {
+            "level": self.policy.names,
+            "items": self.policy.item_counts,
+            "epsilon": self.policy.epsilons,
+            "a": self.a,
+            "b": self.b,
+            "noise": self.noise,
+            "signal": self.signal,
+            "shadow_price": prices,
+        }
+
+
+def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:
+    column = _frozen(value)
+    if column.shape != (size,):
+        remedy = "Give them in the order of the policy's levels."
+        raise InputError(name, column.shape, f"one number per level, shape ({size},)", remedy)
+    return column
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SubsetDesign(Framed):
+    """The best of all mechanisms for a policy: types of reports, their error, and the proof.
+
+    Attributes
+    ----------
+    policy:
+        The levels, their budgets and the pair rule that the design keeps.
+    types:
+        The types of reports (:class:`OutputTypes`), over groups of levels.
+    groups:
+        The group of each level, shape ``(t,)``: levels with the same budgets, or too many to
+        tell apart, share one. Their items stand together in one pool of the types, whose
+        ``item_counts`` and columns are by group. ``[0, 1, 2, ...]`` if each level is alone.
+    prior:
+        Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
+        least favourable ones, unless the objective assumes others.
+    objective:
+        What was minimised.
+    certificate:
+        Proof of how far from the best of all mechanisms the design is at most.
+
+    Examples
+    --------
+    >>> from planner import best_design
+    >>> design = best_design(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> round(design.worst_case_mse, 4), design.certificate.relative_gap < 1e-6
+    (175.8053, True)
+    """
+
+    model: ClassVar[str] = "subset-design"
+    method: ClassVar[str] = "columns"
+    shadow_prices: ClassVar[None] = None
+
+    policy: PrivacyPolicy
+    types: OutputTypes
+    groups: NDArray[np.int64]
+    prior: Array
+    objective: Objective = field(default_factory=Objective)
+    certificate: Certificate | None = None
+
+    def __post_init__(self) -> None:
+        groups = np.array(self.groups, dtype=np.int64)
+        prior = np.array(self.prior, dtype=np.float64)
+        size = self.types.item_counts.size
+        if prior.shape not in ((size,), (size, size)):
+            allowed = f"one share per group, shape ({size},), or for the items of each group"
+            raise InputError("prior", prior.shape, allowed, "Give every group its share.")
+        pooled = groups.shape == (self.policy.size,) and groups.min() >= 0 and groups.max() < size
+        if not pooled or (group_items(self.policy, groups, size) != self.types.item_counts).any():
+            allowed = "the groups of the types, with the items of all their levels"
+            raise InputError("groups", groups.tolist(), allowed, "Group the levels again.")
+        for name, value in (("groups", groups), ("prior", prior)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @property
+    def design(self) -> SubsetDesign:
+        """What answers are drawn from, as of a design of sets: itself."""
+        return self
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """What each group of levels is called: by its levels, the first of them if many."""
+        names = np.array(self.policy.names, dtype=object)
+        return tuple(
+            group_name(names[self.groups == g]) for g in range(self.types.item_counts.size)
+        )
+
+    @property
+    def merges_budgets(self) -> bool:
+        """Whether some levels give up budget to others of their group."""
+        return merges_budgets(self.policy, self.groups)
+
+    @property
+    def estimator(self) -> Array:
+        """What a report adds to an item's estimated count, by type, group and side of the item.
+
+        Shape ``(n, groups, 2)``; see :meth:`OutputTypes.estimator`.
+        """
+        return self.types.estimator(self.prior)
+
+    @property
+    def variances(self) -> Variances:
+        """What one person adds to the variance of one item's estimated count, by group."""
+        return self.types.variances(self.estimator)
+
+    @property
+    def level_errors(self) -> Array:
+        """Total squared error that a person of each level adds, all items, shape ``(t,)``."""
+        return self.errors(np.ones(self.policy.size))
+
+    def errors(self, weights: Array) -> Array:
+        """Squared error that a person of each level adds, all items, shape ``(t,)``.
+
+        Parameters
+        ----------
+        weights:
+            Importance of one item's error, by level, shape ``(t,)``.
+        """
+        other, own = self.variances
+        total = np.bincount(self.groups, weights * self.policy.item_counts)
+        return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable counts."""
+        return float(self.level_errors.max())
+
+    @property
+    def objective_value(self) -> float:
+        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
+        return self.value(self.objective)
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of another objective, with the same estimator."""
+        weights = objective.item_weights(self.policy)
+        if objective.kind == "minimax":
+            return float((weights * self.noise).max())
+        errors = self.errors(weights)
+        if objective.prior is not None:
+            return float(np.asarray(objective.prior) @ errors)
+        return float(errors.max())
+
+    @property
+    def a(self) -> Array:
+        """Probability that a person's own item is on the high side, by level, shape ``(t,)``."""
+        return self._high_side[1][self.groups]
+
+    @property
+    def b(self) -> Array:
+        """The largest probability, whatever the answer, that another item is, shape ``(t,)``."""
+        return self._high_side[0].max(axis=0)[self.groups]
+
+    @property
+    def least_b(self) -> Array:
+        """The smallest such probability, shape ``(t,)``."""
+        other = np.where(self._present, self._high_side[0], np.inf)
+        return other.min(axis=0)[self.groups]
+
+    @property
+    def noise(self) -> Array:
+        """Variance of a rare item's count per user, at most, whatever the answers, ``(t,)``."""
+        return self.variances.other.max(axis=0)[self.groups]
+
+    @property
+    def signal(self) -> Array:
+        """Extra variance per user who has the item, at most and at least 0, shape ``(t,)``."""
+        return np.maximum(self.variances.own[self.groups] - self.noise, 0.0)
+
+    @property
+    def saturation_epsilon(self) -> float | None:
+        """Budget beyond which a level gains nothing (rule ``"min"``): twice the smallest, nats.
+
+        No mechanism can use more. ``None`` for other rules.
+        """
+        return 2 * float(self.policy.epsilons.min()) if self.policy.rule.saturates else None
+
+    @property
+    def pair_losses(self) -> Array:
+        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``.
+
+        0 for a level with a single item, which has no pair.
+        """
+        losses = self.types.pair_losses
+        return np.where(np.isnan(losses), 0.0, losses)[np.ix_(self.groups, self.groups)]
+
+    @property
+    def _high_side(self) -> tuple[Array, Array]:
+        """Probabilities of the high side: another item's, by the answer's group, and one's own."""
+        types = self.types
+        side = np.zeros((*types.high_counts.shape, 2))
+        # Sides that tell nothing apart are deployed as one, the low one.
+        alike = types.low >= types.high * (1 - NO_SPLIT)
+        side[:, :, 1] = ~alike | (types.low_counts == 0)
+        return self.types.expectations(side)
+
+    @property
+    def _present(self) -> NDArray[np.bool_]:
+        """Where there is an item of a group (column) beside an answer of a group (row)."""
+        return (self.types.item_counts > 1) | ~np.eye(self.types.item_counts.size, dtype=np.bool_)
+
+    @property
+    def summary(self) -> str:
+        """The design, its error per user, and what is proven about it."""
+        error = f"worst-case error {self.worst_case_mse:.6g}"
+        words = f"subset design, {self.types.size} types of reports: {error} per user"
+        if self.certificate is not None:
+            gap = self.certificate.relative_gap
+            words += f"; proven within {gap:.1g} of the best of all mechanisms"
+        if self.merges_budgets:
+            words += (
+                f". Its {self.policy.size} levels are merged into {self.types.item_counts.size}, "
+                "each with the smallest budget of its levels: the best table may be better"
+            )
+        return f"{words}."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a type and group of levels.
+
+        Columns: ``type`` (from 1), ``level`` (names of the group's levels), ``items``, ``weight``
+        (of the type), ``low`` and ``high`` (likelihoods), ``high_items`` (on the high side),
+        ``probability`` (of the type for a person of the group), ``high_share`` (probability that
+        their own item is then on the high side; ``nan`` where the type is never sent).
+        """
+        n, t = self.types.size, self.types.item_counts.size
+        chance = self.types.probabilities.transpose(1, 0, 2)
+        total = chance.sum(axis=2)
+        share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
+        return {
+            "type": np.repeat(np.arange(1, n + 1), t),
+            "level": self.group_names * n,
+            "items": np.tile(self.types.item_counts, n),
+            "weight": np.repeat(self.types.weights, t),
+            "low": self.types.low.ravel(),
+            "high": self.types.high.ravel(),
+            "high_items": self.types.high_counts.ravel(),
+            "probability": total.ravel(),
+            "high_share": share.ravel(),
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scenario:
+    """An assumed population, and which error counts in it.
+
+    With ``T_y`` what report ``y`` adds to each wanted number (shape ``(p,)``), the error
+    per person is the variance of ``directions @ T_y``, summed over the rows.
+
+    Attributes
+    ----------
+    name:
+        What to call it.
+    population:
+        Share of people with each symbol, shape ``(symbols,)``: not negative, sum 1.
+    directions:
+        Which combinations of the wanted numbers count, shape ``(rows, p)``.
+    drawn:
+        Whether the people are drawn at random (the variance includes that drawing), or
+        given (only the mechanism's noise counts).
+    cap:
+        A ceiling that a channel keeps in this scenario; ``None`` if its error is one of
+        those whose largest is made small.
+
+    Raises
+    ------
+    InputError
+        Shares that are negative or do not sum to 1, or a cap that is not above 0.
+    """
+
+    name: str
+    population: Array
+    directions: Array
+    drawn: bool = False
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        shares, directions = _frozen(self.population), _frozen(self.directions)
+        total = float(shares.sum()) if shares.ndim == 1 else np.nan
+        if not (abs(total - 1) <= 1e-9 and shares.min() >= 0):
+            allowed = "a column of shares, none negative, that sum to 1"
+            remedy = "Divide the numbers of people by their total."
+            raise InputError("population", self.population, allowed, remedy)
+        if directions.ndim != 2 or not np.isfinite(directions).all():
+            allowed = "a matrix, one row a combination"
+            remedy = "Give a list of rows, each with one finite weight per wanted number."
+            raise InputError("directions", self.directions, allowed, remedy)
+        if self.cap is not None and not 0 < self.cap < np.inf:
+            remedy = "None means that this population's error has no limit."
+            raise InputError("cap", self.cap, "above 0, or None", remedy)
+        object.__setattr__(self, "population", shares)
+        object.__setattr__(self, "directions", directions)
+
+    def known(self, wanted: Array) -> float:
+        """What is taken off the expected square to get the variance."""
+        if self.drawn:
+            return float(np.sum(np.square(self.directions @ (wanted @ self.population))))
+        return float(np.square(self.directions @ wanted).sum(axis=0) @ self.population)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Channel(Framed):
+    """A mechanism as a matrix: who has symbol ``x`` sends report ``y`` with ``matrix[x, y]``.
+
+    Attributes
+    ----------
+    policy:
+        One privacy level of one item per symbol; its names are the symbols.
+    wanted:
+        What each symbol adds to each wanted number, shape ``(p, symbols)``.
+    wanted_names:
+        What the wanted numbers are, ``p`` names.
+    matrix:
+        ``Pr[report | symbol]``, shape ``(symbols, outputs)``, rows sum to 1.
+    estimator:
+        What a report adds to the estimate of each wanted number, shape ``(p, outputs)``:
+        ``matrix @ estimator.T == wanted.T``, so every estimate is unbiased.
+    scenarios:
+        For which populations the channel was made.
+    certificate:
+        No mechanism that keeps the policy has a smaller largest error over the scenarios
+        without a cap (and keeps the caps) than ``lower_bound``, with any unbiased linear
+        estimator; ``None`` for a channel that was not optimised.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, rows that do not sum to 1, or a biased estimator.
+    """
+
+    policy: PrivacyPolicy
+    wanted: Array
+    wanted_names: tuple[str, ...]
+    matrix: Array
+    estimator: Array
+    scenarios: tuple[Scenario, ...] = ()
+    certificate: Certificate | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("wanted", "matrix", "estimator"):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
+        object.__setattr__(self, "wanted_names", tuple(self.wanted_names))
+        object.__setattr__(self, "scenarios", tuple(self.scenarios))
+        p, outputs = len(self.wanted_names), self.matrix.shape[-1]
+        for name, shape in (
+            ("wanted", (p, self.policy.size)),
+            ("matrix", (self.policy.size, outputs)),
+            ("estimator", (p, outputs)),
+        ):
+            if getattr(self, name).shape != shape:
+                remedy = "Rows and columns may be swapped: transpose it."
+                raise InputError(name, getattr(self, name).shape, f"of shape {shape}", remedy)
+        sums = self.matrix.sum(axis=1)
+        if not (self.matrix.min() >= 0 and np.abs(sums - 1).max() <= 1e-12):
+            allowed = "probabilities whose rows sum to 1"
+            remedy = "Divide each row by its sum; Pr[report | symbol] belongs in row symbol."
+            raise InputError("matrix", float(np.abs(sums - 1).max()), allowed, remedy)
+        if self.bias > _UNBIASED * float(np.abs(self.estimator).max()):
+            allowed = "unbiased: matrix @ estimator.T == wanted.T"
+            remedy = "Recompute the estimator from this matrix."
+            raise InputError("estimator", self.bias, allowed, remedy)
+
+    @property
+    def symbols(self) -> tuple[str, ...]:
+        """The possible answers, in the order of the matrix's rows."""
+        return self.policy.names
+
+    @property
+    def outputs(self) -> int:
+        """Number of different reports."""
+        return int(self.matrix.shape[1])
+
+    @property
+    def bias(self) -> float:
+        """Largest deviation of an estimate's expectation from what is wanted."""
+        return float(np.abs(self.matrix @ self.estimator.T - self.wanted.T).max())
+
+    @property
+    def pair_losses(self) -> Array:
+        """Largest log-ratio of a report between two symbols, in nats, either way round."""
+        logs = np.log(self.matrix)
+        losses = (logs[:, None, :] - logs[None, :, :]).max(axis=2)
+        return np.asarray(np.maximum(losses, losses.T))
+
+    @property
+    def max_violation(self) -> float:
+        """Largest excess of a pair's log-ratio over its budget, in nats; 0.0 when none."""
+        bounds = self.policy.bounds().copy()
+        np.fill_diagonal(bounds, np.inf)
+        return max(0.0, float((self.pair_losses - bounds).max()))
+
+    def covariance(self, population: ArrayLike, *, drawn: bool = False) -> Array:
+        """Covariance per person of the estimates of the wanted shares, shape ``(p, p)``.
+
+        Divide by the number of people for the covariance of estimated shares.
+
+        Parameters
+        ----------
+        population:
+            Share of people with each symbol, shape ``(symbols,)``.
+        drawn:
+            Whether the people are drawn at random, or given.
+        """
+        shares = Scenario("population", np.asarray(population), np.eye(1)).population
+        square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T
+        if drawn:
+            mean = self.wanted @ shares
+            return np.asarray(square - np.outer(mean, mean))
+        return np.asarray(square - (self.wanted * shares) @ self.wanted.T)
+
+    def error(self, scenario: Scenario) -> float:
+        """Error per person in a scenario: the variance summed over its directions."""
+        covariance = self.covariance(scenario.population, drawn=scenario.drawn)
+        return float(np.sum((scenario.directions @ covariance) * scenario.directions))
+
+    @property
+    def errors(self) -> Array:
+        """Error per person in each scenario."""
+        return np.array([self.error(scenario) for scenario in self.scenarios])
+
+    @property
+    def worst_error(self) -> float:
+        """Largest error per person over the scenarios without a cap."""
+        return max(
+            float(error)
+            for scenario, error in zip(self.scenarios, self.errors, strict=True)
+            if scenario.cap is None
+        )
+
+    @property
+    def summary(self) -> str:
+        """Its size, its error, and what is proven about it."""
+        words = f"Channel from {self.policy.size} symbols to {self.outputs} reports"
+        if not self.scenarios:
+            return f"{words}."
+        words += f": largest error {self.worst_error:.6g} per person"
+        if self.certificate is None:
+            return f"{words}."
+        gap = self.certificate.relative_gap
+        return f"{words}; proven within {gap:.1g} of the best of all mechanisms."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a report: what it adds to each wanted number, and its probabilities.
+
+        Columns: ``report``, the wanted names, then ``Pr[report | symbol]`` as ``p(symbol)``.
+        """
+        means = {name: self.estimator[j] for j, name in enumerate(self.wanted_names)}
+        laws = {f"p({name})": self.matrix[x] for x, name in enumerate(self.symbols)}
+        return {"report": np.arange(self.outputs), **means, **laws}
+
+
+def _frozen(values: ArrayLike | Sequence[float]) -> Array:
+    array = np.array(values, dtype=np.float64)
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,352 @@
+"""What solvers hand on checks itself, and its formulas agree with every report written out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from planner import (
+    Certificate,
+    InputError,
+    Objective,
+    OutputTypes,
+    PrivacyPolicy,
+    SubsetDesign,
+    UnaryTable,
+    best_design,
+    solve,
+)
+from planner.solvers.answers import Channel, Scenario
+from planner.solvers.types import merges_budgets
+from tests.policies import RULES, feasible_coordinates, random_policy, seeds, worst_excess
+
+POLICY = PrivacyPolicy([math.log(4), math.log(6)], [1, 4])
+A, B = [0.592, 0.673], [0.328, 0.278]
+
+
+def test_the_paper_s_rounded_table_2():
+    table = UnaryTable(POLICY, [0.59, 0.67], [0.33, 0.28], "opt0", "the paper")
+    assert 8.6 < table.worst_case_mse < 8.9  # its 8.68 n to 8.86 n come from rounding
+
+
+def test_worst_case_mse_is_equation_9():
+    table = UnaryTable(POLICY, A, B, "opt0", "by hand", Objective("minimax"))
+    noise = [b * (1 - b) / (a - b) ** 2 for a, b in zip(A, B, strict=True)]
+    signal = [(1 - a - b) / (a - b) for a, b in zip(A, B, strict=True)]
+    assert table.worst_case_mse == pytest.approx(noise[0] + 4 * noise[1] + max(signal))
+    assert table.objective_value == pytest.approx(max(noise))
+
+
+def test_standard_errors_are_those_of_the_binomial_counts():
+    table = UnaryTable(POLICY, A, B, "opt0", "by hand")
+    users, share = 1000, 0.3
+    held = users * share
+    for i, error in enumerate(table.standard_errors(users, share)):
+        spread = held * A[i] * (1 - A[i]) + (users - held) * B[i] * (1 - B[i])
+        assert error == pytest.approx(math.sqrt(spread) / (A[i] - B[i]))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@given(seed=seeds)
+def test_max_violation_is_found_pair_by_pair(rule, seed):
+    from planner.policy import logodds
+
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), rule, high=5)
+    s, w = feasible_coordinates(rng, policy)
+    for factor in (0.9, 1.1):
+        a, b = logodds.from_log_odds(factor * s, factor * w)
+        table = UnaryTable(policy, a, b, "opt0", "random")
+        excess = worst_excess(policy, a, b)
+        assert (table.max_violation > 0) == (factor > 1)
+        assert table.max_violation == pytest.approx(max(0.0, excess), abs=1e-9)
+
+
+def test_saturation_budget_buys_nothing_beyond():
+    free = solve(PrivacyPolicy([1.0, 8.0], [3, 30]))
+    mark = free.saturation_epsilon
+    assert 1.0 < mark <= 2.0  # lemma 1: never above twice the smallest budget
+    at_mark = solve(PrivacyPolicy([1.0, mark], [3, 30]))
+    np.testing.assert_allclose(at_mark.a, free.a, rtol=1e-7)
+    below = solve(PrivacyPolicy([1.0, 0.9 * mark], [3, 30]))
+    assert below.worst_case_mse > free.worst_case_mse * 1.001
+    assert solve(PrivacyPolicy([1.0, 8.0], [3, 30], "avg")).saturation_epsilon is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (
+            [0.5, 0.5],
+            [0.5, 0.2],
+            r"\(a, b\) of level 0 is \(0.5, 0.5\) but must be .*0 < b < a < 1",
+        ),
+        ([0.5, 1.0], [0.2, 0.2], "of level 1"),
+        ([0.5, 0.5], [0.2, 0.0], "of level 1"),
+        ([0.5, math.nan], [0.2, 0.2], "of level 1"),
+        ([0.5], [0.2], r"a is \(1,\) but must be one number per level, shape \(2,\)"),
+    ],
+)
+def test_impossible_probabilities(a, b, message):
+    with pytest.raises(InputError, match=message):
+        UnaryTable(POLICY, a, b, "opt0", "by hand")
+
+
+@pytest.mark.parametrize(("users", "share"), [(0, 0.1), (10, -0.1), (10, 1.1), (10, math.nan)])
+def test_bad_arguments_of_standard_errors(users, share):
+    with pytest.raises(InputError, match=r"users is 0|frequency is"):
+        UnaryTable(POLICY, A, B, "opt0", "by hand").standard_errors(users, share)
+
+
+def test_a_table_cannot_be_changed():
+    table = UnaryTable(POLICY, A, B, "opt0", "by hand")
+    with pytest.raises(ValueError, match="read-only"):
+        table.a[0] = 1.0
+    with pytest.raises(AttributeError):
+        table.model = "opt1"
+    with pytest.raises(AttributeError):
+        Certificate(1.0, 0.0, "tables").lower_bound = 2.0
+
+
+def written_out(types):
+    """``Pr[output | item]``, shape ``(items, outputs)``, and the type and sides of each output."""
+    m = types.item_counts
+    first = np.concatenate([[0], np.cumsum(m)])
+    columns, kinds, sides = [], [], []
+    for o in range(types.size):
+        choices = [
+            list(combinations(range(first[i], first[i + 1]), int(k)))
+            for i, k in enumerate(types.high_counts[o])
+        ]
+        splits = list(product(*choices))
+        for split in splits:
+            side = np.zeros(m.sum(), dtype=int)
+            side[[item for part in split for item in part]] = 1
+            levels = np.repeat(np.arange(m.size), m)
+            likelihood = np.where(side == 1, types.high[o][levels], types.low[o][levels])
+            columns.append(types.weights[o] * likelihood / len(splits))
+            kinds.append(o)
+            sides.append(side)
+    return np.array(columns).T, np.array(kinds), np.array(sides)
+
+
+def random_types(rng, item_counts, size):
+    m = np.array(item_counts)
+    low = rng.uniform(0.5, 1, (size, m.size))
+    types = OutputTypes(
+        m,
+        rng.random(size) + 0.1,
+        low,
+        low + rng.random(low.shape),
+        rng.integers(0, m + 1, (size, m.size)),
+    )
+    return replace(types, weights=types.weights)
+
+
+@pytest.mark.parametrize("item_counts", [[3], [1, 4], [2, 3], [1, 1, 3]])
+def test_estimator_and_variances_are_those_of_every_output_written_out(item_counts):
+    rng = np.random.default_rng(5)
+    types = random_types(rng, item_counts, size=7)
+    prior = rng.dirichlet(np.ones(len(item_counts)))
+    law, kinds, sides = written_out(types)
+    levels = np.repeat(np.arange(len(item_counts)), item_counts)
+    g = types.estimator(prior)
+    T = g[kinds[:, None], levels[None, :], sides]
+    np.testing.assert_allclose(law @ T, np.eye(levels.size), atol=1e-12)  # unbiased
+    np.testing.assert_allclose(
+        types.probabilities.sum(axis=(1, 2))[levels], law.sum(axis=1), rtol=1e-13
+    )
+    # No other unbiased estimator has a smaller error under the prior: weighted least squares.
+    share = (prior / np.array(item_counts))[levels] @ law
+    J = (law / share) @ law.T
+    np.testing.assert_allclose(T.T, np.linalg.solve(J, law / share), rtol=1e-9, atol=1e-11)
+    seconds = law @ np.square(T)  # E[T^2 | answer], shape (answer, item)
+    other, own = types.variances(g)
+    for k, i in product(range(levels.size), repeat=2):
+        expected = own[levels[k]] + 1 if k == i else other[levels[k], levels[i]]
+        assert seconds[k, i] == pytest.approx(expected, rel=1e-11)
+    weights = rng.random(len(item_counts))
+    errors = seconds @ weights[levels] - weights[levels]
+    np.testing.assert_allclose(types.level_errors(prior, weights)[levels], errors, rtol=1e-10)
+
+
+def test_a_million_items_lose_no_digits():
+    """Shares fixed, all items a thousand times more: the variance of another item settles."""
+    small, large = (
+        OutputTypes(
+            [m, 9 * m],
+            [0.4, 0.3],
+            [[1, 1], [1, 1]],
+            [[3, 2], [3, 4]],
+            [[m // 2, 2 * m], [m, 3 * m]],
+        )
+        for m in (100, 10**8)
+    )
+    near, far = (types.variances(types.estimator([0.3, 0.7])).other for types in (small, large))
+    np.testing.assert_allclose(near, far, rtol=0.1)
+    assert np.isfinite(far).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"weights": [0.5, 0.0]}, r"weights\[1\] is 0.0"),
+        ({"low": [[1.0, 3.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is 3.0"),
+        ({"low": [[1.0, -1.0], [1.0, 1.0]]}, r"low\[0\]\[1\] is -1.0"),
+        ({"high": [[1.0, np.inf], [1.0, 1.0]]}, r"low\[0\]\[1\]"),
+        ({"high_counts": [[0, 4], [1, 0]]}, r"high_counts\[0\]\[1\] is 4"),
+        ({"high_counts": [[0, 3]]}, "high_counts is"),
+    ],
+)
+def test_bad_types_are_refused(change, name):
+    good = OutputTypes([1, 3], [0.5, 0.5], np.ones((2, 2)), np.full((2, 2), 2.0), [[0, 1], [1, 0]])
+    with pytest.raises(InputError, match=name):
+        replace(good, **change)
+
+
+def test_types_that_cannot_tell_items_apart_have_no_estimator():
+    blank = OutputTypes([2], [1.0], [[1.0]], [[2.0]], [[0]])
+    with pytest.raises(InputError, match="tell all items apart"):
+        blank.estimator([1.0])
+    with pytest.raises(InputError, match="prior"):
+        blank.estimator([0.0])
+
+
+def test_a_design_shows_itself():
+    policy = PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])
+    design = best_design(policy)
+    assert "of the best of all mechanisms" in design.summary
+    frame = design.to_frame()
+    assert len(frame) == design.types.size * 2
+    assert frame.groupby("level")["probability"].sum().to_numpy() == pytest.approx([1, 1])
+    assert "<table" in design._repr_html_()
+    bare = replace(design, certificate=None)
+    assert "all mechanisms" not in bare.summary
+    with pytest.raises(InputError, match="prior"):
+        SubsetDesign(policy, design.types, [0, 1], np.ones(3))
+    for groups in ([0, 0], [0, 2], [1, 0], [0], [-1, 1]):
+        with pytest.raises(InputError, match="groups"):
+            SubsetDesign(policy, design.types, groups, np.ones(2))
+    assert design.objective == Objective()
+
+
+def test_levels_of_one_group_have_their_own_errors():
+    """Weights differ within a group: a person's error leaves out their own item's weight."""
+    types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
+    policy = PrivacyPolicy(np.full(2, np.log(4)), [1, 2], names=["one", "two"])
+    design = SubsetDesign(policy, types, [0, 0], [1.0], Objective(weights=[1.0, 5.0]))
+    other, own = types.variances(types.estimator([1.0]))
+    first, second = 10 * other[0, 0] + own[0], 6 * other[0, 0] + 5 * own[0]
+    assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
+    np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
+    assert design.to_frame()["level"].tolist() == ["one, two"]
+
+
+def test_the_summary_says_when_levels_give_up_budget():
+    two = best_design(PrivacyPolicy([1.0, 1.5], [5, 5]))
+    assert not two.merges_budgets
+    assert "merged" not in two.summary
+    merged = SubsetDesign(
+        PrivacyPolicy([1.0, 1.5, 1.8], [5, 2, 3]), two.types, [0, 1, 1], two.prior
+    )
+    assert merged.merges_budgets
+    assert "Its 3 levels are merged into 2, each with the smallest budget" in merged.summary
+    assert merged.summary.endswith("the best table may be better.")
+
+
+def test_levels_alike_give_up_nothing():
+    alike = best_design(PrivacyPolicy([1.0, 2.0, 1.0], [2, 3, 4]))
+    assert alike.groups.tolist() == [0, 1, 0]
+    assert not alike.merges_budgets
+    matrix = [[0.5, 1.0, 1.0], [1.0, 2.0, 2.0], [1.0, 2.0, 2.0]]
+    groups = np.array([0, 1, 1])
+    assert not merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)
+    matrix[1][2] = matrix[2][1] = 1.5
+    assert merges_budgets(PrivacyPolicy([0.5, 2, 2], [2, 2, 2], matrix), groups)
+
+
+KEEP = 0.75
+MATRIX = np.array([[KEEP, 1 - KEEP], [1 - KEEP, KEEP]])
+RESPONDENTS = PrivacyPolicy([np.log(3)] * 2, [1, 1], names=["no", "yes"])
+ESTIMATOR = (np.array([[0.0, 1.0]]) - (1 - KEEP)) / (2 * KEEP - 1)
+
+
+def response(**changed):
+    about = {
+        "policy": RESPONDENTS,
+        "wanted": [[0, 1]],
+        "wanted_names": ("share of yes",),
+        "matrix": MATRIX,
+        "estimator": ESTIMATOR,
+    }
+    return Channel(**{**about, **changed})
+
+
+def test_error_of_randomised_response():
+    half = Scenario("half", [0.5, 0.5], np.eye(1))
+    drawn = Scenario("half, drawn", [0.5, 0.5], np.eye(1), drawn=True)
+    channel = response(scenarios=(half, drawn))
+    noise = KEEP * (1 - KEEP) / (2 * KEEP - 1) ** 2
+    assert channel.errors == pytest.approx([noise, noise + 0.25])
+    assert channel.worst_error == pytest.approx(noise + 0.25)
+    assert channel.covariance([0.2, 0.8]) == pytest.approx(np.array([[noise]]))
+    assert channel.max_violation < 1e-12
+    loose = response(policy=PrivacyPolicy([0.5] * 2, [1, 1]))
+    assert loose.max_violation == pytest.approx(np.log(3) - 0.5)
+
+
+def test_simulated_reports_have_the_stated_mean_and_variance():
+    """Two z tests on 200,000 people, |z| < 5.1 each: false alarms below 7e-7 together."""
+    rng, n, share = np.random.default_rng(5), 200_000, 0.3
+    scenario = Scenario("some", [1 - share, share], np.eye(1), drawn=True)
+    channel = response(scenarios=(scenario,))
+    people = rng.random(n) < share
+    reports = rng.random(n) < MATRIX[people.astype(int), 1]
+    values = channel.estimator[0][reports.astype(int)]
+    error = channel.error(scenario)
+    fourth = np.mean((values - share) ** 4)
+    assert abs(values.mean() - share) < 5.1 * np.sqrt(error / n)
+    spread = np.sqrt((fourth - error**2) / n)
+    assert abs(np.mean((values - share) ** 2) - error) < 5.1 * spread
+    assert abs(values.mean() - share - 0.02) > 5.1 * np.sqrt(error / n)  # a near miss is seen
+
+
+@pytest.mark.parametrize(
+    ("changed", "argument"),
+    [
+        ({"matrix": MATRIX[:, :1]}, "estimator"),
+        ({"matrix": MATRIX * 0.99}, "matrix"),
+        ({"estimator": ESTIMATOR + 1e-6}, "estimator"),
+        ({"wanted": [[0, 1, 2]]}, "wanted"),
+    ],
+)
+def test_channels_refuse(changed, argument):
+    with pytest.raises(InputError, match=argument):
+        response(**changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "argument"),
+    [
+        ({"population": [0.5, 0.6]}, "population"),
+        ({"population": [1.5, -0.5]}, "population"),
+        ({"directions": [1.0]}, "directions"),
+        ({"cap": 0.0}, "cap"),
+    ],
+)
+def test_scenarios_refuse(changed, argument):
+    about = {"name": "half", "population": [0.5, 0.5], "directions": np.eye(1)}
+    with pytest.raises(InputError, match=argument):
+        Scenario(**{**about, **changed})
+
+
+def test_what_a_channel_says():
+    channel = response()
+    assert channel.summary == "Channel from 2 symbols to 2 reports."
+    assert list(channel.to_frame().columns) == ["report", "share of yes", "p(no)", "p(yes)"]
+    assert "2 symbols" in channel._repr_html_()
