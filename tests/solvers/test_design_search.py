@@ -17,8 +17,8 @@ from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.game import lower_bound, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
-from tests.designs.test_subset_design import written_out
 from tests.policies import RULES, log_uniform, random_matrix
+from tests.solvers.test_answers import written_out
 
 TABLE_II = (log(4), log(6))
 SCALED = (1, 1.2, 2)
