@@ -48,7 +48,7 @@ SMALL = Survey(
 
 ANSWERS = {
     "idue": "flu", "avg": "cold", "matrix": "x", "rappor": "HIV", "oue": "é\n",
-    "sets": "flu;x", "whole sets": "HIV;flu;x",
+    "sets": "flu;x", "whole sets": "HIV;flu",
     "grr": "x", "olh": "cold", "subset": "flu",
     "design": "flu", "design by avg": "HIV", "design by matrix": "é\n",
     "age": "53.5", "yes": "1", "hours": "40.25", "yes by channel": "", "order": "cold",
