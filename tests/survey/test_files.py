@@ -178,7 +178,11 @@ MISTAKES = {
         ("sizes = [0, 1, 2]", 'sizes = [0, "x"]', "sets: sizes 2 is 'x' but must be a number"),
         ("sizes = [0, 1, 2]", "sizes = [1e308, 1e308]", "1e.100"),
         ("[0, 1, 2]", '[0, 1]\npopularity = "pareto"', "popularity is 'pareto' .* zipf, uniform"),
-        ('rule = "min"', 'rule = "avg"', "rule is 'avg' .* defined for the rule min alone"),
+        (
+            'rule = "min"',
+            'mechanism = "opt0"\nrule = "avg"',
+            "rule is 'avg' .* defined for the rule min alone",
+        ),
         ('rule = "min"', "padding_length = 0", "padding_length is 0 .* from 1 to 1048576"),
         ('rule = "min"', "padding_length = true", "padding_length is True .* whole number"),
     ],
