@@ -64,7 +64,7 @@ def test_counts(count):
         ([], [], r"epsilons is empty but must be a list of one or more budgets. Add a level."),
         ([[1.0]], [1], "epsilons is .* a list of one or more budgets"),
         (1.0, [1], "epsilons is 1.0 but must be a list"),
-        (["1"], [1], r"epsilons is \['1'\] but must be a rectangular list of numbers"),
+        (["much"], [1], r"epsilons\[0\] is 'much' but must be a budget .* such as 1.5, "),
         ([True], [1], r"epsilons is \[True\] but must be a rectangular list of numbers"),
         ([None], [1], "epsilons is .* rectangular list of numbers"),
         ([1j], [1], "epsilons is .* rectangular list of numbers"),

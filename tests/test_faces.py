@@ -50,8 +50,6 @@ def surveys():
     (articles,) = baskets.questions
     yield "household, one each", household.replacing(design="one-each")
     yield "baskets of OUE", baskets.replacing(questions=(articles.replacing(mechanism="oue"),))
-    of_sets = EVERYTHING.questions[3].replacing(mechanism="subset-design")
-    yield "sets by a design", Survey("sets", 40_000, (of_sets,))
     yield "everything", EVERYTHING
     sign, _, bill, _ = EVERYTHING.questions
     page = sign.replacing(name="page", mechanism="opt0", targets=())
@@ -191,14 +189,12 @@ def test_exported_files_hold_what_is_shown(plan):
         elif question.sampling is None:
             assert document["epsilon"] == pytest.approx(spent[0])
         if name == "subset-design":
-            sets = question.deployed.kind == "item-set"
-            assert file.mechanism == (f"{name}-ps" if sets else name)
+            assert file.mechanism == name
             group = document["groups"][: len(document["levels"])]
             sides = np.array(document["weights"])[group]  # by level, type and side
             assert sides[:, :, 1].sum(axis=1) / 2**32 == pytest.approx(question.levels.a, abs=1e-5)
-            if not sets:  # of which a dummy is not estimated
-                error = file.shape._mechanism.worst_case_mse
-                assert error == pytest.approx(question.certified.worst_case_mse, rel=1e-6)
+            error = file.shape._mechanism.worst_case_mse
+            assert error == pytest.approx(question.certified.worst_case_mse, rel=1e-6)
         if name in MODELS:
             for letter in ("a", "b"):
                 drawn = np.array(document[letter]) / 2**32

@@ -75,8 +75,7 @@ def proven_in_short(question: QuestionPlan) -> str:
         gap = sqrt(1 + sets.gap) - 1
         if not isfinite(gap):
             return ""
-        items = f"sets of {sets.length} item{'s' * (sets.length > 1)}"
-        return f"proven within {within(gap)} of the best for {items}, in the worst case"
+        return f"proven within {within(gap)} of the best for the worst set of {sets.length}"
     if question.channel is not None:
         proof = question.channel.certificate
         gap = None if proof is None else proof.relative_gap / 2
@@ -132,9 +131,8 @@ def cap_sentence(question: QuestionPlan) -> str:
     if sets is None or sets.with_cap is None:
         return ""
     return (
-        f"If any two sets may be told apart by twice the budget (cap = {2 * sets.epsilon:.4g}), "
-        f"the error is {people(sets.with_cap)} people; one answer keeps its budget, several "
-        "sensitive ones together have the cap alone."
+        f"With cap = {2 * sets.epsilon:.4g}, twice the budget, for several answers together, the "
+        f"error is {people(sets.with_cap)} people; one answer alone keeps its budget."
     )
 
 
