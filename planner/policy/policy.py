@@ -44,7 +44,7 @@ class PrivacyPolicy:
         ``"min"`` (MinID-LDP, ``r_ij = min(eps_i, eps_j)``), ``"avg"`` (AvgID-LDP,
         ``r_ij = (eps_i + eps_j) / 2``), or a symmetric ``t x t`` matrix of pair
         budgets with ``inf`` where a pair needs no protection (a policy graph), or a
-        :class:`~planner.policy.rules.rule.PairRule` of one's own.
+        :class:`~planner.policy.rules.PairRule` of one's own.
         The entry ``(i, i)`` is for two different items of level ``i``.
     names:
         One distinct name per level; ``"level 1"``, ``"level 2"``, ... when omitted.

@@ -8,16 +8,16 @@ With ``T = S + W`` (the saturation point) and ``delta = (S - W) / 2`` this reads
 opt1 is the same with ``delta = 0``, and the rule avg the same with ``c_i = eps_i / 2``.
 opt2 has ``b_i = max(beta, 1 - e^eps_i beta)`` for min and
 ``b_i = max(z e^(-eps_i / 2), 1 - z e^(eps_i / 2))`` for avg. The rule itself says so: see
-:class:`~planner.policy.rules.rule.Reduction`.
+:class:`~planner.policy.rules.Reduction`.
 
 Each is convex with slopes known exactly and kinks where a level saturates or where the
 worst case passes from one level to another. A tangent plane in the reduced variables
 proves the optimum.
 
-Without the pairs ``(i, i)`` of one-item levels (:mod:`planner.policy.rules.apart`) the optimum
-is the same, unless its proof leans on such a pair. The multipliers of the levels that give
-``S`` its value flow to those that ``S`` limits; as long as no level must send to itself,
-the plane proves the optimum without these pairs as well. At most two levels (each with half of
+Without the pairs ``(i, i)`` of one-item levels (:class:`~planner.policy.rules.ApartReduction`)
+the optimum is the same, unless its proof leans on such a pair. The multipliers of the levels that
+give ``S`` its value flow to those that ``S`` limits; as long as no level must send to itself, the
+plane proves the optimum without these pairs as well. At most two levels (each with half of
 the flow) can have to, and each such level's tables are searched and bounded apart.
 """
 
@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.policy.rules.apart import ApartReduction
-from planner.policy.rules.rule import SHORT_OF_POLE, HalfLines, Reduction
+from planner.policy.rules import SHORT_OF_POLE, ApartReduction, HalfLines, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.program import Program
 from planner.solvers.search import Face, Minimum, minimise_convex

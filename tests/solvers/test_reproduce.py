@@ -5,7 +5,8 @@ from math import log
 import numpy as np
 import pytest
 
-from planner import PrivacyPolicy, baseline, solve, solve_literal
+from examples.reproduction.literal import solve_literal
+from planner import PrivacyPolicy, baseline, solve
 
 METHODS = ("auto", "reduced", "slsqp", "conic", "literal")
 TABLE_2 = PrivacyPolicy([log(4), log(6)], [1, 4])
