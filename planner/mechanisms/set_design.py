@@ -125,10 +125,10 @@ def best_set_design(items: int, length: int, epsilon: float, cap: float | None =
     """
     cap = epsilon if cap is None else cap
     if not 1 <= length <= items:
-        raise InputError("length", length, f"1 to {items:,}, the number of items", "shorten it")
+        raise InputError("length", length, f"1 to {items:,}, the number of items", "Shorten it.")
     if not epsilon <= cap <= length * epsilon * (1 + 1e-12):
         allowed = f"{epsilon:g} to {length * epsilon:g}: once to length times the smallest budget"
-        raise InputError("cap", cap, allowed, "leave it out for one budget of any two sets")
+        raise InputError("cap", cap, allowed, "Leave it out for one budget of any two sets.")
     epsilon, cap = min(epsilon, _MOST_NATS), min(cap, length * _MOST_NATS)
     stairs = _staircases(length, epsilon, max(epsilon, cap))
     elements = items + length

@@ -210,7 +210,11 @@ def plan_whole_sets(
     most = min(sets.largest, items)
     tried = np.unique(np.geomspace(1, most, _DESIGNS).astype(np.int64))
     tried = np.arange(1, most + 1) if most <= _DESIGNS else tried
-    a, b = np.transpose([set_support(items, int(one), epsilon, cap) for one in tried])
+    caps = [None if cap is None else min(cap, int(one) * epsilon) for one in tried]
+    supports = [
+        set_support(items, int(one), epsilon, most) for one, most in zip(tried, caps, strict=True)
+    ]
+    a, b = np.transpose(supports)
     noise, signal = b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
 
     def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:

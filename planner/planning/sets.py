@@ -143,8 +143,11 @@ def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
     if question.objective != TOTAL:
         return replace(nothing, refused="it is made for the total error, unweighted")
     longer = None if sets is None else sets.longer(length, int(policy.item_counts.sum()))
+    cap = cap or question.cap
+    if cap is not None and _of(part.asked).padding_length is None:  # for a length that is found
+        cap = min(cap, length * smallest_budget(policy))
     try:
-        found = SetDesignMechanism.of(policy, length, cap or question.cap, longer)
+        found = SetDesignMechanism.of(policy, length, cap, longer)
     except (InputError, VerificationError) as error:
         return replace(nothing, refused=error.reason)
     a, b = found.support
