@@ -30,7 +30,7 @@ Certified = UnaryTable | SubsetDesign
 """A table or a design, with its proof."""
 
 _MOST_LOST = 1e-4
-_REMEMBERED, _SMALL = 256, 100  # problems, of at most so many levels
+_REMEMBERED, _SMALL = 256, 1_000  # problems, of at most so many levels
 
 
 def solve_for(

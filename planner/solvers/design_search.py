@@ -23,7 +23,7 @@ from planner.solvers.types import OutputTypes
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-_MERGED_TOLERANCE = 1e-3  # where merging levels costs far more
+_MERGED_TOLERANCE = 3e-3  # where merging levels costs far more
 _PRESENT = 1e-10  # of the largest weight: less is noise
 _CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
 _RANK = 1e-8  # relative, of singular values: weights have about that many digits
