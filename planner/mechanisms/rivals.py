@@ -96,7 +96,7 @@ def privkvm(epsilon: float, rate: float, mean: float, iterations: int = 5) -> Pr
     --------
     >>> one = privkvm(2.0, rate=0.5, mean=0.5)
     >>> round(one.mean_variance, 2), round(one.mean_bias, 5), round(one.missing_variance, 2)
-    (7.09, -0.0, 1.01)
+    (17.34, -0.00019, 1.17)
     """
     theta = float(np.tanh(epsilon / 4))
     p = (1 + theta) / 2
