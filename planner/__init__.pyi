@@ -12,7 +12,7 @@ from planner.estimates.channel import estimate_mean as estimate_mean
 from planner.estimates.channel import estimate_ordered as estimate_ordered
 from planner.estimates.counts import Estimates as Estimates
 from planner.estimates.ordered import OrderedEstimates as OrderedEstimates
-from planner.mechanisms.aggregate import Aggregate as Aggregate
+from planner.mechanisms.counting import Aggregate as Aggregate
 from planner.mechanisms.itemsets import ItemSets as ItemSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism as PaddedUnaryMechanism
 from planner.mechanisms.itemsets import set_budgets as set_budgets

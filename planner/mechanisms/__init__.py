@@ -9,6 +9,6 @@ Every mechanism offers the same small interface:
 - ``privacy_loss()``          the budget that the output law really spends, in nats
 """
 
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 
 __all__ = ["Aggregate"]

@@ -22,8 +22,8 @@ from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
 from planner.limits import DENOMINATOR, MAX_COUNT
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import summarise_ratio

@@ -20,8 +20,8 @@ from planner.estimates.counts import Estimates
 from planner.laws import bits, die, hashing, rows, sides
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.counting import (
+    Aggregate,
     CellCounter,
     Counter,
     PackedCounter,

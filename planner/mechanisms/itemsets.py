@@ -27,7 +27,7 @@ from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import Words
 from planner.policy.policy import require_set_budgets

@@ -28,8 +28,8 @@ from planner.estimates.channel import wanted_estimates
 from planner.estimates.means import Estimate, NumericEstimates, Ratio, large_sample
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 
@@ -491,7 +491,7 @@ class MeanChannelMechanism(NumericMechanism):
             remedy = "Solve it with points=2."
             raise InputError("points", grid.size, "2 for a question of yes and no", remedy)
         domain = NumericDomain(float(grid[0]), float(grid[-1]), yes_no)
-        drawn = as_drawn(channel)
+        drawn = drawn_channel(channel)
         total, number = drawn.estimator
         values = np.array([(total - domain.center * number) / domain.radius, number])
         epsilon = float(channel.policy.epsilons.max())

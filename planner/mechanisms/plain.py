@@ -26,7 +26,7 @@ from planner.estimates.counts import Estimates
 from planner.estimates.support import SupportEstimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.policy import logodds
 
 Array = NDArray[np.float64]

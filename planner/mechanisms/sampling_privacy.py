@@ -13,7 +13,7 @@ from planner.errors import InputError
 from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 
 VIEWS = ("linkable", "round-two")
 

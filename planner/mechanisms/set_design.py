@@ -23,7 +23,7 @@ from planner.errors import InputError, VerificationError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import Sets, as_sets
 from planner.mechanisms.plain import linear_estimates
 from planner.mechanisms.staircase import Staircase, cut_estimates

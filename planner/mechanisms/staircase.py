@@ -14,9 +14,8 @@ from planner.estimates.counts import Estimates
 from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.laws import staircase
 from planner.laws.shape import Own
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Collected
-from planner.mechanisms.counting import Counter, PackedCounter, Rows, SumCounter
+from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
 from planner.mechanisms.plain import linear_estimates
 from planner.mechanisms.words import Words
 

@@ -13,11 +13,10 @@ from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.design_grid import GridTypes, round_types
+from planner.mechanisms.counting import Aggregate, TypedCounter
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.packed import words_for
-from planner.mechanisms.typed_counts import TypedCounter
+from planner.mechanisms.rounding import GridTypes, round_types
 from planner.mechanisms.unary import ROUNDING, levels_of_items
 from planner.mechanisms.words import Words, map_rows, seeded_words
 from planner.policy.policy import PrivacyPolicy
@@ -128,7 +127,7 @@ class SubsetDesignMechanism:
         Raises
         ------
         VerificationError, InputError
-            As :func:`planner.mechanisms.design_grid.round_types`.
+            As :func:`planner.mechanisms.rounding.round_types`.
         """
         groups = pooled(design.policy, design.groups)
         grid = round_types(groups, design.types)

@@ -12,8 +12,8 @@ from planner import arguments
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.packed import bit_counts, check_reports, words_for
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.words import Words, map_rows, rows_per_chunk, seeded_words

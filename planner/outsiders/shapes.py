@@ -24,7 +24,6 @@ from planner.arguments import number_column
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
-from planner.mechanisms.design_grid import as_drawn
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import BiSampleMD
 from planner.mechanisms.plain import (
@@ -32,6 +31,7 @@ from planner.mechanisms.plain import (
     OptimizedLocalHashing,
     SubsetSelection,
 )
+from planner.mechanisms.rounding import drawn_design
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
@@ -276,9 +276,9 @@ class Sides(Seen):
         Raises
         ------
         VerificationError, InputError
-            It cannot be drawn: see :func:`planner.mechanisms.design_grid.round_types`.
+            It cannot be drawn: see :func:`planner.mechanisms.rounding.round_types`.
         """
-        types, counts = as_drawn(design).types, design.policy.item_counts
+        types, counts = drawn_design(design).types, design.policy.item_counts
         estimator = types.estimator(design.prior)
         return cls(types, design.group_names, design.groups, counts, estimator)
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from planner.errors import InputError, SolverError
-from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.means import BiSampleMD, first_order
+from planner.mechanisms.rounding import drawn_channel
 from planner.planning.answer_rates import AnswerRateModel, channel_curve, model_of, stated_answers
 from planner.planning.channels import (
     AssumedAnswers,
@@ -136,7 +136,7 @@ def best_for(model: AnswerRateModel, epsilon: float, missing: float = 0.0) -> Ch
         if other.worst_error > (1 - _WORTH) * best.worst_error:
             break
         best = other
-    return as_drawn(best)
+    return drawn_channel(best)
 
 
 def _best_channel(

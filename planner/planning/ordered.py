@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
 from planner.errors import InputError
-from planner.mechanisms.channel_grid import as_drawn
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
+from planner.mechanisms.rounding import drawn_channel
 from planner.planning.option import ErrorLaw, Option
 from planner.planning.part import Part
 from planner.policy.policy import PrivacyPolicy
@@ -193,7 +193,7 @@ def plan_ordered_channel(question: Ordinal) -> OrderedPlan:
     of_mean = question.wanted == MEAN_OF_SCORES
     wanted = question.scores if of_mean else question.wanted
     best = best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
-    channel, proof = as_drawn(best), best.certificate
+    channel, proof = drawn_channel(best), best.certificate
     candidates = [("channel", replace(channel, policy=asked), "")]
     others = [("grr", *_response(asked))]
     if question.wanted != COUNTS:

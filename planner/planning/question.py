@@ -15,7 +15,7 @@ from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.design_grid import as_drawn
+from planner.mechanisms.rounding import drawn_design
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import choice, mean, ordered, sets
 from planner.planning.choice import Details, SetPromises, mechanism_choices
@@ -628,7 +628,7 @@ def _of_channel(channel: Channel, question: Question) -> NDArray[np.float64]:
 
 def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
     """As it is drawn: its probabilities are rounded to the private side."""
-    return _nothing_alone(as_drawn(design).pair_losses, design.policy)
+    return _nothing_alone(drawn_design(design).pair_losses, design.policy)
 
 
 def _nothing_alone(losses: NDArray[np.float64], policy: PrivacyPolicy) -> NDArray[np.float64]:

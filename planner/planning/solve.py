@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
-from planner.mechanisms.design_grid import as_drawn
+from planner.mechanisms.rounding import drawn_design
 from planner.patience import still_wanted
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
@@ -103,7 +103,7 @@ def _solved(
     return best_design(policy, objective, tolerance)
 
 
-_drawn = lru_cache(maxsize=_REMEMBERED)(as_drawn)  # of a design, which is equal to itself alone
+_drawn = lru_cache(maxsize=_REMEMBERED)(drawn_design)  # of a design, which is equal to itself alone
 
 
 def _check_deployable(design: SubsetDesign) -> None:

@@ -25,8 +25,8 @@ from planner.estimates.counts import normal_quantile, precision_at, tail_share
 from planner.estimates.ordered import OrderedEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanChannelMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism

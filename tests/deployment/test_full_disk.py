@@ -13,7 +13,7 @@ from planner.deployment.client.memory import Memory
 from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.files import replace_file
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from tests.cli.running import invoke
 from tests.deployment.report_files import KEY, draw, write
 

@@ -11,8 +11,8 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 from planner.laws.levels import Levels
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import Ordered
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.show.blocks import Sentence, Table

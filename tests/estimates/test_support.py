@@ -7,7 +7,7 @@ from scipy.stats import binom
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
 from planner.estimates.support import SupportEstimates, support_tail
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.plain import linear_estimates
 
 USERS = 20_000

@@ -24,8 +24,8 @@ from planner.laws.exact import (
     round_inward,
 )
 from planner.laws.levels import Levels
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.collected import Rows, Sides
+from planner.mechanisms.counting import Aggregate
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
 

@@ -16,8 +16,8 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.errors import InputError, VerificationError
 from planner.laws.law import DEVICE, Law
 from planner.limits import DENOMINATOR as D
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
 from planner.planning.ordered import plan_ordered_channel

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from tests.effort import tries
 from tests.mechanisms.decisions import draws_follow, mean_is, mean_square_is
 from tests.mechanisms.listed import output_law

@@ -10,8 +10,8 @@ from planner import UnaryMechanism
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.means import BiSampleMD, SignCoin
 from planner.mechanisms.packed import BitCounter, bit_counts, pack, unpack

@@ -13,9 +13,9 @@ import pytest
 from planner import best_channel, best_ordered_channel
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
-from planner.mechanisms.aggregate import Aggregate
-from planner.mechanisms.channel_grid import as_drawn, integers_of
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import BiSampleMD, MeanChannelMechanism, first_order
+from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels import AssumedAnswers, five_populations
 from planner.planning.mean import best_for
@@ -372,7 +372,7 @@ def test_law_is_linear_between_grid_points():
 
 def test_predicted_error_is_the_variance_of_its_people():
     """The channel's own error per person, for people with the shares of a scenario."""
-    channel = as_drawn(solved(1.5, points=5))
+    channel = drawn_channel(solved(1.5, points=5))
     mechanism, scenario = MeanChannelMechanism.of(channel), channel.scenarios[3]
     people = np.repeat([*np.linspace(10, 30, 5), np.nan], (1e4 * scenario.population).astype(int))
     answered = people[~np.isnan(people)]
@@ -383,8 +383,8 @@ def test_predicted_error_is_the_variance_of_its_people():
 def test_rounding_costs_nothing_and_keeps_the_budget_at_all_sizes():
     for epsilon in (2e-4, 0.3, 5.0, 20.0):
         channel = solved(epsilon, points=5)
-        drawn = as_drawn(channel)
-        assert as_drawn(drawn) is drawn
+        drawn = drawn_channel(channel)
+        assert drawn_channel(drawn) is drawn
         assert drawn.max_violation == 0
         assert integers_of(drawn).sum(axis=1).tolist() == [DENOMINATOR] * 6
         assert drawn.worst_error == pytest.approx(channel.worst_error, rel=1e-3)
@@ -394,7 +394,7 @@ def test_rounding_costs_nothing_and_keeps_the_budget_at_all_sizes():
 def test_budgets_that_differ_are_rounded_pair_by_pair():
     """No answer at half a nat, numbers at two: by the file's own integers, in rational numbers."""
     budgets = [2.0, 2.0, 2.0, 0.5]
-    drawn = as_drawn(best_channel(budgets, points=3, tolerance=1e-4))
+    drawn = drawn_channel(best_channel(budgets, points=3, tolerance=1e-4))
     rows = integers_of(drawn).astype(object)
     for i in range(4):
         for j in range(4):

@@ -5,7 +5,7 @@ import pytest
 
 from planner import PrivacyPolicy, solve
 from planner.errors import InputError, VerificationError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
 from tests.mechanisms.listed import output_law

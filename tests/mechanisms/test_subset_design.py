@@ -6,9 +6,9 @@ import pytest
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
+from planner.mechanisms.counting import TypedCounter
 from planner.mechanisms.packed import pack, unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism
-from planner.mechanisms.typed_counts import TypedCounter
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes
@@ -157,7 +157,7 @@ def test_reports_hold_exactly_the_items_that_their_type_says(counts):
 @pytest.mark.parametrize("counts", [[51, 51, 922], [3] * 50, [1, 2] * 20 + [5000], [1000] * 3])
 def test_no_weight_passes_for_another(counts, exact, monkeypatch):
     """Levels' weights are compared as digits of one number, or of several where it is too small."""
-    monkeypatch.setattr("planner.mechanisms.typed_counts._EXACT", exact)
+    monkeypatch.setattr("planner.mechanisms.counting._EXACT", exact)
     rng, items, levels = np.random.default_rng(3), np.array(counts), len(counts)
     full = np.zeros(levels, dtype=int)
     full[::2] = items[::2]

@@ -6,7 +6,7 @@ import pytest
 from planner import NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanChannelMechanism
 from planner.planning import channels
 from planner.planning.answer_rates import AnswerRateModel

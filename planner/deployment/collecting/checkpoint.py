@@ -18,7 +18,7 @@ import numpy as np
 from planner.deployment.client.sealed import Entries, Kind, Sealed, digest
 from planner.deployment.collecting.reports import Key
 from planner.errors import FileError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 
 _VERSION = 4
 _ELSEWHERE = "Give another path for the checkpoint; what is there is left as it is."

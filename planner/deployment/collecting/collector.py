@@ -23,7 +23,7 @@ from planner.deployment.collecting.one_file import (
 from planner.deployment.collecting.reports import ID_SIZE, MARK_SIZE, Key
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 
 _ENDINGS = ", ".join(SUFFIXES)
 

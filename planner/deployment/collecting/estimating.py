@@ -19,8 +19,8 @@ from planner.errors import FileError, InputError
 from planner.estimates.rows import AnswerRows
 from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import CollectedLaw
+from planner.mechanisms.counting import Aggregate
 
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(

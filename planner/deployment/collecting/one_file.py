@@ -16,9 +16,8 @@ from planner.deployment.collecting.parquet import parquet_batches
 from planner.deployment.collecting.reports import Batch, Key, line_batches
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.mechanisms.aggregate import Aggregate
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Counter
+from planner.mechanisms.counting import Aggregate, Counter
 
 SUFFIXES = (".parquet", ".jsonl", ".ndjson")
 MAX_WORKER_BYTES = 2**30

@@ -17,7 +17,6 @@ from planner.laws.answers import MEAN_OF_SCORES
 from planner.laws.exact import round_inward
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR as D
-from planner.mechanisms.channel_grid import as_drawn, integers_of
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import (
     BiSampleMD,
@@ -30,6 +29,7 @@ from planner.mechanisms.plain import (
     OptimizedLocalHashing,
     SubsetSelection,
 )
+from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
@@ -348,7 +348,7 @@ def _channel(source: Channel, question: Question) -> dict[str, Any]:
             "values": mechanism.values.tolist(),
             "blocks": [],
         }
-    answers, drawn = question.ordered, as_drawn(source)
+    answers, drawn = question.ordered, drawn_channel(source)
     if source.symbols != answers:
         raise _wrong_mechanism(question, "channel", f"for {', '.join(source.symbols)}")
     if question.wanted != MEAN_OF_SCORES:

@@ -10,7 +10,7 @@ import pytest
 from planner.deployment.client.memory import Memory
 from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 
 HASH = "0" * 64
 SUMS = {("q", None): Aggregate(3, np.array([1, 2])), ("s", 2): Aggregate(4, np.array([0, 4]))}

@@ -6,7 +6,7 @@ import pytest
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table, write_table
 from planner.errors import FileError, InputError
-from planner.mechanisms.aggregate import Aggregate
+from planner.mechanisms.counting import Aggregate
 from tests.deployment.examples import ANSWERS
 
 

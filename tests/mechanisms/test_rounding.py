@@ -8,7 +8,7 @@ import pytest
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
-from planner.mechanisms.design_grid import round_types
+from planner.mechanisms.rounding import round_types
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.types import OutputTypes

@@ -1,10 +1,13 @@
-"""The probabilities of a subset design as integers over 2^32 that keep every pair's budget.
+"""Subset designs and channels in integers over 2^32 that keep every pair's budget.
 
 Rounding each probability to the nearest integer breaks budgets: many are met with equality, and
 a probability rounded up next to one rounded down exceeds them. Here the design is mixed with a
 little of a law that says nothing, which leaves every pair some room, and rounded down; what is
 left goes to one more type, the *blank*, in which no item is on the high side. The proof is in
 docs/theory/exact-integers.md. Integers and rational numbers only: no rounding error can hide.
+
+Of a channel symbols are levels of one item, and reports are types with that item on the high
+side, so that rounding and its proof hold as they are; the blank is its last report.
 """
 
 from __future__ import annotations
@@ -22,9 +25,11 @@ from numpy.typing import NDArray
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import SubsetDesign
+from planner.solvers.answers import Certificate, Channel, SubsetDesign
 from planner.solvers.types import NO_SPLIT, OutputTypes, pooled
 
+Array = NDArray[np.float64]
+_TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
 _DOWN = Context(prec=40)
@@ -57,7 +62,7 @@ class GridTypes(NamedTuple):
         return OutputTypes(item_counts, ones, value[:, :, 0].T, value[:, :, 1].T, self.high_counts)
 
 
-def as_drawn(design: SubsetDesign) -> SubsetDesign:
+def drawn_design(design: SubsetDesign) -> SubsetDesign:
     """The design with its probabilities rounded, the blank type last: what reports really follow.
 
     Raises
@@ -68,7 +73,7 @@ def as_drawn(design: SubsetDesign) -> SubsetDesign:
     Examples
     --------
     >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
-    >>> drawn = as_drawn(SubsetDesign(PrivacyPolicy([np.log(4)], [3]), types, [0], [1.0]))
+    >>> drawn = drawn_design(SubsetDesign(PrivacyPolicy([np.log(4)], [3]), types, [0], [1.0]))
     >>> drawn.types.size, bool(drawn.pair_losses[0, 0] <= np.log(4))
     (2, True)
     """
@@ -217,3 +222,56 @@ def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fractio
                 seen.add(pair)
                 worst = max(worst, top / leasts[j] / bound - 1)
     return worst
+
+
+def drawn_channel(channel: Channel) -> Channel:
+    """The channel with its probabilities rounded, the blank report last: what is really drawn.
+
+    The estimator is the nearest one that is unbiased for the rounded probabilities. One that is
+    on the grid already is returned as it is.
+
+    Raises
+    ------
+    VerificationError
+        The channel breaks its policy, or a row does not sum to 1.
+    InputError
+        A grid of 2^-32 is too coarse for so small budgets.
+
+    Examples
+    --------
+    >>> from planner import best_channel
+    >>> channel = best_channel(2.0)
+    >>> drawn = drawn_channel(channel)
+    >>> drawn.outputs - channel.outputs, drawn.max_violation <= 0
+    (1, True)
+    >>> round(drawn.worst_error / channel.worst_error - 1, 6)
+    0.0
+    """
+    if _on_grid(channel.matrix):
+        return channel
+    symbols, outputs = channel.matrix.shape
+    one, likelihoods = np.ones(symbols, dtype=np.int64), channel.matrix.T
+    high = np.ones((outputs, symbols), dtype=np.int64)
+    types = OutputTypes(one, np.ones(outputs), likelihoods, likelihoods, high)
+    matrix = round_types(channel.policy, types).integers.sum(axis=2) / DENOMINATOR
+    estimator = np.column_stack([channel.estimator, np.zeros(len(channel.wanted))])
+    inverse = np.linalg.pinv(matrix, rcond=_TOLD)
+    for _ in range(2):
+        estimator = estimator + (channel.wanted - estimator @ matrix.T) @ inverse.T
+    drawn = replace(channel, matrix=matrix, estimator=estimator, certificate=None)
+    proof = channel.certificate
+    if proof is None:
+        return drawn
+    gap = max(0.0, drawn.worst_error / proof.lower_bound - 1)
+    return replace(drawn, certificate=Certificate(proof.lower_bound, gap, proof.over))
+
+
+def integers_of(channel: Channel) -> NDArray[np.int64]:
+    """``2^32 Pr[report | symbol]`` of a channel as drawn, shape ``(symbols, outputs)``."""
+    return np.rint(drawn_channel(channel).matrix * DENOMINATOR).astype(np.int64)
+
+
+def _on_grid(matrix: Array) -> bool:
+    scaled = matrix * DENOMINATOR
+    whole = np.array_equal(scaled, np.rint(scaled)) and scaled.min() >= 1
+    return bool(whole and (scaled.sum(axis=1) == DENOMINATOR).all())
