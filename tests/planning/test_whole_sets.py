@@ -86,6 +86,17 @@ def test_a_cap_is_stated_promised_and_worth_what_was_said():
     assert law.shape.cap == 2.0
 
 
+def test_a_cap_that_is_planned_with_is_used_as_far_as_the_length_allows():
+    before = planned(sets=SIZES)
+    caps = [2.0, float(before.padding_length), 20.0]
+    plans = [planned(sets=SIZES.replacing(cap=cap)) for cap in caps]
+    assert plans[0].total_error < before.total_error
+    for plan, cap in zip(plans, caps, strict=True):
+        assert plan.set_promises.cap == pytest.approx(min(cap, plan.padding_length))
+    with pytest.raises(InputError, match=r"cap is 0.5 but must be 1 to .* Leave it out"):
+        planned(sets=SIZES.replacing(cap=0.5))
+
+
 def test_the_gap_is_to_the_bound_for_such_sets():
     plan = planned(padding_length=4)
     design = best_set_design(30, 4, 1.0)
