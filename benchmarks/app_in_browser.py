@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure import Figure, show
+from measure import Figure, rows, show
 from playwright.sync_api import Browser, sync_playwright
 
 from planner.deployment.parameter_file.parameters import read_parameters
@@ -139,6 +139,10 @@ def exported(browser: Browser, address: str, folder: Path) -> tuple[int, float]:
 
 
 def figures() -> list[Figure]:
+    return rows(in_chromium)
+
+
+def in_chromium() -> list[Figure]:
     compileall.compile_dir(ROOT / "planner", quiet=1)  # as installing it, or its first start, does
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -10,9 +10,10 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from measure import LONG, Figure, show
+from measure import LONG, Figure, rows, show
 
 from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
@@ -33,26 +34,35 @@ JAVASCRIPT = Path(__file__).resolve().parents[1] / "examples" / "client.mjs"
 def figures() -> list[Figure]:
     if not LONG:
         return []
-    mechanisms = {
-        "table": solve(QUESTION.policy),
-        "subset design": best_design(QUESTION.policy),
-        "randomised response": GeneralizedRandomizedResponse(1.0, 5),
-    }
-    rows = []
-    for name, mechanism in mechanisms.items():
-        parameters = parameters_from_mechanisms(
-            Survey("s", 1000, (QUESTION,)), {QUESTION.name: mechanism}
-        )
-        client = Client(parameters.document)
-        box = FunctionBox(lambda answer, ask=client.report: ask("q", answer).to_json())
-        rows.append(audited(f"Python client, {name}", parameters, box))
-        if node := shutil.which("node"):
-            with tempfile.TemporaryDirectory() as folder:
-                file = Path(folder) / "params.json"
-                write_parameters(file, parameters)
-                lines = CommandBox([node, str(JAVASCRIPT), str(file), "q", "--lines"])
-                rows.append(audited(f"JavaScript client, {name}", parameters, lines))
-    return rows
+    return rows(table, subset_design, randomised_response)
+
+
+def table() -> list[Figure]:
+    return _clients("table", solve(QUESTION.policy))
+
+
+def subset_design() -> list[Figure]:
+    return _clients("subset design", best_design(QUESTION.policy))
+
+
+def randomised_response() -> list[Figure]:
+    return _clients("randomised response", GeneralizedRandomizedResponse(1.0, 5))
+
+
+def _clients(name: str, mechanism: Any) -> list[Figure]:
+    """Both clients; that in JavaScript where Node.js is."""
+    survey = Survey("s", 1000, (QUESTION,))
+    parameters = parameters_from_mechanisms(survey, {QUESTION.name: mechanism})
+    client = Client(parameters.document)
+    box = FunctionBox(lambda answer: client.report("q", answer).to_json())
+    found = [audited(f"Python client, {name}", parameters, box)]
+    if node := shutil.which("node"):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "params.json"
+            write_parameters(file, parameters)
+            lines = CommandBox([node, str(JAVASCRIPT), str(file), "q", "--lines"])
+            found.append(audited(f"JavaScript client, {name}", parameters, lines))
+    return found
 
 
 def audited(name: str, parameters: Parameters, box: BlackBox) -> Figure:

@@ -6,7 +6,7 @@ Run: python benchmarks/channels.py.
 from __future__ import annotations
 
 import numpy as np
-from measure import Figure, rows, seconds, show
+from measure import LONG, Figure, rows, seconds, show
 
 from planner import (
     AnswerRateModel,
@@ -63,7 +63,7 @@ def _curve() -> Figure:
 
 def _ordered() -> list[Figure]:
     rows = []
-    for d, epsilon in ((5, 1.0), (8, 1.0), (12, 1.0), (16, 1.0)):
+    for d, epsilon in ((5, 1.0), (8, 1.0), (12, 1.0), *([(16, 1.0)] if LONG else [])):
         policy = PrivacyPolicy([epsilon] * d, [1] * d)
         channel = best_ordered_channel(policy, tolerance=1e-5)
         taken = seconds(

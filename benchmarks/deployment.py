@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import tempfile
-from functools import partial
+from collections.abc import Callable
+from functools import partial, update_wrapper
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
+from measure import Figure, peak_megabytes, read_bandwidth, rows, seconds, show
 
 from planner import Level, Survey
 from planner.deployment import Client, read_parameters, write_parameters
@@ -23,7 +24,6 @@ from planner.deployment.collecting.engines import Engine, dask_engine, isolated_
 from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.laws.source import system
 from planner.mechanisms.words import seeded_words, system_words
 from planner.planning.plan import plan_survey
 from planner.survey.questions import Categorical
@@ -38,22 +38,27 @@ def figures() -> list[Figure]:
         parameters = planned(ITEMS)
         write_parameters(folder / "params.json", parameters)
         write_reports(parameters, folder)
-        return [
-            client_report(),
-            randomising(parameters),
-            randomising_sets(),
-            *collecting(parameters, folder),
-            memory(folder),
-            designs(parameters),
-        ]
+        return rows(
+            client_report,
+            named(randomising, parameters),
+            named(on_this_machine, parameters, folder),
+            named(on_a_cluster, parameters, folder),
+            named(memory, folder),
+            named(designs, parameters),
+        )
 
 
-def planned(items: int, mechanism: str = "opt0", **more: Any) -> Parameters:
+def named(part: Callable[..., Any], *about: Any) -> Callable[[], Any]:
+    """The part with its arguments, under its own name."""
+    return update_wrapper(partial(part, *about), part)
+
+
+def planned(items: int, mechanism: str = "opt0") -> Parameters:
     """Three levels e (1, 1.2, 2), 5/5/90 % of the items."""
     few = items // 20
     counts = zip((1.0, 1.2, 2.0), (few, few, items - 2 * few), strict=True)
     levels = tuple(Level(f"l{e}", e, item_count=count) for e, count in counts)
-    question = Categorical("q", levels, mechanism=mechanism, **more)
+    question = Categorical("q", levels, mechanism=mechanism)
     return survey_parameters(plan_survey(Survey("s", REPORTS, (question,))))
 
 
@@ -97,42 +102,22 @@ def randomising(parameters: Parameters) -> Figure:
     )
 
 
-def randomising_sets() -> Figure:
-    """Sets of up to ten items by a subset design, in bulk and one by one."""
-    law = planned(ITEMS, "subset-design", kind="item-set", padding_length=5).questions[0]
-    rng = np.random.default_rng(1)
-    sizes = rng.integers(11, size=20_000)
-    sets = [tuple(sorted(rng.choice(ITEMS, size, replace=False).tolist())) for size in sizes]
-    bulk = seconds(lambda: law.draw_many(sets, system_words()), repeat=3)
-    single = 20 * seconds(lambda: [law.draw(one, system) for one in sets[:1_000]], repeat=1)
-    return Figure(
-        f"perturb: sets of {ITEMS:,} items by a subset design, from the system's entropy",
-        f"{len(sets) / bulk:,.0f} a second",
-        "",
-        None,
-        "",
-        f"one by one {len(sets) / single:,.0f} a second",
-    )
+def on_this_machine(parameters: Parameters, folder: Path) -> list[Figure]:
+    engines = {"threads": local_engine, "isolated processes": isolated_engine}
+    return [_collected(name, parameters, folder, engine) for name, engine in engines.items()]
 
 
-def collecting(parameters: Parameters, folder: Path) -> list[Figure]:
-    size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
-    reading = seconds(lambda: read_all(folder))
-    found = [
-        _collected("threads", parameters, folder, size, reading, local_engine),
-        _collected("isolated processes", parameters, folder, size, reading, isolated_engine),
-    ]
+def on_a_cluster(parameters: Parameters, folder: Path) -> Figure:
     from distributed import LocalCluster
 
     with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
         engine = dask_engine(cluster.scheduler_address)
-        found.append(_collected("Dask cluster", parameters, folder, size, reading, engine))
-    return found
+        return _collected("Dask cluster", parameters, folder, engine)
 
 
-def _collected(
-    name: str, parameters: Parameters, folder: Path, size: int, reading: float, engine: Engine
-) -> Figure:
+def _collected(name: str, parameters: Parameters, folder: Path, engine: Engine) -> Figure:
+    size = sum(path.stat().st_size for path in folder.glob("*.parquet"))
+    reading = seconds(lambda: read_all(folder))
     time_taken = seconds(lambda: collect(parameters, [folder], engine=engine))
     done = collect(parameters, [folder], engine=engine)
     assert done.sums[KEY].users == REPORTS
@@ -188,7 +173,7 @@ def designs(tables: Parameters) -> Figure:
         f"aggregate {users:,} reports of a subset design x {ITEMS:,} items",
         f"{ours:.2f} s",
         "1.5 times opt0",
-        ours < 1.5 * theirs,
+        bool(ours < 1.5 * theirs),
         f"opt0 in turns {theirs:.2f} s: {ours / theirs:.2f}x",
     )
 

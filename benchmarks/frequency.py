@@ -5,15 +5,15 @@ Run by hand: ``python benchmarks/frequency.py``; peers come with the extra ``ben
 
 from __future__ import annotations
 
-import importlib.util
 import os
+from collections.abc import Callable
 
 import numpy as np
-from measure import Figure, peak_megabytes, read_bandwidth, seconds, show
+from measure import Figure, peak_megabytes, read_bandwidth, rows, seconds, show
 
-from planner import Level, Survey, best_design, solve
+from planner import Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
@@ -30,17 +30,18 @@ PEER_USERS = 10_000
 
 
 def figures() -> list[Figure]:
-    words = words_a_second()
     return [
-        collection(words),
-        *peers(),
-        design_collection(),
-        design_draw(),
-        aggregation(),
-        single_item_simulation(),
-        design_simulation(),
-        item_set_simulation(),
-        bulk_draws(words),
+        *rows(collection),
+        *rows(multi_freq_ldpy, pure_ldp, multi_freq_ldpy_hashing, ours=False),
+        *rows(
+            design_collection,
+            design_draw,
+            aggregation,
+            single_item_simulation,
+            design_simulation,
+            item_set_simulation,
+            bulk_draws,
+        ),
     ]
 
 
@@ -70,7 +71,8 @@ def plain_numpy(users: int, chunk: int = 1000) -> None:
     (counts - users * b) / (a - b)
 
 
-def collection(words: float) -> Figure:
+def collection() -> Figure:
+    words = words_a_second()
     time, memory = seconds(collect), peak_megabytes(collect)
     plain = seconds(lambda: plain_numpy(USERS // 10), repeat=1) * 10
     least = 10.5 * USERS * -(-ITEMS // 64) / words / (os.cpu_count() or 1)
@@ -84,36 +86,62 @@ def collection(words: float) -> Figure:
     )
 
 
-def peers() -> list[Figure]:
-    ours = seconds(lambda: collect(PEER_USERS))
-    rows = []
-    for module, run in (("multi_freq_ldpy", multi_freq_ldpy), ("pure_ldp", pure_ldp)):
-        if importlib.util.find_spec(module) is None:
-            peer = f"{module} is not installed (extra bench)"
-        else:
-            theirs = seconds(run)
-            peer = f"{module} {theirs:.3f} s: {theirs / ours:.0f}x"
-        what = f"the same, {PEER_USERS:,} users"
-        rows.append(Figure(what, f"{ours:.4f} s", peer=peer))
-    return rows
-
-
-def multi_freq_ldpy() -> None:
+def multi_freq_ldpy() -> Figure:
     from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI, UE_Client
 
-    values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS)
-    reports = [UE_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
-    UE_Aggregator_MI(reports, EPSILON, optimal=True)
+    def run() -> None:
+        values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS)
+        reports = [UE_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
+        UE_Aggregator_MI(reports, EPSILON, optimal=True)
+
+    return _peer("multi_freq_ldpy", run)
 
 
-def pure_ldp() -> None:
+def pure_ldp() -> Figure:
     from pure_ldp.frequency_oracles.unary_encoding import UEClient, UEServer
 
-    client = UEClient(EPSILON, ITEMS, use_oue=True)
-    server = UEServer(EPSILON, ITEMS, use_oue=True)
-    for value in np.random.default_rng(1).integers(ITEMS, size=PEER_USERS):
-        server.aggregate(client.privatise(int(value) + 1))
-    server.estimate_all(range(1, ITEMS + 1), suppress_warnings=True)
+    def run() -> None:
+        client = UEClient(EPSILON, ITEMS, use_oue=True)
+        server = UEServer(EPSILON, ITEMS, use_oue=True)
+        for value in np.random.default_rng(1).integers(ITEMS, size=PEER_USERS):
+            server.aggregate(client.privatise(int(value) + 1))
+        server.estimate_all(range(1, ITEMS + 1), suppress_warnings=True)
+
+    return _peer("pure_ldp", run)
+
+
+def multi_freq_ldpy_hashing() -> Figure:
+    """Its local hashing, whose items are hashed as numbers: not with every version of xxhash."""
+    from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
+
+    question = Categorical("q", (Level("all", EPSILON, item_count=ITEMS),), mechanism="olh")
+    law = survey_parameters(plan_survey(Survey("s", PEER_USERS, (question,)))).questions[0]
+    values = np.random.default_rng(1).integers(ITEMS, size=PEER_USERS // 10)
+
+    def ours() -> None:
+        counter = law.shape.counter()
+        counter.add(law.draw_many(values, seeded_words(np.random.default_rng(2)))[0])
+        law.estimate([counter.sums()], 0.95)
+
+    def theirs() -> None:
+        reports = [LH_Client(int(value), ITEMS, EPSILON, optimal=True) for value in values]
+        LH_Aggregator_MI(reports, ITEMS, EPSILON, optimal=True)
+
+    taken, other = seconds(ours), seconds(theirs, repeat=1, warm_up=False)
+    return Figure(
+        f"the same by local hashing, {values.size:,} users",
+        f"{taken:.4f} s",
+        peer=f"multi_freq_ldpy {other:.3f} s: {other / taken:.0f}x",
+    )
+
+
+def _peer(name: str, run: Callable[[], None]) -> Figure:
+    ours, theirs = seconds(lambda: collect(PEER_USERS)), seconds(run)
+    return Figure(
+        f"the same, {PEER_USERS:,} users",
+        f"{ours:.4f} s",
+        peer=f"{name} {theirs:.3f} s: {theirs / ours:.0f}x",
+    )
 
 
 def aggregation() -> Figure:
@@ -230,7 +258,8 @@ def item_set_simulation() -> Figure:
     )
 
 
-def bulk_draws(words: float) -> Figure:
+def bulk_draws() -> Figure:
+    words = words_a_second()
     rows = CHUNK_WORDS // 16
     threshold = int(DENOMINATOR / (np.exp(EPSILON) + 1))
     draws = BernoulliRows(np.full(1024, threshold), rows)

@@ -10,7 +10,7 @@ import math
 import random
 
 import numpy as np
-from measure import Figure, peak_megabytes, seconds, show
+from measure import Figure, peak_megabytes, rows, seconds, show
 
 from planner.mechanisms.means import BiSampleMD
 from planner.planning.answer_rates import AnswerRateModel
@@ -55,28 +55,40 @@ def one_by_one(values: list[float], preferences: list[float]) -> float:
 
 
 def figures() -> list[Figure]:
+    return rows(_bisample, _memory, _curve)
+
+
+def _bisample() -> Figure:
     values, preferences = people(USERS)
     ours = seconds(lambda: collect(values, preferences))
     few = values[:PEER_USERS].tolist(), preferences[:PEER_USERS].tolist()
     theirs = seconds(lambda: one_by_one(*few)) * USERS / PEER_USERS
     draws = np.random.default_rng(4)
     words = seconds(lambda: draws.integers(2**32, size=USERS, dtype=np.uint32))
+    return Figure(
+        f"BiSample-MD, {USERS:,} people, all steps",
+        f"{ours:.3f} s",
+        "under 1 s",
+        ours < 1,
+        f"loop over people: {theirs:.1f} s ({theirs / ours:.0f} times)",
+        f"32 random bits each: {words:.3f} s ({words / ours:.0%})",
+    )
+
+
+def _memory() -> Figure:
     memory = peak_megabytes(whole_run)
+    return Figure(
+        "the same, peak memory with its input", f"{memory:.0f} MB", "500 MB", memory < 500
+    )
+
+
+def _curve() -> list[Figure]:
     budgets = np.linspace(0.05, 10, 200)
     tanh = seconds(lambda: np.tanh(budgets / 2), repeat=50)
     curve = AnswerRateModel(NormalPreferences(5, 1.5), 100_000, mean=0.5)
     plain = seconds(curve.curve)
     best = seconds(curve.best)
     return [
-        Figure(
-            f"BiSample-MD, {USERS:,} people, all steps",
-            f"{ours:.3f} s",
-            "under 1 s",
-            ours < 1,
-            f"loop over people: {theirs:.1f} s ({theirs / ours:.0f} times)",
-            f"32 random bits each: {words:.3f} s ({words / ours:.0%})",
-        ),
-        Figure("the same, peak memory with its input", f"{memory:.0f} MB", "500 MB", memory < 500),
         Figure(
             "answer-rate curve, 200 budgets",
             f"{plain * 1e3:.3f} ms",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import count
 
 import numpy as np
-from measure import Figure, seconds, show
+from measure import Figure, rows, seconds, show
 
 from planner.planning import sampled_views as binomial_window
 from planner.planning.sampled import SamplingQuestion, error_grid, find_parameters
@@ -22,14 +22,24 @@ REPEAT = 20
 
 
 def figures() -> list[Figure]:
+    return rows(_searches, _error, _deltas)
+
+
+def _searches() -> list[Figure]:
+    return list(map(_search, (1, 10, 100, 1000)))
+
+
+def _error() -> Figure:
     grid = np.linspace(0.05, 5, 200)
     errors = _anew(10, lambda asked: error_grid(asked, grid))
+    return Figure("error at 200 budgets, 10 values", f"{errors * 1e3:.2f} ms")
+
+
+def _deltas() -> list[Figure]:
     difference = seconds(lambda: _uncached(lambda: difference_delta(PEOPLE, 0.45, 0.001)))
     bound = lambda: totals_delta_bound(PEOPLE, PEOPLE, 0.25, 0.45, 0.001)  # noqa: E731
     totals = seconds(lambda: _uncached(bound))
     return [
-        *map(_search, (1, 10, 100, 1000)),
-        Figure("error at 200 budgets, 10 values", f"{errors * 1e3:.2f} ms"),
         Figure(f"delta of the difference, {PEOPLE:,} people", f"{difference * 1e3:.1f} ms"),
         Figure(f"delta of both totals (bound), {PEOPLE:,} people", f"{totals * 1e3:.1f} ms"),
     ]
