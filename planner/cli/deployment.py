@@ -42,7 +42,7 @@ def vectors(
     Each has the entropy that goes in, and the report that has to come out.
     """
     del json_output  # they are JSON anyway
-    from planner.deployment.parameter_file.vectors import make_vectors
+    from planner.deployment.parameter_file.parameters import make_vectors
 
     text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
     if out is None:

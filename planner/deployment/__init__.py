@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from planner.deployment.client.client import Client, Report
-    from planner.deployment.client.memory import Memory
+    from planner.deployment.client.sealed import Memory
     from planner.deployment.parameter_file.parameters import (
         Parameters,
         read_parameters,
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _HOME_OF = {
     "Client": "client.client",
-    "Memory": "client.memory",
+    "Memory": "client.sealed",
     "Parameters": "parameter_file.parameters",
     "Report": "client.client",
     "read_parameters": "parameter_file.parameters",

@@ -4,7 +4,7 @@ A law states the keys of its questions once. Clients here and in other languages
 ``ldp-planner schema`` prints them.
 
 Numbers are compared by value, as JSON Schema and the canonical form (RFC 8785) have it: 1.0 is
-the whole number 1, and :func:`planner.deployment.client.canonical.parse_document` reads it so.
+the whole number 1, and :func:`planner.deployment.client.document.parse_document` reads it so.
 """
 
 from __future__ import annotations

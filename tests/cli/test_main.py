@@ -11,7 +11,7 @@ import typer
 from planner import FileError, VerificationError
 from planner.cli import main
 from planner.cli.commands import app
-from planner.deployment.client.canonical import content_hash
+from planner.deployment.client.document import content_hash
 from planner.deployment.parameter_file.parameters import read_parameters
 from planner.version import VERSION
 from tests.cli.running import ended, invoke, run, shown

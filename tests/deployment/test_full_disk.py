@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.deployment.client.memory import Memory
+from planner.deployment.client.sealed import Memory
 from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.files import replace_file

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.client.canonical import parse_document
+from planner.deployment.client.document import parse_document
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import _Worker, isolated_engine
 from planner.deployment.collecting.one_file import Expected, count_file

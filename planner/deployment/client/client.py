@@ -10,10 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.client.canonical import content_hash, parse_document, read_document
-from planner.deployment.client.line_check import line_check
-from planner.deployment.client.memory import Memory
-from planner.deployment.client.questions import read_questions
+from planner.deployment.client.document import (
+    content_hash,
+    line_check,
+    parse_document,
+    read_document,
+    read_questions,
+)
+from planner.deployment.client.sealed import Memory
 from planner.errors import FileError, InputError, VerificationError
 from planner.laws.law import DEVICE, Law
 from planner.laws.source import system

@@ -4,12 +4,18 @@ A file of SQLite from the standard library: what was changed is durable, and two
 at once happen one after the other. The database's own search is not believed: an entry is listed on
 one of 256 pages, and the root holds every page's checksum and one of itself. That an entry is
 missing is then proven, like that it is right; what is damaged is an error.
+
+The memory of a client is such a file: one report per person and question, so that asking twice is
+free. Every report is durable before it is released, and two processes that ask at once get the same
+one. A report that is there must never be taken for one that is missing, as a fresh draw would spend
+the budget again.
 """
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,6 +28,14 @@ from planner.files import create_once, database_error, room_remedy
 _DATABASE = b"SQLite format 3\x00"
 _PAGES = 256
 _SIZE = 32  # of a checksum, and of a name
+
+Key = tuple[str, str, str]
+"""Parameter hash, user and question."""
+
+_DAMAGED = "Report nothing with it, nor with a new one: that would spend the budget again."
+_EARLIER = (
+    "Go on with that version while its collections last: a new memory would spend the budget again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +234,43 @@ class Entries:
 def digest(content: bytes) -> bytes:
     """A checksum of 32 bytes."""
     return sha256(content).digest()
+
+
+_KIND = Kind("reports", "memory of reports", _DAMAGED, _EARLIER, _DAMAGED)
+
+
+class Memory:
+    """Permanent reports in a file that only its owner may read.
+
+    Parameters
+    ----------
+    path:
+        The file; it is made if it does not exist.
+
+    Raises
+    ------
+    FileError
+        The file cannot be opened, is not such a memory, or is damaged. Nothing is released then.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._file = Sealed(path, _KIND)
+
+    def change(self, key: Key, step: Callable[[bytes | None], bytes]) -> bytes:
+        """Replace what is kept under a key by ``step`` of it, which is also given back.
+
+        ``step`` gets ``None`` if nothing is kept. Its result is durable when it is given back. Two
+        calls at once happen one after the other.
+
+        Raises
+        ------
+        FileError
+            The memory cannot be read or written; what was made is not released.
+        """
+        name = digest(json.dumps(key).encode())
+        with self._file.changing() as entries:
+            kept = entries.get(name)
+            new = step(kept)
+            if new != kept:
+                entries.put(name, new)
+        return new

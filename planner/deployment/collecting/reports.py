@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.deployment.client.canonical import parse_json
-from planner.deployment.client.line_check import line_check
+from planner.deployment.client.document import line_check, parse_json
 from planner.errors import InputError
 from planner.limits import REPORTS_REMEDY
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from planner.deployment.client.canonical import FORMAT, VERSION, content_hash
+from planner.deployment.client.document import FORMAT, VERSION, content_hash
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to

@@ -3,6 +3,9 @@
 It holds integer probabilities over 2^32, the budgets that they keep, and a content hash. Reading is
 strict: a file that is not exactly right, or whose probabilities do not keep their budgets, is
 refused with the reason.
+
+Conformance vectors are made of one: fixed entropy in, expected report out, for clients in other
+languages.
 """
 
 from __future__ import annotations
@@ -10,16 +13,26 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.client.canonical import content_hash, parse_document, read_document
-from planner.deployment.client.questions import file_form, read_questions
+from planner.deployment.client.document import (
+    content_hash,
+    file_form,
+    parse_document,
+    read_document,
+    read_questions,
+)
 from planner.errors import FileError, InputError, VerificationError
 from planner.files import replace_file
+from planner.laws.law import Law
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import Die
+
+_VECTOR_FORMAT = "ldp-planner-vectors"
+_PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,3 +204,61 @@ def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:
         for each in (existing, document)
     ]
     return timeless[0] == timeless[1]
+
+
+class _Recorded:
+    """A source that plays a stream and remembers what was taken of it."""
+
+    def __init__(self, prefix: bytes, seed: str) -> None:
+        self._left = prefix
+        self._seed = seed
+        self._block = 0
+        self.taken = b""
+
+    def __call__(self, count: int) -> bytes:
+        parts = [self._left]
+        size = len(self._left)
+        while size < count:
+            parts.append(sha256(f"{self._seed} {self._block}".encode()).digest())
+            self._block += 1
+            size += len(parts[-1])
+        data = b"".join(parts)
+        self._left = data[count:]
+        self.taken += data[:count]
+        return data[:count]
+
+
+def make_vectors(parameters: Parameters) -> dict[str, Any]:
+    """Vectors for every question: first, middle, last and missing answers, odd entropy among it.
+
+    Returns
+    -------
+    dict
+        ``format``, ``version``, ``parameters`` (the hash) and ``vectors``: each with
+        ``question``, ``answer``, ``entropy`` (hexadecimal, exactly what is consumed),
+        ``report`` (hexadecimal) and, for Sampling Privacy, ``round``; the entropy is then
+        the die's.
+    """
+    vectors = [
+        _vector(law, answer, prefix, f"{law.name} {i} {prefix.hex()}", number)
+        for law in parameters.questions
+        for i, answer in enumerate(law.asked.examples())
+        for prefix in _PREFIXES
+        for number in law.rounds
+    ]
+    return {
+        "format": _VECTOR_FORMAT,
+        "version": 1,
+        "parameters": parameters.hash,
+        "vectors": vectors,
+    }
+
+
+def _vector(law: Law, answer: Any, prefix: bytes, seed: str, number: int | None) -> dict[str, Any]:
+    source = _Recorded(prefix, seed)
+    code = law.asked.code(answer)
+    report = law.output(law.draw(code, source), code, number)
+    vector = {"question": law.name, "answer": answer, "entropy": source.taken.hex()}
+    if number is not None:
+        vector["round"] = number
+    return vector | {"report": report.hex()}

@@ -8,7 +8,7 @@ import rfc8785
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.deployment.client.canonical import canonical, parse_document, read_document
+from planner.deployment.client.document import canonical, parse_document, read_document
 from planner.errors import FileError, InputError
 from planner.limits import MAX_FILE_BYTES
 from tests.deployment.examples import sealed

@@ -6,7 +6,7 @@ import jsonschema
 import numpy as np
 import pytest
 
-from planner.deployment.client.questions import file_form
+from planner.deployment.client.document import file_form
 from planner.deployment.parameter_file.parameters import json_schema
 from planner.errors import InputError
 from planner.laws.law import DEVICE, question_form

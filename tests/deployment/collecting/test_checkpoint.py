@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from planner.deployment.client.memory import Memory
+from planner.deployment.client.sealed import Memory
 from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.mechanisms.counting import Aggregate

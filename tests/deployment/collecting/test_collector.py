@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment import Client
-from planner.deployment.client.line_check import line_check
+from planner.deployment.client.document import line_check
 from planner.deployment.collecting.checkpoint import Checkpoint
 from planner.deployment.collecting.collector import KnownReports, collect, report_files
 from planner.deployment.collecting.engines import isolated_engine, local_engine

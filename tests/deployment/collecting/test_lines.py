@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from planner.deployment import Client
-from planner.deployment.client.line_check import line_check
+from planner.deployment.client.document import line_check
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import isolated_engine, local_engine
 from planner.deployment.collecting.one_file import Expected, count_file

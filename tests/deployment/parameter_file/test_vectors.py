@@ -2,8 +2,7 @@
 
 import json
 
-from planner.deployment.parameter_file.parameters import read_parameters
-from planner.deployment.parameter_file.vectors import make_vectors
+from planner.deployment.parameter_file.parameters import make_vectors, read_parameters
 from tests.deployment.examples import FILES
 from tests.deployment.readers import replay
 

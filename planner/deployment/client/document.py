@@ -1,4 +1,4 @@
-"""The parameter file as a JSON document: strict parsing, canonical form, content hash.
+"""The parameter file as a document: strict parsing, canonical form, content hash, and its laws.
 
 Only the standard library is used; clients and collectors read files through here.
 
@@ -6,22 +6,31 @@ The content hash is the SHA-256 of the document without its key ``hash`` in the 
 form of RFC 8785: no blanks, keys sorted by UTF-16 code units, strings with the shortest
 escapes, numbers as ECMAScript prints them (shortest digits that read back the same
 double).
+
+What is checked, on a device and by a collector, in this order: the rules of JSON, format, version
+and content hash; the document's form; for each question that its parts fit, that its integers keep
+the promised budgets, and that its estimator is unbiased; that a collector can count the answers to
+all questions together.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from json.encoder import encode_basestring
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import Any
+from typing import Any, TypeVar
 
 from planner.errors import FileError, InputError
 from planner.files import unreadable
-from planner.limits import EXPORT_REMEDY, MAX_FILE_BYTES
+from planner.laws.law import DEVICE, Halves, Law, question_form
+from planner.laws.schema import TEXT, check, choice, either, list_of, record, whole
+from planner.limits import EXPORT_REMEDY, MAX_CELLS, MAX_COUNT, MAX_FILE_BYTES
+
+L = TypeVar("L", bound=Law)
 
 FORMAT = "ldp-planner-parameters"
 VERSION = 4
@@ -135,7 +144,7 @@ def content_hash(document: Mapping[str, Any]) -> str:
     True
     """
     content = {key: value for key, value in document.items() if key != "hash"}
-    checksum = hashlib.sha256()
+    checksum = sha256()
     for part in _encoded(content):  # at once it would take the memory of a large file again
         checksum.update(part)
     return checksum.hexdigest()
@@ -260,3 +269,78 @@ def _value(text: str) -> float | int:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number that JSON allows")
+
+
+def read_questions(
+    document: Mapping[str, Any], source: str | Path, kind: type[L], halves: Halves
+) -> list[L]:
+    """The laws of the questions of a parsed document, each checked and proven; one at least.
+
+    Raises
+    ------
+    FileError
+        The document is not exactly of its form, or parts do not fit each other.
+    VerificationError
+        A question does not keep the budgets that it promises, or its estimator is biased.
+    """
+    try:
+        # Questions are checked one by one below, each by the form of its own law.
+        form = file_form()
+        anything = form["properties"] | {"questions": list_of({"type": "object"})}
+        check(document, form | {"properties": anything})
+        read = [
+            kind.read(question, halves, f"questions[{i}]")
+            for i, question in enumerate(document["questions"])
+        ]
+    except InputError as error:
+        raise FileError(source, error.reason, EXPORT_REMEDY) from error
+    names = [law.name for law in read]
+    if len(set(names)) < len(names):
+        raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
+    cells = sum(law.shape.cells for law in read)
+    if cells > MAX_CELLS:
+        reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
+        raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")
+    return read
+
+
+def file_form() -> dict[str, Any]:
+    """The form of a parameter file: a JSON Schema of draft 2020-12.
+
+    Examples
+    --------
+    >>> file_form()["required"][:4]
+    ['format', 'version', 'hash', 'planner_version']
+    """
+    moment = {"type": "string", "pattern": "^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}Z$"}
+    return record(
+        {
+            "format": choice(FORMAT),
+            "version": choice(VERSION),
+            "hash": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "planner_version": TEXT,
+            "created": moment,
+            "survey": TEXT,
+            "users": whole(1, MAX_COUNT),
+            "questions": list_of(either(*(question_form(*pair) for pair in DEVICE.pairs()))),
+        }
+    )
+
+
+def line_check(
+    parameters: str, question: str, report_id: str, round_number: int | None, report: str
+) -> str:
+    """The first 16 hexadecimal digits of SHA-256 of the fields, joined by newlines.
+
+    The order is parameters, round (empty if there is none), report (base64), id, question. It
+    depends on the values only, so that a line may be written anew with other blanks or another
+    order of its keys. It betrays damage, not malice: whoever can write a line can write this too.
+
+    Examples
+    --------
+    >>> line_check("0" * 64, "q", "0011223344556677", None, "AAAAAA==")
+    '2167707bae03b8c0'
+    """
+    number = "" if round_number is None else str(round_number)
+    text = "\n".join((parameters, number, report, report_id, question))
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
