@@ -14,10 +14,9 @@ from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, UnaryTable
-from planner.solvers.certificate import Proof, prove
+from planner.solvers.certificate import Proof, newton_step, prove
 from planner.solvers.models import model_named
 from planner.solvers.program import Program
-from planner.solvers.refine import newton_step
 
 Array = NDArray[np.float64]
 
@@ -159,9 +158,9 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
             proof = prove(program, v)  # the reduction's proof misses some ties of the maximum
     else:
         if method == "slsqp":
-            from planner.solvers.slsqp import solve_slsqp as solve_by
+            from planner.solvers.general import solve_slsqp as solve_by
         else:
-            from planner.solvers.conic import solve_conic as solve_by
+            from planner.solvers.general import solve_conic as solve_by
         v = program.model.repair(program.policy, solve_by(program))
         proof = prove(program, v)
     table = proven_table(program, *_tightened(program, v, proof), method=method)

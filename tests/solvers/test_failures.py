@@ -14,11 +14,10 @@ from planner import (
     UnboundedError,
     solve,
 )
-from planner.solvers import conic, reduced, slsqp, solving
-from planner.solvers.certificate import prove
+from planner.solvers import general, reduced, solving
+from planner.solvers.certificate import newton_step, prove
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program
-from planner.solvers.refine import newton_step
 from tests.policies import random_policy
 
 THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
@@ -32,8 +31,8 @@ def test_a_point_that_is_not_optimal_is_not_certified(method, monkeypatch):
     proof, optimum = prove(program, bad), solve(THREE).worst_case_mse
     assert program.value(bad) > 1.01 * optimum > 1.01 * proof.lower_bound
     monkeypatch.setattr(reduced, "solve_reduced", lambda _: (bad, proof))
-    monkeypatch.setattr(slsqp, "solve_slsqp", lambda _: bad)
-    monkeypatch.setattr(conic, "solve_conic", lambda _: bad)
+    monkeypatch.setattr(general, "solve_slsqp", lambda _: bad)
+    monkeypatch.setattr(general, "solve_conic", lambda _: bad)
     monkeypatch.setattr(solving, "newton_step", lambda _program, v, _weights: v)
     with pytest.raises(ConvergenceError, match=f"{method!r} is proven optimal only to"):
         solve(THREE, method=method)
@@ -44,7 +43,7 @@ def test_slsqp_that_stops_early(status, monkeypatch):
     def minimize(_fun, x0, **_):
         return OptimizeResult(x=x0, status=status, success=False, message="stopped", fun=1.0)
 
-    monkeypatch.setattr("planner.solvers.slsqp.minimize", minimize)
+    monkeypatch.setattr("planner.solvers.general.minimize", minimize)
     with pytest.raises(ConvergenceError, match=r"SLSQP .*Use method="):
         solve(THREE, method="slsqp")
 
@@ -53,7 +52,7 @@ def test_slsqp_that_returns_nonsense_and_calls_it_success(monkeypatch):
     def minimize(_fun, x0, **_):
         return OptimizeResult(x=x0 * np.nan, status=0, success=True, message="", fun=np.nan)
 
-    monkeypatch.setattr("planner.solvers.slsqp.minimize", minimize)
+    monkeypatch.setattr("planner.solvers.general.minimize", minimize)
     with pytest.raises(ConvergenceError):
         solve(THREE, method="slsqp")
 
@@ -127,10 +126,10 @@ def test_auto_tries_the_other_method_and_says_so(monkeypatch):
     small, large = (random_policy(rng, t, "matrix") for t in (3, 14))
     assert solve(small).method == "slsqp"
     assert solve(large).method == "conic"
-    monkeypatch.setattr(slsqp, "solve_slsqp", fail)
+    monkeypatch.setattr(general, "solve_slsqp", fail)
     assert solve(small).method == "conic"
     monkeypatch.undo()
-    monkeypatch.setattr(conic, "solve_conic", fail)
+    monkeypatch.setattr(general, "solve_conic", fail)
     assert solve(large).method == "slsqp"
     with pytest.raises(ConvergenceError):
         solve(large, method="conic")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from planner.solvers import slsqp
+from planner.solvers import general
 from planner.solvers.models import MODELS
 from planner.solvers.program import Program
 from tests.policies import RULES, random_objective, random_policy, seeds
@@ -37,7 +37,9 @@ def test_derivatives_in_log_odds(rule, model, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, 3, rule, high=4, most=20)
     kind = ("worst-case", "expected", "minimax")[seed % 3]
-    problem = slsqp._Formulation.of(Program.of(policy, random_objective(rng, policy, kind), model))
+    problem = general._Formulation.of(
+        Program.of(policy, random_objective(rng, policy, kind), model)
+    )
     first = problem.first()
     _check_derivatives(problem, first * rng.uniform(0.8, 0.99, first.size))
 
@@ -49,7 +51,7 @@ def test_the_formulation_in_log_odds_starts_inside(rule, model, seed):
     rng = np.random.default_rng(seed)
     policy = random_policy(rng, 3, rule)
     program = Program.of(policy, random_objective(rng, policy, "worst-case"), model)
-    problem = slsqp._Formulation.of(program)
+    problem = general._Formulation.of(program)
     first = problem.first()
     np.testing.assert_array_equal(problem.coordinates(first), model.start(policy))
     assert problem.value(first)[0] == pytest.approx(1.0)
