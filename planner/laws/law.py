@@ -18,7 +18,7 @@ from planner.laws.shape import Shape
 from planner.laws.sides import Sides
 from planner.laws.source import Source
 from planner.laws.staircase import Staircase
-from planner.limits import DENOMINATOR
+from planner.limits import DENOMINATOR, EXPORT_REMEDY
 
 
 class Halves(NamedTuple):
@@ -86,8 +86,8 @@ class Law:
         where = f" of question {question['name']!r}"
         asked, shape = halves.asked[question["asked"]], halves.shapes[question["law"]]
         if asked.name not in shape.asked:
-            allowed = " or ".join(map(repr, shape.asked))
-            raise InputError(f"asked{where}", asked.name, f"{allowed} for law {shape.name!r}")
+            allowed = f"{' or '.join(map(repr, shape.asked))} for law {shape.name!r}"
+            raise InputError(f"asked{where}", asked.name, allowed, EXPORT_REMEDY)
         check(question, question_form(asked, shape), where=where)
         try:
             way = asked.read(question)

@@ -53,7 +53,8 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
     proof: tuple[Multipliers, float] | None = None
     for left in reversed(range(rounds)):
         still_wanted()
-        answer = saddle(game, columns, tolerance / 100)
+        # Where the bound does not move, multipliers that are hardly charged need more digits.
+        answer = saddle(game, columns, max(_DIGITS, tolerance / 100 / 10**stuck))
         newest, news = answer.multipliers, []
         for way in (_WAY, 0.0) if centre is not None else (0.0,):
             here = newest.between(centre, way) if centre is not None else newest

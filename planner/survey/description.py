@@ -179,7 +179,7 @@ def _told(found: ErrorDetails, at: _Place) -> tuple[Mistake, str]:
         if key:
             before = at.words[:-1]
             if reason.startswith(f"{cause.argument} is ") and "[" not in cause.argument:
-                reason = InputError(key, cause.value, cause.allowed).reason
+                reason = InputError(key, cause.value, cause.allowed, remedy).reason
         reason = f"{', '.join(before)}: {reason}" if before else reason
     return Mistake(tuple(at.where), place, reason, remedy), near
 
