@@ -28,7 +28,6 @@ window.seen = {};
 const wanted = {
   figures: '[data-testid=stMetricValue]',
   table: '[data-testid=stDataFrame] canvas',
-  picture: '.numbers .bars b',
 };
 const look = () => {
   for (const [name, selector] of Object.entries(wanted)) {
@@ -69,7 +68,7 @@ def opened(browser: Browser, address: str) -> Iterator[tuple[Visit, float]]:
     visit.watch()
     page.add_init_script(WATCH_OPENING)
     page.goto(address)
-    page.wait_for_function("Object.keys(window.seen).length === 3", timeout=60_000)
+    page.wait_for_function("Object.keys(window.seen).length === 2", timeout=60_000)
     seen: dict[str, float] = page.evaluate("window.seen")
     page.wait_for_timeout(1000)
     yield visit, max(seen.values()) / 1000
@@ -85,14 +84,11 @@ def openings(browser: Browser, address: str) -> list[float]:
     return times
 
 
-def redraws(browser: Browser, address: str, drawers: Sequence[str]) -> list[float]:
-    """Seconds from the end of an edit until the page stands still, with these drawers open."""
+def redraws(browser: Browser, address: str) -> list[float]:
+    """Seconds from the end of an edit until the page stands still."""
     times = []
     with opened(browser, address) as (visit, _):
         page = visit.page
-        for label in drawers:
-            page.get_by_text(label).click()
-            visit.settle()
         page.evaluate("window.scrollTo(0, 0)")
         page.evaluate(WATCH_EDIT)
         for k in range(1 + EDITS):
@@ -151,10 +147,7 @@ def in_chromium() -> list[Figure]:
     ):
         browser = playwright.chromium.launch(**launch_arguments())
         first, *times = openings(browser, address)
-        plain = redraws(browser, address, [])
-        drawn = redraws(
-            browser, address, ["Draw the levels", "If all budgets were larger or smaller"]
-        )
+        plain = redraws(browser, address)
         actions, taken = exported(browser, address, Path(folder))
         browser.close()
     load = f"load {os.getloadavg()[0]:.1f}"
@@ -162,7 +155,6 @@ def in_chromium() -> list[Figure]:
         figure("first figures after opening", times, OPEN_WITHIN, load),
         Figure("the same, first visitor of a fresh server", f"{first:.2f} s, {load}"),
         figure("an edit, until all is redrawn", plain, REDRAW_WITHIN, load),
-        figure("the same with three charts open", drawn, None, load),
         Figure(
             "to exported parameters for three levels",
             f"{actions} cells and clicks, {taken:.0f} s of a robot, {load}",
@@ -172,11 +164,9 @@ def in_chromium() -> list[Figure]:
     ]
 
 
-def figure(what: str, times: Sequence[float], within: float | None, load: str) -> Figure:
+def figure(what: str, times: Sequence[float], within: float, load: str) -> Figure:
     middle = statistics.median(times)
     value = f"{middle:.2f} s (from {min(times):.2f} to {max(times):.2f}, {load})"
-    if within is None:
-        return Figure(what, value)
     return Figure(what, value, f"within {within:g} s", middle <= within)
 
 

@@ -94,11 +94,18 @@ def show(figures: list[Figure], title: str = "") -> None:
 
 def machine(packages: tuple[str, ...] = ("numpy", "scipy", "cvxpy", "clarabel")) -> str:
     """The machine and the versions, in one line."""
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages)
+    versions = ", ".join(map(_version, packages))
     return (
         f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, "
         f"Python {platform.python_version()}, {versions}"
     )
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {importlib.metadata.version(package)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"no {package}"
 
 
 def _weigh(function: Callable[[], object]) -> float:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import numpy as np
-from measure import Figure, peak_megabytes, rows, seconds, show
+from measure import LONG, Figure, peak_megabytes, rows, seconds, show
 
 from examples.reproduction.literal import solve_literal
 from planner import PrivacyPolicy, solve
@@ -15,7 +15,8 @@ LARGE = 10**6
 
 
 def figures() -> list[Figure]:
-    return rows(_small, _conic, _reduced, _against_the_paper, _import)
+    large = (_reduced,) if LONG else ()
+    return rows(_small, _conic, *large, _against_the_paper, _import)
 
 
 def _small() -> list[Figure]:
