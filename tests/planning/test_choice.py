@@ -86,7 +86,7 @@ def test_a_single_answer_can_be_planned():
 def test_choices_by_kind():
     levels, tables = (Level("a", 1.0, item_count=4),), ["opt0", "opt1", "opt2", "rappor", "oue"]
     sets = ItemSet("q", levels, padding_length=2)
-    assert mechanism_choices(sets) == ["best", "subset-design", *tables]
+    assert mechanism_choices(sets) == ["best", "set-design", *tables]
     assert mechanism_choices(sets.replacing(criterion="minimax")) == ["best", *tables]
     mean = Numeric("q", 0, 1, epsilon=1.0)
     assert mechanism_choices(mean) == ["best", "bisample-md", "channel"]
