@@ -14,7 +14,8 @@ def by_hand(budgets):
     """Log values of all extreme rays, smallest 0: ``m - 1`` tight pairs that connect all items."""
     m = len(budgets)
     rays = set()
-    for tight in combinations(permutations(range(m), 2), m - 1):
+    finite = [pair for pair in permutations(range(m), 2) if np.isfinite(budgets[pair])]
+    for tight in combinations(finite, m - 1):
         value = {0: 0.0}
         for _ in range(m):
             for x, y in tight:
