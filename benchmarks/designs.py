@@ -10,7 +10,6 @@ from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
 
 SCALED = np.array([1.0, 1.2, 2.0])
-MERGED = 0.05  # largest gap where more than five levels differ, so that neighbours are merged
 
 
 def figures() -> list[Figure]:
@@ -38,11 +37,11 @@ def million() -> Figure:
 
 
 def six() -> Figure:
-    return _proven("6 levels, 600 items", six_levels(), 5, MERGED, repeat=1)
+    return _proven("6 levels, 600 items", six_levels(), 5, 1e-3, repeat=1)
 
 
 def fifty() -> Figure:
-    return _proven("50 levels, 1,000 items", fifty_levels(), 30, MERGED, repeat=1)
+    return _proven("50 levels, 1,000 items", fifty_levels(), 30, 0.05, repeat=1)
 
 
 def ten_thousand() -> Figure:
