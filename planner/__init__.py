@@ -12,7 +12,7 @@ The command ``ldp-planner`` does the same, and deploys it. Levels without a surv
 >>> from planner import PrivacyPolicy, best_design, solve
 >>> policy = PrivacyPolicy(["ln 4", "ln 6"], [1, 4], names=["severe", "common"])
 >>> round(solve(policy).worst_case_mse, 6), round(best_design(policy).worst_case_mse, 6)
-(8.567495, 5.141389)
+(8.567495, 3.870237)
 
 More: ``help(planner.plan_survey)``, and the names in ``dir(planner)``.
 """
