@@ -606,7 +606,7 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
     """
     policy = question.deployed.policy
     if question.design is not None:
-        return _of_design(question.design)[: policy.size, : policy.size]  # without a dummy
+        return _of_design(question.design)
     if question.channel is not None:
         return _of_channel(question.channel, question.deployed)
     if question.table is None:

@@ -139,13 +139,9 @@ def cap_sentence(question: QuestionPlan) -> str:
 def _best_of_all(question: QuestionPlan, least: float) -> str:
     name = question.objective_name
     article = "an" if name.startswith("error") else "a"
-    once, estimate = "answers once,", "estimate"
-    if question.padding_length is not None:
-        once = f"reports one answer drawn of a set, padded or cut to {question.padding_length},"
-        estimate = "estimate of what is drawn"
     return (
-        f"Proven: no mechanism of any kind that keeps these budgets and {once} with "
-        f"any unbiased {estimate}, has {article} {name} below {people(least)} {question.unit};"
+        "Proven: no mechanism of any kind that keeps these budgets and answers once, with any "
+        f"unbiased estimate, has {article} {name} below {people(least)} {question.unit};"
     )
 
 
@@ -202,20 +198,17 @@ def _types(question: QuestionPlan) -> str:
     if design is None:
         return ""
     items, types = int(design.policy.item_counts.sum()), design.types.size
-    answers = f"{items:,} answers"
-    if question.padding_length is not None:
-        answers = f"{items - 1:,} answers and a dummy"
     merged = ""
     if design.merges_budgets:
-        groups = design.types.item_counts.size - (question.padding_length is not None)
         merged = (
-            f" Levels with similar budgets are treated as one of {groups}, with the smallest "
+            f" Levels with similar budgets are treated as one of {design.types.item_counts.size}, "
+            "with the smallest "
             "budget of each: to tell more apart would take long."
         )
     size = CATALOGUE[question.deployed.mechanism].report_bytes(items)
     return (
         f"The design has {types} types of reports. Each says its type and the sides of all "
-        f"{answers}, {size:,} bytes.{merged}"
+        f"{items:,} answers, {size:,} bytes.{merged}"
     )
 
 
