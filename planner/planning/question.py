@@ -489,7 +489,7 @@ def block_of(question: Question, users: int) -> Block:
     if isinstance(question, Numeric):
         law = mean.rough_law(question, users)
         epsilon = float(question.policy.epsilons[0])
-        return MeanBlock(name, epsilon, weight, law or ErrorLaw(), least_favourable=law is None)
+        return MeanBlock(name, epsilon, weight, law or ErrorLaw(), law is None)
     policy = question.policy
     if isinstance(question, Ordinal) and question.of_mean:
         return MeanBlock(name, min(float(policy.bounds().min()), MAX_EPSILON), weight)

@@ -6,28 +6,21 @@ IDUE paper) what a person spends adds up over the questions, per input. *Some ea
 everybody answers ``k`` questions, each drawn with probability ``f_j``, at ``1/k`` of its budgets;
 with ``k = 1``, *one each*, at its full budget.
 
-With share ``g`` of its budgets a question's smallest error per user is ``scale * V(g) + offset``
-with ``V`` decreasing: for choices the optimum of a model under ``s_i + w_j <= g r_ij``, or of all
-mechanisms; for a mean ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``. For opt0 and a
-mean it is convex. Then every evaluation comes with a tangent ``V(h) >= constant - slope * h`` for
-all shares ``h``, proven like a certificate: the best shares follow by damped Newton steps and are
-proven from the tangents.
-
-The error of a subset design is not convex in the budgets. With equal budgets it is that of the
-best subset size, the smallest of smooth curves, and where the size changes, the slope jumps
-down. (So it is of sets at a given padding length.) All that is sure is that it falls. So every
-question is solved at a few shares; between two of them its error is at least that at the larger
-one. No shares have a smaller objective than the best for these stairs, bounded by Lagrange's
-relaxation for a sum. The steps that hold the bound down are divided next.
+A question's error falls in its share, and of opt0 and a mean it is convex. So it is known from
+below wherever it was solved at a few shares: between two of them by the lines through their
+neighbours if it is convex, else by the error at the larger one. (Of a subset design it is not:
+where the best subset size changes, the slope jumps down.) No shares beat the best for these
+bounds, by Lagrange's relaxation for a sum. The shares tried next are those that would be best if
+errors were powers of the share between those tried.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,41 +32,31 @@ from planner.frames import Framed
 from planner.patience import still_wanted
 from planner.planning.channels import bisample_worst
 from planner.planning.option import ErrorLaw
-from planner.planning.solve import DESIGN, ROUGH, TIGHT, Certified, solve_for
-from planner.planning.what_if import scaled
+from planner.planning.solve import DESIGN, ROUGH, TIGHT, TOTAL, solve_for
+from planner.planning.what_if import crossing, scaled
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.certificate import Proof, prove
-from planner.solvers.models import model_named
-from planner.solvers.program import Program
-from planner.solvers.reduced import solve_reduced
 
 Array = NDArray[np.float64]
-_PROVEN = 1e-6  # largest proven relative gap of an allocation that is returned
-_TIGHT = 1e-10
-_MOST_STEPS, _SHORTEST = 60, 1e-6
-_ENOUGH = 0.03  # the gap at which the search ends
+_PROVEN = 1e-6  # largest relative gap of shares of convex errors that are returned
+_ENOUGH, _CLOSE = 0.03, 1e-8  # the gaps at which the search ends, the second if all are convex
 _MOST_POINTS, _MOST_DESIGNS = 60, 12  # shares at which a question is solved
-_FINE = 400  # shares between the smallest and the largest, to choose the next ones
-_PRICES, _HALVINGS = (1e-30, 1e30), 64  # to the last digit
+_ASIDE, _NEAR = 1e-5, 1e-8  # a slope is seen from neighbours so near, and no nearer
+_BEYOND = 3.0  # logarithm of by how much a share may be smaller than all tried
+_LOG_PRICES = (-69.0, 69.0)
 
 
 class AtShare(NamedTuple):
-    """A block's error per user at one share, a proven tangent of it, and what was solved if any.
-
-    For all shares ``h``: ``error(h) >= constant - slope * h``. None where it is not convex.
-    """
+    """A question's error per user at a share, and what it is at least there and below; proven."""
 
     error: float
-    constant: float | None
-    slope: float | None
-    certified: Certified | None
+    bound: float
 
 
 @dataclass(frozen=True, slots=True)
 class ChoiceBlock:
-    """A question about one answer out of several, or a set of them.
+    """A question about one answer out of several, or about one item drawn of a set.
 
     Parameters
     ----------
@@ -87,8 +70,6 @@ class ChoiceBlock:
         What its error is; the worst-case total by default.
     errors:
         From the objective's value to the error; of one answer out of ``m`` when omitted.
-    sets:
-        Whether one item of a set is drawn.
     mechanism:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``.
 
@@ -101,7 +82,7 @@ class ChoiceBlock:
     name: str
     policy: PrivacyPolicy
     weight: float = 1.0
-    objective: Objective = field(default_factory=Objective)
+    objective: Objective = TOTAL
     errors: ErrorLaw | None = None
     mechanism: str = "opt0"
 
@@ -124,46 +105,20 @@ class ChoiceBlock:
         """Whether it takes long to solve."""
         return self.mechanism == DESIGN
 
-    def solved(self, share: float, tolerance: float = TIGHT) -> Certified:
-        """The table or design at ``share``, above 0 and at most 1."""
-        return solve_for(scaled(self.policy, share), self.mechanism, self.objective, tolerance)
-
-    def bounds_at(self, share: float, tolerance: float = TIGHT) -> tuple[float, float]:
-        """Error at ``share``, and what it is at least with as much or less; proven.
-
-        A design is solved to ``tolerance``.
-        """
-        found = self.solved(share, tolerance)
+    def at(self, share: float, tolerance: float = TIGHT) -> AtShare:
+        """Error at ``share``, above 0 and at most 1; a design is solved to ``tolerance``."""
+        found = solve_for(scaled(self.policy, share), self.mechanism, self.objective, tolerance)
         proven = found.certificate.lower_bound if found.certificate else -np.inf
-        return self.law.error(found.objective_value), self.law.error(proven)
-
-    def at(self, share: float) -> AtShare:
-        """Error, and of opt0 a proven tangent, at ``share``, above 0 and at most 1."""
-        table, law = self.solved(share), self.law
-        if not self.convex:
-            return AtShare(self.law.error(table.objective_value), None, None, table)
-        program = Program.of(table.policy, self.objective, model_named("opt0"))
-        v, proof = _tangent(program, table)
-        total, branches, slope, own = program.pieces(v)
-        plane = slope + proof.weights * own
-        constant = total + float(proof.weights @ branches) - float(np.sum(plane * v))
-        # The smallest value of the plane over share * P is constant - share * (a support
-        # function of P); the proof bounds it from below, hence the slope from above.
-        fall = max(0.0, (constant - proof.lower_bound) / share)
-        return AtShare(
-            self.law.error(table.objective_value),
-            law.scale * constant + law.offset + law.bias,
-            law.scale * fall,
-            table,
-        )
+        return AtShare(self.law.error(found.objective_value), self.law.error(proven))
 
 
 @dataclass(frozen=True, slots=True)
 class MeanBlock:
     """A question about a mean, answered by one bit with budget ``epsilon``.
 
-    The value is ``1 / tanh^2(g eps / 2)``: the error itself of Harmony, and of BiSample with
-    everybody answering, less ``mean^2``. It is a variance for people drawn at random.
+    The value is ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``: the error itself of
+    Harmony, and of BiSample with everybody answering, less ``mean^2``. It is a variance for people
+    drawn at random, and convex.
 
     Parameters
     ----------
@@ -173,7 +128,7 @@ class MeanBlock:
         Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
     weight:
         Importance of its error in a sum, above 0.
-    errors:
+    law:
         From the value to the error.
     least_favourable:
         Whether the value is that of BiSample-MD for the least favourable answers instead, which
@@ -193,66 +148,47 @@ class MeanBlock:
     name: str
     epsilon: float
     weight: float = 1.0
-    errors: ErrorLaw = ErrorLaw()  # noqa: RUF009 - frozen
+    law: ErrorLaw = ErrorLaw()  # noqa: RUF009 - frozen
     least_favourable: bool = False
+
+    convex: ClassVar = True
+    slow: ClassVar = False
+    mechanism: ClassVar = "bisample-md"
 
     def __post_init__(self) -> None:
         _check_weight(self.name, self.weight)
         arguments.budget("epsilon", self.epsilon)
 
-    @property
-    def law(self) -> ErrorLaw:
-        """From the value to the error."""
-        return self.errors
-
-    @property
-    def convex(self) -> bool:
-        """Whether the error is convex in the share."""
-        return True
-
-    @property
-    def slow(self) -> bool:
-        """Whether it takes long to solve."""
-        return False
-
-    @property
-    def mechanism(self) -> str:
-        """The mechanism whose error this is."""
-        return "bisample-md"
-
-    def bounds_at(self, share: float, _tolerance: float = TIGHT) -> tuple[float, float]:
-        """Error at ``share``, and what it is at least with as much or less: the same."""
-        error = self.at(share).error
-        return error, error
-
-    def at(self, share: float) -> AtShare:
-        """Error and its tangent at ``share``, above 0 and at most 1."""
-        p = float(logodds.p(np.array(share * self.epsilon)))
+    def at(self, share: float, _tolerance: float = TIGHT) -> AtShare:
+        """Error at ``share``, above 0 and at most 1."""
+        p, law = float(logodds.p(np.array(share * self.epsilon))), self.law
         # In this order the error of a mean at the end of its range does not round to 0.
-        law = self.errors
-        u = 1 + 4 * p * (1 + p)
         error = law.scale * 4 * p * (1 + p) + (law.scale + law.offset) + law.bias
-        rise = law.scale
         if self.least_favourable:
-            error = law.error(bisample_worst(u))
-            rise *= min((u + 1) / 2, 2.0)
-        fall = -rise * self.epsilon * 4 * (1 + 2 * p) * float(logodds.p_slope(np.array(p)))
-        return AtShare(error, error + fall * share, fall, None)
+            error = law.error(bisample_worst(1 + 4 * p * (1 + p)))
+        return AtShare(error, error)
 
 
-Block = ChoiceBlock | MeanBlock
+@dataclass(frozen=True, slots=True)
+class KnownBlock:
+    """A question whose error is found at any share without a solver."""
+
+    name: str
+    weight: float
+    law: ErrorLaw
+    mechanism: str
+    error_at: Callable[[float], float]
+
+    convex: ClassVar = False
+    slow: ClassVar = False
+
+    def at(self, share: float, _tolerance: float = TIGHT) -> AtShare:
+        """Error at ``share``, above 0 and at most 1."""
+        error = self.error_at(share)
+        return AtShare(error, error)
 
 
-def _tangent(program: Program, table: Certified) -> tuple[Array, Proof]:
-    """A point next to the optimum and the proof from the tangent planes there.
-
-    The reduction has its own proof, in O(t); its bound is at most that of the linear program
-    over the same planes, so slopes that follow from it err to the safe side.
-    """
-    if program.policy.reduction is not None:
-        return solve_reduced(program)
-    v = np.array(logodds.to_log_odds(table.a, table.b))
-    return v, prove(program, v)
+Block = ChoiceBlock | MeanBlock | KnownBlock
 
 
 def _check_weight(name: str, weight: float) -> None:
@@ -261,44 +197,75 @@ def _check_weight(name: str, weight: float) -> None:
         raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Goal:
-    """Weights of the questions' errors, and their targets for the minimax, else None; ``(k,)``."""
+class Goal(NamedTuple):
+    """What each question's error is multiplied by, and whether the largest counts or the sum."""
 
-    weights: Array
-    targets: Array | None = None
-
-    @classmethod
-    def of(
-        cls, blocks: Sequence[Block], objective: str = "sum", targets: ArrayLike | None = None
-    ) -> Goal:
-        """The goal called ``objective`` for ``blocks``.
-
-        Raises
-        ------
-        InputError
-            Neither ``"sum"`` nor ``"minimax"``, or targets that do not fit.
-        """
-        if objective not in ("sum", "minimax"):
-            raise InputError("objective", objective, '"sum" or "minimax"', "Choose one of them.")
-        if (objective == "minimax") != (targets is not None):
-            remedy = 'Give one target a question for "minimax"; leave targets out for "sum".'
-            raise InputError("targets", targets, 'given for "minimax", and only for it', remedy)
-        weights = np.array([block.weight for block in blocks])
-        if targets is None:
-            return cls(weights)
-        wanted = np.asarray(targets, dtype=np.float64)
-        if wanted.shape != weights.shape or not all(isfinite(t) and t > 0 for t in wanted):
-            allowed = f"{weights.size} numbers above 0, one per question"
-            remedy = "Give each question the error that it should reach."
-            raise InputError("targets", targets, allowed, remedy)
-        return cls(weights, wanted)
+    scale: Array
+    largest: bool = False
 
     def value(self, errors: Array) -> float:
         """The objective at these errors per user, shape ``(k,)``."""
-        if self.targets is None:
-            return float(self.weights @ errors)
-        return float(np.max(errors / self.targets))
+        parts = self.scale * errors
+        return float(parts.max() if self.largest else parts.sum())
+
+
+def goal_of(
+    blocks: Sequence[Block], objective: str = "sum", targets: ArrayLike | None = None
+) -> Goal:
+    """The goal called ``objective``: weighted errors for a sum, errors over targets for minimax."""
+    if objective not in ("sum", "minimax"):
+        raise InputError("objective", objective, '"sum" or "minimax"', "Choose one of them.")
+    if (objective == "minimax") != (targets is not None):
+        remedy = 'Give one target a question for "minimax"; leave targets out for "sum".'
+        raise InputError("targets", targets, 'given for "minimax", and only for it', remedy)
+    if targets is None:
+        return Goal(np.array([block.weight for block in blocks]))
+    wanted = np.asarray(targets, dtype=np.float64)
+    if wanted.shape != (len(blocks),) or not all(isfinite(t) and t > 0 for t in wanted):
+        allowed = f"{len(blocks)} numbers above 0, one per question"
+        remedy = "Give each question the error that it should reach."
+        raise InputError("targets", targets, allowed, remedy)
+    return Goal(1 / wanted, largest=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SomeEach:
+    """Everybody answers ``asked`` questions, each with the share ``1 / asked`` of its budgets.
+
+    Attributes
+    ----------
+    asked:
+        Number of questions that each person answers.
+    fractions:
+        Share of the people asked each question, at most 1, sum ``asked``, shape ``(k,)``.
+    errors:
+        Error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the perturbation
+        (the fixed part of ``V_j``, a bias, is not divided), plus at most ``S_j (1/f_j - 1)``
+        from not asking everybody, with ``S_j`` the largest variance of the answers.
+        Upper bounds.
+    value:
+        The objective at these errors.
+    noise_value:
+        The objective for the perturbation alone, at the fractions that are best for it.
+    """
+
+    asked: int
+    fractions: Array
+    errors: Array
+    value: float
+    noise_value: float
+
+    @property
+    def in_words(self) -> str:
+        """How many questions each person answers, such as ``"2 of 5 questions"``."""
+        return (
+            "one question" if self.asked == 1 else f"{self.asked} of {len(self.errors)} questions"
+        )
+
+    @property
+    def share(self) -> float:
+        """Share of its budgets that each question gets which a person answers."""
+        return 1 / self.asked
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -318,10 +285,8 @@ class Allocation(Framed):
     value:
         The objective at these shares.
     lower_bound, relative_gap:
-        No shares have a smaller objective than ``lower_bound``: proven from tangents of the
-        questions' errors, or where these are not convex from their falling, to a few per cent.
-    certified:
-        One table or design per question at its share; None for a mean.
+        No shares have a smaller objective than ``lower_bound``: to 1e-6 where all errors are
+        convex, else to a few per cent.
     some_each, best_each:
         The alternative, of so many questions a person as were asked for, or else are best; and
         with the best number.
@@ -334,7 +299,6 @@ class Allocation(Framed):
     value: float
     lower_bound: float
     relative_gap: float
-    certified: tuple[Certified | None, ...]
     some_each: SomeEach
     best_each: SomeEach
 
@@ -393,7 +357,7 @@ def allocate(
     alone: Sequence[Block] | None = None,
     asked: int | None = None,
 ) -> Allocation:
-    """The shares with the smallest error, with proof: from tangents, or else from stairs.
+    """The shares with the smallest error, with proof.
 
     Parameters
     ----------
@@ -436,8 +400,8 @@ def allocate(
         allowed = "one or more, each with a name of its own"
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
-    goal = Goal.of(blocks, objective, targets)
-    errors, shares, bound, certified = _solved(blocks, goal)
+    goal = goal_of(blocks, objective, targets)
+    shares, errors, bound = search_shares(blocks, goal)
     value = goal.value(errors)
     bound = min(bound, value)
     gap = (value - bound) / abs(bound) if bound else float(np.inf)
@@ -450,278 +414,181 @@ def allocate(
     if asked not in (None, best.asked):
         number = whole_number("asked", asked, 1, len(blocks))
         each = some_each(blocks if alone is None else alone, goal, number)
-    return Allocation(names, objective, shares, errors, value, bound, gap, certified, each, best)
-
-
-def _solved(
-    blocks: Sequence[Block], goal: Goal
-) -> tuple[Array, Array, float, tuple[Certified | None, ...]]:
-    """Errors, shares, a lower bound, and what was solved."""
-    if len(blocks) == 1:
-        shares = np.ones(1)
-        points = _at(blocks, shares)
-        bound = goal.value(np.array([blocks[0].bounds_at(1.0)[1]]))
-    elif all(block.convex for block in blocks):
-        shares, points, bound = _improved(blocks, goal)
-    else:
-        shares, bound = search_shares(blocks, goal)
-        points = _at(blocks, shares)
-    return _errors(points), shares, bound, tuple(point.certified for point in points)
-
-
-def _improved(blocks: Sequence[Block], goal: Goal) -> tuple[Array, list[AtShare], float]:
-    """Shares after damped Newton steps from a guess, every block there, a lower bound."""
-    few = 1 / len(blocks)
-    shares, _ = _guess([_Curve(block, (few / 8, few / 2, few, 1.0)) for block in blocks], goal)
-    points = _at(blocks, shares)
-    bound = _lower_bound(points, goal)
-    for _ in range(_MOST_STEPS):
-        still_wanted()
-        value = goal.value(_errors(points))
-        if value - bound <= _TIGHT * abs(bound):
-            break
-        wanted, part = _balanced(shares, points, goal), 1.0
-        while part > _SHORTEST:
-            moved = shares * (wanted / shares) ** part
-            moved /= moved.sum()
-            nearer = _at(blocks, moved)
-            bound = max(bound, _lower_bound(nearer, goal))
-            if goal.value(_errors(nearer)) < value:
-                break
-            part /= 2
-        else:
-            break
-        shares, points = moved, nearer
-    return shares, points, bound
-
-
-def _at(blocks: Sequence[Block], shares: Array) -> list[AtShare]:
-    return [block.at(share) for block, share in zip(blocks, shares.tolist(), strict=True)]
-
-
-def _errors(points: Sequence[AtShare]) -> Array:
-    return np.array([point.error for point in points])
-
-
-def _lower_bound(points: Sequence[AtShare], goal: Goal) -> float:
-    """A lower bound of the objective over all shares, from the tangents at ``points``.
-
-    For the sum, the tangents' total falls fastest along the steepest one. For the minimax, the
-    multipliers that make all slopes equal give ``(sum C/K - 1) / (sum T/K)``.
-    """
-    constant = np.array([point.constant for point in points])
-    slope = np.array([point.slope for point in points])
-    if goal.targets is None:
-        return float(goal.weights @ constant - np.max(goal.weights * slope))
-    return float((np.sum(constant / slope) - 1) / np.sum(goal.targets / slope))
-
-
-def _balanced(shares: Array, points: Sequence[AtShare], goal: Goal) -> Array:
-    """One Newton step towards equal weighted slopes, or equal ratios.
-
-    The errors behave locally like ``c / g^r``; ``r`` is read off the tangent.
-    """
-    error = _errors(points)
-    slope = np.array([point.slope for point in points])
-    power = slope * shares / error
-    if goal.targets is None:
-        pull, power = np.log(goal.weights * slope), 1 + power
-    else:
-        pull = np.log(error / goal.targets)
-    level = np.sum(shares * pull / power) / np.sum(shares / power)
-    moved = shares * np.exp((pull - level) / power)
-    return moved / moved.sum()
+    return Allocation(names, objective, shares, errors, value, bound, gap, each, best)
 
 
 class _Curve:
-    """A question's error and its proven lower bound at the shares tried so far, rising."""
+    """A question's part of the goal, and its lower bound, at the shares tried so far, rising."""
 
-    def __init__(self, block: Block, shares: Sequence[float]) -> None:
-        self._block = block
-        self.shares: list[float] = []
-        self.errors: list[float] = []
-        self.bounds: list[float] = []
-        for share in shares:
-            self.try_share(share)
+    def __init__(self, block: Block, scale: float) -> None:
+        self.block, self._scale = block, scale
+        self._most = _MOST_DESIGNS if block.slow else _MOST_POINTS
+        self._points: list[tuple[float, float, float]] = []
+        self._slope: tuple[float, float] | None = None
+
+    @property
+    def tried(self) -> int:
+        """At how many shares it was solved."""
+        return len(self._points)
 
     @property
     def full(self) -> bool:
-        """Whether it was tried often enough."""
-        return len(self.shares) >= (_MOST_DESIGNS if self._block.slow else _MOST_POINTS)
+        """Whether that is enough."""
+        return self.tried >= self._most
+
+    def error(self, share: float) -> float:
+        """About what it is at ``share``."""
+        return float(np.exp(np.interp(np.log(share), *self._logs)))
+
+    def height(self, share: float, part: float) -> float:
+        """How far a bound lies below the error; where nothing smaller was tried, all of it."""
+        return self.error(share) - part if share > 0 else np.inf
 
     def try_share(self, share: float, tolerance: float = ROUGH) -> None:
-        """Solve the question at ``share``, unless it was."""
-        place = bisect_left(self.shares, share)
-        if share not in self.shares[place : place + 1]:
-            error, bound = self._block.bounds_at(share, tolerance)
-            self.shares.insert(place, share)
-            self.errors.insert(place, error)
-            self.bounds.insert(place, bound)
+        """Solve the question at ``share``, unless it was (of convex errors, nearly there)."""
+        near = _NEAR * share if self.block.convex else 0.0
+        if all(abs(share - tried) > near for tried, *_ in self._points):
+            error, bound = self.block.at(share, tolerance)
+            insort(self._points, (share, self._scale * error, self._scale * bound))
 
-    def stairs(self) -> tuple[Array, Array]:
-        """More than so much of the budget is needed, for an error that is at least so much."""
-        return np.array([0.0, *self.shares[:-1]]), np.array(self.bounds)
+    def refine(self, guess: float, weak: float) -> None:
+        """Try what tells most: the slope at the best share, or the step that holds the bound."""
+        tried = [share for share, *_ in self._points]
+        if self.block.convex:
+            self._slope = guess * (1 - _ASIDE), min(guess * (1 + _ASIDE), 1.0)
+            for share in (*self._slope, guess, weak or tried[0] / 4):
+                self.try_share(share)
+            return
+        top = tried[bisect_left(tried, weak * (1 + 1e-12))] if weak < 1 else 1.0
+        self.try_share((top * weak) ** 0.5 if weak else top / 2)
+
+    @property
+    def _logs(self) -> tuple[Array, Array]:
+        shares, errors, _ = np.array(self._points).T
+        return np.log(shares), np.log(np.maximum(errors, np.finfo(float).tiny))
 
     def between(self) -> tuple[Array, Array]:
-        """Shares, close together, and what the errors there may be: straight in logarithms."""
-        fine = np.geomspace(self.shares[0], self.shares[-1], _FINE)
-        errors = np.log(np.maximum(self.errors, np.finfo(float).tiny))
-        return fine, np.exp(np.interp(np.log(fine), np.log(self.shares), errors))
+        """Shares and what the errors there may be, in logarithms: in between they are straight.
 
-    def height(self, step: int) -> float:
-        """How far a step falls below the one before it; the first one has none before it."""
-        return self.bounds[step - 1] - self.bounds[step] if step else np.inf
+        If the error is convex all of it is as steep as at the last guess, else as between those
+        tried.
+        """
+        x, e = self._logs
+        if self._slope is None:
+            return x, e
+        near = np.log(self._slope)
+        low, high = np.interp(near, x, e)
+        ends = np.array([x[0] - _BEYOND, 0.0])
+        return ends, low + (high - low) * (ends - near[0]) / (near[1] - near[0])
 
-    def divide(self, step: int) -> None:
-        """Try the middle of a step of the stairs."""
-        top = self.shares[step]
-        self.try_share((top * self.shares[step - 1]) ** 0.5 if step else top / 2)
+    def best(self, log_price: float) -> float:
+        """The share where error and the price of budget are least, by these lines."""
+        x, e = self.between()
+        with np.errstate(divide="ignore"):
+            power = np.maximum((e[:-1] - e[1:]) / np.diff(x), 0.0)
+            free = (np.log(power) + e[:-1] + power * x[:-1] - log_price) / (1 + power)
+        at = np.clip(free, x[:-1], x[1:])
+        costs = np.exp(e[:-1] - power * (at - x[:-1])) + np.exp(at + log_price)
+        return float(np.exp(at[costs.argmin()]))
+
+    def reached(self, log_level: float) -> float:
+        """The share where the error is so large, by these lines."""
+        x, e = self.between()
+        return float(np.exp(np.interp(-log_level, -e, x)))
+
+    def below(self) -> tuple[Array, Array]:
+        """Corners of a falling line that the error is nowhere below."""
+        x, error, bound = np.array(self._points).T
+        before, after = np.full(x.size, np.inf), np.zeros(x.size)  # slopes of lines to either side
+        if self.block.convex:
+            before[1:] = np.maximum((error[:-1] - bound[1:]) / np.diff(x), 0.0)
+            after[:-1] = np.maximum((bound[:-1] - error[1:]) / np.diff(x), 0.0)
+        steep, flat = before[:-1], np.where(after[1:] < before[:-1], after[1:], 0.0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rise = bound[:-1] - bound[1:] - flat * np.diff(x)
+            meet = x[:-1] + np.where(steep > flat, rise / (steep - flat), 0.0)
+        meet = np.clip(meet, x[:-1], x[1:])
+        corners = np.insert(x, np.arange(1, x.size), meet)
+        lows = np.insert(bound, np.arange(1, x.size), bound[1:] + flat * (x[1:] - meet))
+        corners, lows = np.append(0.0, corners), np.append(bound[0] + after[0] * x[0], lows)
+        return corners, np.minimum.accumulate(lows)
 
 
 class _Bound(NamedTuple):
-    """What no shares can beat, and the step of each question's stairs that it rests on."""
+    """What no shares can beat, and the share and part of each question on which it rests."""
 
     value: float
-    steps: list[int]
+    shares: list[float]
+    parts: list[float]
 
 
-def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, float]:
-    """Shares with a small objective, and a lower bound for all; errors must fall in them.
+def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, Array, float]:
+    """Shares with a small objective, the errors there, and a lower bound for all shares; proven.
 
-    Returns
-    -------
-    shares:
-        Above 0, sum at most 1, shape ``(len(blocks),)``.
-    lower_bound:
-        Proven. The search ends within 3 % of it, or after a dozen designs a question.
-
-    Examples
-    --------
-    >>> from planner.planning.shares import MeanBlock
-    >>> blocks = [MeanBlock("income", 1.0), MeanBlock("rent", 1.0)]
-    >>> shares, lower_bound = search_shares(blocks, Goal.of(blocks))
-    >>> shares.round(2).tolist(), sum(block.at(0.5).error for block in blocks) >= lower_bound
-    ([0.5, 0.5], True)
+    The search ends within 1e-9 of it if all errors are convex, else within 3 %, or after a dozen
+    designs a question.
     """
     few = 1 / len(blocks)
-    curves = [_Curve(block, (few / 4, few, 1.0)) for block in blocks]
-    while True:
+    curves = [_Curve(*one) for one in zip(blocks, goal.scale.tolist(), strict=True)]
+    for curve in curves:
+        for share in (few / 4, few, 1.0):
+            curve.try_share(share, ROUGH)
+    shares, enough = np.ones(1), _CLOSE if all(block.convex for block in blocks) else _ENOUGH
+    while few < 1:
         still_wanted()
         shares, value = _guess(curves, goal)
         bound = _bound(curves, goal)
-        room = [j for j, curve in enumerate(curves) if not curve.full]
-        if value - bound.value <= _ENOUGH * abs(bound.value) or not room:
+        gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
+        gaps = [0.0 if curve.full else gap for curve, gap in zip(curves, gaps, strict=True)]
+        tried = sum(curve.tried for curve in curves)
+        for curve, share, weak, gap in zip(
+            curves, shares.tolist(), bound.shares, gaps, strict=True
+        ):
+            if curve.block.convex or 0 < gap == max(gaps):
+                curve.refine(share, weak)
+        close = value - bound.value <= enough * abs(bound.value)
+        if close or tried == sum(curve.tried for curve in curves):
             break
-        scale = goal.weights if goal.targets is None else 1 / goal.targets
-        worst = max(room, key=lambda j: scale[j] * curves[j].height(bound.steps[j]))
-        curves[worst].divide(bound.steps[worst])
+    points = [one.at(share) for one, share in zip(blocks, shares.tolist(), strict=True)]
     for curve, share in zip(curves, shares.tolist(), strict=True):
         curve.try_share(share, TIGHT)  # a little more is known then
-    return shares, _bound(curves, goal).value
+    return shares, np.array([point.error for point in points]), _bound(curves, goal).value
 
 
 def _guess(curves: Sequence[_Curve], goal: Goal) -> tuple[Array, float]:
-    """The best shares, and their objective, if the errors were straight between those tried."""
-    lines = [curve.between() for curve in curves]
-    choose = (
-        _cheapest(goal.weights, lines) if goal.targets is None else _enough(goal.targets, lines)
-    )
-    shares = choose(_price_of_all(choose))
-    shares = shares / shares.sum()
-    errors = [np.interp(share, *line) for share, line in zip(shares, lines, strict=True)]
-    return shares, goal.value(np.array(errors))
+    """The best shares, and their objective, if errors were as they are between those tried."""
 
+    def shares(at: float) -> Array:
+        return np.array([one.reached(at) if goal.largest else one.best(at) for one in curves])
 
-def _cheapest(weights: Array, lines: Sequence[tuple[Array, Array]]) -> Callable[[float], Array]:
-    """The shares at which the questions' parts of the sum are least, if budget costs a price."""
-    most = max(len(shares) for shares, _ in lines)
-    shares, errors = np.ones((len(lines), most)), np.full((len(lines), most), np.inf)
-    for j, line in enumerate(lines):
-        shares[j, : len(line[0])], errors[j, : len(line[0])] = line
-    errors *= weights[:, None]
-    rows = np.arange(len(lines))
-    return lambda price: shares[rows, (errors + price * shares).argmin(axis=1)]
-
-
-def _enough(targets: Array, lines: Sequence[tuple[Array, Array]]) -> Callable[[float], Array]:
-    """The shares at which the errors are so many times their targets."""
-    falling = [
-        (target, -errors, shares) for target, (shares, errors) in zip(targets, lines, strict=True)
-    ]
-    return lambda ratio: np.array([np.interp(-t * ratio, errors, x) for t, errors, x in falling])
+    found = shares(crossing(lambda at: float(shares(at).sum()) - 1, *_LOG_PRICES))
+    found = found / found.sum()
+    errors = [one.error(share) for one, share in zip(curves, found.tolist(), strict=True)]
+    return found, max(errors) if goal.largest else sum(errors)
 
 
 def _bound(curves: Sequence[_Curve], goal: Goal) -> _Bound:
-    """The stairs' least objective, or for a sum what Lagrange's relaxation proves of it."""
-    stairs = [curve.stairs() for curve in curves]
-    if goal.targets is not None:
-        ratios = [bounds / t for (_, bounds), t in zip(stairs, goal.targets, strict=True)]
-        for ratio in np.unique(np.concatenate(ratios)):
-            # The first step of each that is low enough; none may be.
-            steps = [int(np.argmax(r <= ratio)) if r[-1] <= ratio else -1 for r in ratios]
-            if min(steps) >= 0:
-                needed = sum(float(x[i]) for (x, _), i in zip(stairs, steps, strict=True))
-                if needed < 1:
-                    return _Bound(float(ratio), steps)
-        raise AssertionError("the largest ratio needs nothing")
+    """The least objective by what errors are nowhere below, for a sum by Lagrange's relaxation."""
+    lines = [curve.below() for curve in curves]
+    if goal.largest:
 
-    price = _price_of_all(_cheapest(goal.weights, stairs))
-    costs = [w * bounds + price * x for w, (x, bounds) in zip(goal.weights, stairs, strict=True)]
-    return _Bound(
-        sum(float(one.min()) for one in costs) - price, [int(one.argmin()) for one in costs]
-    )
+        def needed(log_level: float) -> list[float]:
+            return [float(np.interp(-np.exp(log_level), -lows, x)) for x, lows in lines]
 
+        at = crossing(lambda level: sum(needed(level)) - 1, *_LOG_PRICES)
+        level = float(np.exp(at))
+        return _Bound(level, needed(at + 1e-9), [level] * len(lines))
 
-def _price_of_all(shares: Callable[[float], Array]) -> float:
-    """The price above which ``shares``, falling in it, sum to 1 at most."""
-    low, high = _PRICES
-    for _ in range(_HALVINGS):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if shares(middle).sum() > 1 else (low, middle)
-    return high
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SomeEach:
-    """Everybody answers ``asked`` questions, each with the share ``1 / asked`` of its budgets.
-
-    Attributes
-    ----------
-    asked:
-        Number of questions that each person answers.
-    fractions:
-        Share of the people asked each question, at most 1, sum ``asked``, shape ``(k,)``.
-    errors:
-        Error per user of each question, shape ``(k,)``: ``V_j / f_j`` from the perturbation
-        (the fixed part of ``V_j``, a bias, is not divided), plus at most ``S_j (1/f_j - 1)``
-        from not asking everybody, with ``S_j`` the largest variance of the answers.
-        Upper bounds.
-    value:
-        The objective at these errors.
-    noise_value:
-        The objective for the perturbation alone, at the fractions that are best for it.
-    certified:
-        One table or design per question at this share of its budgets; None for a mean.
-    """
-
-    asked: int
-    fractions: Array
-    errors: Array
-    value: float
-    noise_value: float
-    certified: tuple[Certified | None, ...]
-
-    @property
-    def in_words(self) -> str:
-        """How many questions each person answers, such as ``"2 of 5 questions"``."""
-        return (
-            "one question" if self.asked == 1 else f"{self.asked} of {len(self.errors)} questions"
+    def corners(log_price: float) -> tuple[list[float], list[float]]:
+        found = [int((lows + np.exp(log_price) * x).argmin()) for x, lows in lines]
+        x, lows = (
+            [float(line[side][k]) for line, k in zip(lines, found, strict=True)] for side in (0, 1)
         )
+        return x, lows
 
-    @property
-    def share(self) -> float:
-        """Share of its budgets that each question gets which a person answers."""
-        return 1 / self.asked
+    price = crossing(lambda at: sum(corners(at)[0]) - 1, *_LOG_PRICES)
+    x, parts = corners(price)
+    return _Bound(sum(parts) + float(np.exp(price)) * (sum(x) - 1), x, parts)
 
 
 def best_some_each(blocks: Sequence[Block], goal: Goal) -> SomeEach:
@@ -747,34 +614,27 @@ def some_each(blocks: Sequence[Block], goal: Goal, asked: int) -> SomeEach:
     of ``(V_j + S_j) / f_j - S_j`` is least at ``f_j ~ sqrt(w_j (V_j + S_j))``, where none is above
     1; the largest ratio to the targets is least where all ratios are equal, or the fraction is 1.
     """
-    points = [block.at(1 / asked) for block in blocks]
     fixed = np.array([block.law.bias for block in blocks])
-    noise = np.array([p.error for p in points]) - fixed
+    noise = np.array([block.at(1 / asked).error for block in blocks]) - fixed
     spread = np.array([block.law.spread for block in blocks])
     alone = noise / _fractions(noise, fixed, goal, asked) + fixed
     fractions = _fractions(noise + spread, fixed - spread, goal, asked)
     errors = (noise + spread) / fractions + fixed - spread
-    certified = tuple(p.certified for p in points)
-    return SomeEach(asked, fractions, errors, goal.value(errors), goal.value(alone), certified)
+    return SomeEach(asked, fractions, errors, goal.value(errors), goal.value(alone))
 
 
 def _fractions(growing: Array, rest: Array, goal: Goal, asked: int) -> Array:
     """The best fractions for errors ``growing / f + rest``: at most 1, sum ``asked``."""
-    targets = goal.targets
-    if targets is None:
-        return _filled(np.sqrt(goal.weights * growing), asked)
-    from scipy.optimize import brentq
+    growing, rest = goal.scale * growing, goal.scale * rest
+    if not goal.largest:
+        return _filled(np.sqrt(growing), asked)
 
-    def left(ratio: float) -> float:  # fractions that keep this ratio, over what there is
-        return float(np.minimum(growing / (ratio * targets - rest), 1.0).sum()) - asked
+    def left(value: float) -> float:  # fractions at which the largest is so much, over what is left
+        return float(np.minimum(growing / (value - rest), 1.0).sum()) - asked
 
-    low = float(np.max((growing + rest) / targets))  # that of asking everybody
-    top = low + float(np.sum((growing + np.abs(rest)) / targets))
-    low += 1e-12 * top
-    ratio = low
-    if left(low) > 0:
-        ratio = brentq(left, low, top, xtol=1e-14 * top, rtol=1e-14)
-    return _filled(growing / (ratio * targets - rest), asked)
+    low = float(np.max(growing + rest))  # that of asking everybody
+    top = low + float(np.sum(growing + np.abs(rest)))
+    return _filled(growing / (crossing(left, low + 1e-12 * top, top) - rest), asked)
 
 
 def _filled(wanted: Array, total: int) -> Array:

@@ -16,7 +16,7 @@ budgets. Targets of single levels have the importance of their levels searched f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import exp, log, sqrt
@@ -46,6 +46,15 @@ _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to 
 _TURNS, _MOST_IMPORTANT = 5, 20.0
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
+
+
+def crossing(excess: Callable[[float], float], low: float, high: float) -> float:
+    """Where a falling ``excess`` is 0 between these; an end if it is beyond."""
+    from scipy.optimize import brentq
+
+    if excess(low) <= 0:
+        return low
+    return high if excess(high) >= 0 else float(brentq(excess, low, high, xtol=1e-13, rtol=1e-14))
 
 
 def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
