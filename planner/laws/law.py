@@ -12,6 +12,7 @@ from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.hashing import Hash
 from planner.laws.levels import Levels, PairBudget
+from planner.laws.rounds import ROUNDS, Rounds
 from planner.laws.rows import Rows
 from planner.laws.schema import TEXT, check, choice, record
 from planner.laws.shape import Shape
@@ -51,12 +52,15 @@ class Law:
         Its name for people, such as ``"grr"``; nothing depends on it.
     asked, shape:
         The way of asking, and the form of report.
+    again:
+        The rounds of a question that is asked again; each person's one report is of one of them.
     """
 
     name: str
     mechanism: str
     asked: Asked
     shape: Shape
+    again: Rounds | None = None
 
     @classmethod
     def read(cls, question: Mapping[str, Any], halves: Halves, place: str = "question") -> Self:
@@ -98,7 +102,7 @@ class Law:
         except InputError as error:
             reason = f"question {question['name']!r}: {error.reason}"
             raise InputError.because(error.argument + where, reason, error.remedy) from error
-        return cls(question["name"], question["mechanism"], way, form)
+        return cls(question["name"], question["mechanism"], way, form, Rounds.read(question))
 
     def document(self) -> dict[str, Any]:
         """The question in the file."""
@@ -109,7 +113,8 @@ class Law:
             "law": self.shape.name,
             "denominator": DENOMINATOR,
         }
-        return about | self.asked.document() | self.shape.document()
+        again = {} if self.again is None else {"rounds": self.again.document()}
+        return about | self.asked.document() | self.shape.document() | again
 
     @property
     def kind(self) -> str:
@@ -124,12 +129,23 @@ class Law:
     @property
     def rounds(self) -> tuple[int | None, ...]:
         """The rounds in which reports are made; ``None`` if the question has no rounds."""
-        return self.shape.rounds
+        return self.shape.rounds if self.again is None else tuple(range(1, self.again.count + 1))
+
+    @property
+    def blanks(self) -> bool:
+        """Whether some reports are blanks, and all begin with a byte that tells."""
+        return self.again is not None and self.again.changes is not None
 
     @property
     def size(self) -> int:
         """Bytes of a report."""
-        return self.shape.size
+        return self.shape.size + self.blanks
+
+    @property
+    def cells(self) -> int:
+        """Sums that a collector keeps, of all rounds together."""
+        rounds = 1 if self.again is None else self.again.count
+        return rounds * (self.shape.cells + self.blanks)
 
     @property
     def pairs(self) -> list[PairBudget]:
@@ -157,4 +173,7 @@ def question_form(asked: type[Asked], shape: type[Shape]) -> dict[str, Any]:
         "denominator": choice(DENOMINATOR),
     }
     description = (shape.__doc__ or "").partition("\n")[0]
-    return record(about | dict(asked.keys) | dict(shape.keys), description)
+    form = record(about | dict(asked.keys) | dict(shape.keys), description)
+    if shape.rounds == (None,):
+        form["properties"]["rounds"] = ROUNDS  # which may be left out
+    return form

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from planner.deployment.client import rounds
 from planner.deployment.client.document import (
     content_hash,
     line_check,
@@ -41,7 +42,7 @@ class Report:
         Eight random bytes in hexadecimal, so that a report sent twice can be told from
         two equal reports. The rounds of one person have different ones.
     round_number:
-        1 or 2 for a question asked in two rounds, else ``None``.
+        For a question asked in rounds, from 1; else ``None``.
     """
 
     parameters: str
@@ -139,6 +140,7 @@ class Client:
         *,
         user: str | None = None,
         round_number: int | None = None,
+        changed: bool = False,
     ) -> Report:
         """A randomised report of one answer.
 
@@ -156,7 +158,11 @@ class Client:
         round_number:
             1 or 2 for a question of Sampling Privacy, which needs ``user``: both rounds share
             one throw of the die, and must not reach anybody who can link them. Once round two
-            is given, round one is forgotten and refused.
+            is given, round one is forgotten and refused. For a question that is asked again the
+            round that it is asked in, from 1, with ``user``; see :meth:`own_round`.
+        changed:
+            Where a person reports one value: whether the answer has changed since they were last
+            asked. Only the person knows; no answer is stored.
 
         Raises
         ------
@@ -171,10 +177,14 @@ class Client:
             raise InputError("question", question, f"one of {', '.join(self._laws)}", remedy)
         law = self._laws[question]
         code = law.asked.code(answer)
-        self._check_round(law.rounds, user, round_number)
+        self._check_round(law, user, round_number, changed)
         if user is None:
             return self._released(question, _with_id(law.draw(code, system)))
         memory, key = self._memory_for(user), (self._hash, user, question)
+        if law.again is not None and round_number is not None:
+            own = law.again.own(self._hash, question, user)
+            kept = memory.change(key, rounds.step(law, code, own, round_number, changed))
+            return self._released(question, rounds.last_report(kept), round_number)
         if round_number is None:
             kept = memory.change(
                 key,
@@ -187,26 +197,37 @@ class Client:
             kept = kept[: 1 + _ID_BYTES] + law.output(drawn, code, round_number)
         return self._released(question, kept[1:], round_number)
 
+    def own_round(self, question: str, user: str) -> int | None:
+        """The only round in which this person reports; None where there is no one round."""
+        again = self._laws[question].again
+        if again is None or again.changes is not None:
+            return None
+        return again.own(self._hash, question, user)
+
     def _released(self, question: str, kept: bytes, round_number: int | None = None) -> Report:
         _require_size(kept, _ID_BYTES + self._laws[question].size)
         number, payload = kept[:_ID_BYTES].hex(), kept[_ID_BYTES:]
         return Report(self._hash, question, payload, number, round_number)
 
     def _check_round(
-        self, rounds: tuple[int | None, ...], user: str | None, round_number: int | None
+        self, law: Law, user: str | None, round_number: int | None, changed: bool
     ) -> None:
-        if rounds == (None,):
+        numbers = law.rounds
+        if changed and not law.blanks:
+            remedy = "Leave changed out."
+            raise InputError("changed", changed, "left out: one report stays for good", remedy)
+        if numbers == (None,):
             if round_number is not None:
                 allowed = "left out: there is one round"
                 remedy = "Leave round_number out."
                 raise InputError("round_number", round_number, allowed, remedy)
-        elif type(round_number) is not int or round_number not in rounds:
-            allowed = " or ".join(map(str, rounds))
+        elif type(round_number) is not int or round_number not in numbers:
+            allowed = f"from {numbers[0]} to {numbers[-1]} for this question"
             remedy = "Say which round the report is for."
-            raise InputError("round_number", round_number, f"{allowed} for this question", remedy)
+            raise InputError("round_number", round_number, allowed, remedy)
         elif user is None:
             remedy = "Pass the person's identifier as user."
-            raise InputError("user", user, "given: both rounds share one throw of the die", remedy)
+            raise InputError("user", user, "given: a person's rounds belong together", remedy)
 
     def _memory_for(self, user: str) -> Memory:
         if not isinstance(user, str) or not user or not _is_unicode(user):

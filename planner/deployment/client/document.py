@@ -297,7 +297,7 @@ def read_questions(
     names = [law.name for law in read]
     if len(set(names)) < len(names):
         raise FileError(source, "a question name appears twice", EXPORT_REMEDY)
-    cells = sum(law.shape.cells for law in read)
+    cells = sum(law.cells for law in read)
     if cells > MAX_CELLS:
         reason = f"all questions have {cells:,} sums to count, at most {MAX_CELLS:,} are allowed"
         raise FileError(source, reason, "Merge items, or ask for a coarser answer first.")

@@ -14,6 +14,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from planner.deployment.collecting.reports import Key
+from planner.deployment.collecting.rounds import round_rows
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.estimates.rows import AnswerRows
@@ -26,6 +27,7 @@ TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
     [
         ("question", pa.string()),
+        ("of", pa.string()),
         ("level", pa.string()),
         ("answer", pa.string()),
         ("users", pa.int64()),
@@ -49,6 +51,7 @@ def estimates_table(
     sums: Mapping[Key, Aggregate],
     confidence: float = 0.95,
     set_sizes: Mapping[str, str] | None = None,
+    window: int = 3,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
 
@@ -64,6 +67,8 @@ def estimates_table(
         For questions about sets, by name, the question that asked for the number of items: an
         ordinal one, whose scores are the largest number that each answer stands for. What it says
         replaces what the parameters state of sets that are cut.
+    window:
+        Rounds of a moving average, at least 1, where a question is asked again.
 
     Raises
     ------
@@ -76,7 +81,11 @@ def estimates_table(
     laws = {law.name: law for law in parameters.questions}
     tables = []
     for name, law in laws.items():
-        if rounds := _rounds(law, sums):
+        if law.again is not None:
+            by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
+            for what, rows in round_rows(law, by_round, window, confidence):
+                tables.append(_table(name, rows, what))
+        elif rounds := _rounds(law, sums):
             asked = law.asked
             if name in sizes:
                 asked = asked.with_sizes(_set_sizes(laws[sizes[name]], sums))
@@ -144,10 +153,11 @@ def _set_sizes(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> SetSizes:
     return law.asked.set_sizes(law.shape.estimate(rounds))
 
 
-def _table(name: str, rows: AnswerRows) -> pa.Table:
+def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
     size = len(rows.answers)
     columns: list[Any] = [
         pa.repeat(name, size),
+        pa.repeat(what, size),
         _texts(rows.levels),
         _texts(rows.answers),
         pa.repeat(rows.users, size),

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from planner.deployment.collecting.parquet import parquet_batches
 from planner.deployment.collecting.reports import Batch, Key, line_batches
+from planner.deployment.collecting.rounds import counter
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.mechanisms.asking import CollectedLaw
@@ -131,7 +132,7 @@ def count_file(path: Path, expected: Expected, without: Collection[bytes] = ()) 
             file_id = batch.file_id
             marks.append(batch.marks)
             if batch.key not in counters:
-                counters[batch.key] = expected.laws[batch.key[0]].shape.counter()
+                counters[batch.key] = counter(expected.laws[batch.key[0]])
             counters[batch.key].add(batch.rows)
         sums = {key: counter.sums() for key, counter in counters.items()}
     except FileError as error:
@@ -163,7 +164,7 @@ def serve() -> None:
     with os.fdopen(os.dup(1), "wb") as counts:
         os.dup2(2, 1)  # nothing that is printed gets between the counts
         expected = pickle.load(paths)  # noqa: S301
-        _limit_memory(sum(law.shape.cells for law in expected.laws.values()))
+        _limit_memory(sum(law.cells for law in expected.laws.values()))
         while True:
             try:
                 path = pickle.load(paths)  # noqa: S301

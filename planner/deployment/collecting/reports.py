@@ -175,7 +175,7 @@ def text_of(data: Mapping[str, Any], key: str, where: str) -> str:
 
 
 def round_of(value: Any, where: str) -> int:
-    """A round that is 1 or 2."""
-    if type(value) is not int or value not in {1, 2}:
-        raise InputError(f"round of {where}", value, "1 or 2", REPORTS_REMEDY)
+    """The number of a round."""
+    if type(value) is not int or value < 1:
+        raise InputError(f"round of {where}", value, "a number from 1", REPORTS_REMEDY)
     return value

@@ -1,0 +1,73 @@
+"""The same question in many rounds: in which of them, or of which value, a person reports.
+
+*Once*: one report, in one round. *One value*: a report of one of a person's first values, sent
+again and again while that value lasts, and blanks of the same size else; when an answer changes
+may be seen then. Which round or value it is follows from public things, so that nothing is
+stored, and depends on no answer. docs/theory/rounds.md has what is promised and the proofs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Self
+
+from planner.laws.schema import choice, either, record, whole
+
+TIMES_OPEN = "An observer may see when an answer changes."
+"""What a deployment of one value has to acknowledge, word for word."""
+MOST_ROUNDS = 1000
+_COUNT = whole(2, MOST_ROUNDS)
+ROUNDS = either(
+    record({"count": _COUNT, "scheme": choice("once")}),
+    record(
+        {
+            "count": _COUNT,
+            "scheme": choice("one-value"),
+            "changes": whole(1, MOST_ROUNDS - 1),
+            "acknowledged": choice(TIMES_OPEN),
+        }
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """``count`` rounds; a person reports in one of them or, with ``changes``, of one value.
+
+    The value is one of the first ``changes + 1``, and a report begins with a byte: 1 before a
+    report of the law, 0 before blanks.
+    """
+
+    count: int
+    changes: int | None = None
+
+    @classmethod
+    def read(cls, question: Mapping[str, Any]) -> Self | None:
+        """Of a question of the right form; None where it is asked one time."""
+        stated = question.get("rounds")
+        return None if stated is None else cls(stated["count"], stated.get("changes"))
+
+    def document(self) -> dict[str, Any]:
+        """The key of a question."""
+        if self.changes is None:
+            return {"count": self.count, "scheme": "once"}
+        scheme = {"scheme": "one-value", "changes": self.changes, "acknowledged": TIMES_OPEN}
+        return {"count": self.count, **scheme}
+
+    @property
+    def parts(self) -> int:
+        """Rounds, or values, of which a person reports one."""
+        return self.count if self.changes is None else self.changes + 1
+
+    def own(self, parameters: str, question: str, user: str) -> int:
+        """Which of them a person reports, from 1: ``1 + SHA-256(fields by lines) mod parts``.
+
+        Examples
+        --------
+        >>> Rounds(12).own("0" * 64, "visits", "ada"), Rounds(12).own("0" * 64, "visits", "bob")
+        (10, 7)
+        """
+        text = "\n".join((parameters, question, user))
+        return 1 + int.from_bytes(sha256(text.encode()).digest()) % self.parts
