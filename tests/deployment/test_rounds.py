@@ -23,7 +23,7 @@ from planner.survey.questions import Categorical
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
-PEOPLE = [f"person {i}" for i in range(12)]
+PEOPLE = [f"person {i}" for i in range(64)]  # that a round has none: 4e-8
 
 
 def asked_again(rounds, budget=1.0):
