@@ -7,7 +7,7 @@
 //
 // ANSWER is JSON, or plain text: an item's name; its number where items have no names;
 // ["a", "b"] for an item set; a number or null; for Sampling Privacy a value's name or null.
-// Options: --memory DIRECTORY --user NAME remember the report for good; --round 1|2.
+// Options: --memory DIRECTORY --user NAME remember the report for good; --round NUMBER, --changed.
 
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
@@ -20,6 +20,7 @@ import { parseArgs } from "node:util";
 
 import { MAX_CELLS, Refused, parseDocument, refuse } from "./client/document.mjs";
 import { lawOf } from "./client/laws.mjs";
+import { nextValue, ownPart } from "./client/rounds.mjs";
 import { checkShape } from "./client/shape.mjs";
 
 const ID_BYTES = 8;
@@ -103,13 +104,16 @@ export class Client {
   }
 
   /** One answer in, one line of a report file out; the answer is checked before any draw. */
-  report(question, answer, { user, round } = {}) {
+  report(question, answer, { user, round, changed = false } = {}) {
     const law = this.law(question);
     const code = law.code(answer);
     const draw = () => law.draw(code, randomBytes);
     const sized = (kept, size) => (kept.length === size ? kept : refuse("the memory is damaged"));
     let kept;
-    if (law.output) {
+    if (law.rounds) {
+      const memory = this.#memoryOf(user);
+      kept = this.#again(memory, question, law, { user, round, changed, draw });
+    } else if (law.output) {
       if (round !== 1 && round !== 2) refuse("the round must be 1 or 2");
       kept = this.#round(this.#memoryOf(user), [this.parameters, user, question], law, code, round);
     } else {
@@ -127,10 +131,27 @@ export class Client {
       parameters: this.parameters,
       question,
       id,
-      ...(law.output ? { round } : {}),
+      ...(round === undefined ? {} : { round }),
       report,
-      check: lineCheck([this.parameters, law.output ? round : "", report, id, question]),
+      check: lineCheck([this.parameters, round ?? "", report, id, question]),
     });
+  }
+
+  /** Which round, or value, of a question that is asked again a person reports. */
+  ownPart(question, user) {
+    return ownPart(this.law(question).rounds, [this.parameters, question, user]);
+  }
+
+  #again(memory, question, law, { user, round, changed, draw }) {
+    const { count, scheme } = law.rounds;
+    if (!Number.isInteger(round) || round < 1 || round > count) refuse(`the round must be from 1 to ${count}`);
+    const [own, parts] = [this.ownPart(question, user), [this.parameters, user, question]];
+    if (scheme !== "once") {
+      const asked = { round, changed, own, size: law.size, draw, withId };
+      return nextValue(memory, parts, law.rounds, asked);
+    }
+    if (round !== own) refuse(`the round must be ${own}, this person's round`);
+    return memory.recall([...parts, "report"]) ?? memory.keep([...parts, "report"], withId(draw()));
   }
 
   /** A round of two: the die is blind, but with round two's report it would tell the answer. */
@@ -179,7 +200,7 @@ export function replay(client, vector) {
 function main() {
   const text = { type: "string" };
   const lines = { type: "boolean" };
-  const options = { vectors: text, memory: text, user: text, round: text, lines };
+  const options = { vectors: text, memory: text, user: text, round: text, lines, changed: lines };
   const { values, positionals } = parseArgs({ options, allowPositionals: true });
   const [file, question, given] = positionals;
   const memory = values.memory === undefined ? null : new Memory(values.memory);
@@ -190,7 +211,7 @@ function main() {
   }
   if (values.vectors === undefined) {
     const round = values.round === undefined ? undefined : Number(values.round);
-    console.log(client.report(question, parsed(given), { user: values.user, round }));
+    console.log(client.report(question, parsed(given), { user: values.user, round, changed: values.changed }));
     return;
   }
   const { format, parameters, vectors } = JSON.parse(readFileSync(values.vectors, "utf8"));

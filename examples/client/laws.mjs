@@ -18,6 +18,9 @@ export function lawOf(question) {
   const shape = SHAPES.get(question.law)(question, asked);
   return {
     ...shape,
+    size: shape.size + (question.rounds?.scheme === "one-value" ? 1 : 0),
+    cells: shape.cells * (question.rounds?.count ?? 1),
+    rounds: question.rounds,
     code: asked.code,
     draw: (code, source) => shape.draw(asked.own(code, source), source),
   };

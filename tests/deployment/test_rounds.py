@@ -1,6 +1,9 @@
 """A question that is asked again: one report per person, in one round or of one value."""
 
+import json
 import shutil
+import subprocess
+from base64 import b64decode
 from itertools import product
 
 import numpy as np
@@ -9,9 +12,10 @@ import pytest
 from planner import Level, Survey
 from planner.deployment import Client
 from planner.deployment.client.document import content_hash
+from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.rounds import counter, round_rows
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
@@ -19,7 +23,9 @@ from planner.laws.rounds import TIMES_OPEN
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.words import seeded_words
 from planner.survey.questions import Categorical
+from tests.deployment.examples import FILES
 
+SCRIPT = FILES.parents[2] / "examples" / "client.mjs"
 ONCE = {"count": 4, "scheme": "once"}
 VALUE = {"count": 4, "scheme": "one-value", "changes": 1, "acknowledged": TIMES_OPEN}
 ITEMS = ("a", "b", "c")
@@ -226,3 +232,34 @@ def test_estimates_vary_as_the_theory_says(rounds):
     stated = np.square(found[:, :, 1]).sum(axis=2).mean(axis=0) / people
     assert stated[:4] == pytest.approx(expected, rel=0.02)
     assert (stated[4:] >= 0.95 * measured[4:]).all()  # at most, where histories decide
+
+
+@pytest.mark.parametrize("rounds", [ONCE, VALUE])
+def test_javascript_does_the_same(node, tmp_path, rounds):
+    path = tmp_path / "params.json"
+    path.write_text(json.dumps(asked_again(rounds)))
+    client = Client(path, memory=tmp_path / "m")
+    user = person_of_value(client, 2)
+
+    def ask(number, *words):
+        kept = ("--memory", str(tmp_path / "js"), "--user", user, "--round", str(number))
+        call = [node, str(SCRIPT), str(path), "q", "a", *kept, *words]
+        return subprocess.run(call, capture_output=True, text=True, check=False)  # noqa: S603
+
+    if rounds is ONCE:
+        assert "this person's round" in ask(1).stderr
+        assert ask(2).stdout == ask(2).stdout
+        lines = ask(2).stdout
+    else:
+        done = [ask(1), ask(2), ask(3, "--changed"), ask(4)]
+        assert "at least 4" in ask(2).stderr
+        payloads = [b64decode(json.loads(one.stdout)["report"]) for one in done]
+        assert [one[0] for one in payloads] == [0, 0, 1, 1]
+        assert payloads[2] == payloads[3]
+        assert len(list((tmp_path / "js").iterdir())) == 1  # no round before the last
+        lines = "".join(one.stdout for one in done)
+    reports = tmp_path / "reports.jsonl"
+    reports.write_text(lines)
+    found = collect(read_parameters(path), [reports])
+    assert not found.quarantined
+    assert sum(one.users for one in found.sums.values()) == len(lines.splitlines())
