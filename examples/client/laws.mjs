@@ -16,10 +16,11 @@ const SHAPES = new Map(Object.entries({ bits, sides, rows, staircase, hash, die 
 export function lawOf(question) {
   const asked = ASKED.get(question.asked)(question);
   const shape = SHAPES.get(question.law)(question, asked);
+  const blank = Number(question.rounds?.scheme === "one-value"); // a byte that tells
   return {
     ...shape,
-    size: shape.size + (question.rounds?.scheme === "one-value" ? 1 : 0),
-    cells: shape.cells * (question.rounds?.count ?? 1),
+    size: shape.size + blank,
+    cells: (shape.cells + blank) * (question.rounds?.count ?? 1),
     rounds: question.rounds,
     code: asked.code,
     draw: (code, source) => shape.draw(asked.own(code, source), source),

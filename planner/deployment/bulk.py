@@ -15,6 +15,7 @@ from typing import Any
 from planner.deployment.client.client import Report
 from planner.deployment.collecting.parquet import ReportWriter
 from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, Rows
+from planner.deployment.collecting.rounds import draw_rounds
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
@@ -42,7 +43,8 @@ def perturb_file(
         Verified parameters.
     data:
         CSV with a header; the column of a question is named like it. Item sets are separated by
-        ``;`` or written as a JSON list; an empty cell is no answer, no value or no items.
+        ``;`` or written as a JSON list; an empty cell is no answer, no value or no items. Of a
+        question that is asked again, the answer is that of every round.
     out:
         ``.parquet`` or ``.jsonl`` if one file results, a directory for several (one for
         each question and round).
@@ -71,13 +73,23 @@ def perturb_file(
         raise FileError(data, "there are no rows below the header", "Give at least one answer.")
     if len(paths) > 1:
         _make_directory(out)
-    blocks = _randomised(data, columns, progress)
+    written = dict.fromkeys(paths.values(), 0)
+    blocks = _counted(_randomised(data, columns, progress), paths, written)
     if all(path.suffix == ".parquet" for path in paths.values()):
         sizes = {one.name: one.size for one in columns}
         _write_parquet(blocks, parameters.hash, paths, sizes)
     else:
         _write_lines(blocks, parameters.hash, paths)
-    return dict.fromkeys(paths.values(), total)
+    return written
+
+
+def _counted(
+    blocks: Iterator[dict[Key, Rows]], paths: Mapping[Key, Path], written: dict[Path, int]
+) -> Iterator[dict[Key, Rows]]:
+    for drawn in blocks:
+        for key, rows in drawn.items():
+            written[paths[key]] += len(rows)
+        yield drawn
 
 
 def _randomised(
@@ -100,6 +112,9 @@ def _randomised(
 
 
 def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Rows]:
+    if column.again is not None:
+        rounds = draw_rounds(column, codes, system_words())
+        return {(column.name, n): rows for n, rows in rounds.items()}
     drawn = column.draw_many(codes, system_words())
     return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
 
@@ -151,9 +166,9 @@ def _paths(out: Path, columns: Sequence[CollectedLaw]) -> dict[Key, Path]:
     if out.suffix:
         remedy = "Give a directory, or one question with --question."
         raise FileError(out, f"is one file, but {len(keys)} are needed", remedy)
-    ending = {None: "", 1: "-round-1", 2: "-round-2"}
     return {
-        (name, number): out / f"question-{i}{ending[number]}.parquet" for i, name, number in keys
+        (name, number): out / f"question-{i}{f'-round-{number}' if number else ''}.parquet"
+        for i, name, number in keys
     }
 
 

@@ -11,11 +11,13 @@ import pytest
 
 from planner import Level, Survey
 from planner.deployment import Client
+from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.collecting.rounds import counter, round_rows
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import Parameters, read_parameters
+from planner.deployment.parameter_file.parameters import Parameters, make_vectors, read_parameters
 from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law
@@ -258,8 +260,35 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
         assert payloads[2] == payloads[3]
         assert len(list((tmp_path / "js").iterdir())) == 1  # no round before the last
         lines = "".join(one.stdout for one in done)
+    vectors = tmp_path / "vectors.json"
+    vectors.write_text(json.dumps(make_vectors(read_parameters(path))))
+    call = [node, str(SCRIPT), str(path), "--vectors", str(vectors)]
+    subprocess.run(call, check=True, capture_output=True)  # noqa: S603
     reports = tmp_path / "reports.jsonl"
     reports.write_text(lines)
     found = collect(read_parameters(path), [reports])
     assert not found.quarantined
     assert sum(one.users for one in found.sums.values()) == len(lines.splitlines())
+
+
+@pytest.mark.parametrize("rounds", [ONCE, VALUE])
+def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
+    """Real draws: each limit is 6 standard errors, 2e-9 a number, 1.3e-7 of all 66."""
+    params, data, out = tmp_path / "p.json", tmp_path / "a.csv", tmp_path / "out"
+    params.write_text(json.dumps(asked_again(rounds, 4.0)))
+    data.write_text("q\n" + "a\n" * 3000 + "b\n" * 1500 + "c\n" * 500)
+    parameters = read_parameters(params)
+    written = perturb_file(parameters, data, out)
+    assert sum(written.values()) == (5000 if rounds is ONCE else 20_000)
+    table = estimates_table(parameters, collect(parameters, [out]).sums, window=2).to_pandas()
+    assert list(table["of"].unique()) == [
+        *(f"round {n}" for n in (1, 2, 3, 4)),
+        *(f"rounds {n} to {n + 1}" for n in (1, 2, 3)),
+        "average of rounds",
+        *(f"change from {n} to {n + 1}" for n in (1, 2, 3)),
+    ]
+    truth = np.where(table["of"].str.startswith("change"), 0, np.tile([3000, 1500, 500], 11))
+    assert (np.abs(table["estimate"] - truth) < 6 * table["standard_error"]).all()
+    assert (table["lower"] < table["estimate"]).all()
+    changes = table[table["of"].str.startswith("change")]
+    assert (changes["estimate"] == 0).all() == (rounds is VALUE)

@@ -20,6 +20,7 @@ from planner.estimates.rows import AnswerRows
 from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Counter, Rows
+from planner.mechanisms.words import Words
 
 Array = NDArray[np.float64]
 
@@ -54,6 +55,19 @@ def counter(law: CollectedLaw) -> Counter:
     """Counts reports of one round."""
     inner = law.shape.counter()
     return ActiveCounter(inner) if law.blanks else inner
+
+
+def draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[int, Rows]:
+    """Reports of each round of people whose answers stay; round and value are drawn by lot."""
+    assert law.again is not None  # noqa: S101 - for the types
+    own = words.below(law.again.parts, len(codes))
+    if law.blanks:
+        (rows,) = law.draw_many(codes, words)
+        active = (own == 0)[:, None]
+        lasting = np.hstack([active.astype(np.uint8), rows * active])
+        return dict.fromkeys(range(1, law.again.count + 1), lasting)
+    parts = [[codes[u] for u in np.flatnonzero(own == n).tolist()] for n in range(law.again.count)]
+    return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
 
 
 def round_rows(

@@ -31,6 +31,7 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.collected import Die
 
+_USERS = ("ada", "é\n", "0")
 _VECTOR_FORMAT = "ldp-planner-vectors"
 _PREFIXES = (b"", b"\xff" * 4, b"\xff" * 12, b"\x00" * 8)  # rejected words, and surely accepted
 
@@ -237,14 +238,21 @@ def make_vectors(parameters: Parameters) -> dict[str, Any]:
         ``format``, ``version``, ``parameters`` (the hash) and ``vectors``: each with
         ``question``, ``answer``, ``entropy`` (hexadecimal, exactly what is consumed),
         ``report`` (hexadecimal) and, for Sampling Privacy, ``round``; the entropy is then
-        the die's.
+        the die's. Where a question is asked again, also ``question``, ``user`` and ``own``: which
+        round or value that person reports.
     """
     vectors = [
         _vector(law, answer, prefix, f"{law.name} {i} {prefix.hex()}", number)
         for law in parameters.questions
         for i, answer in enumerate(law.asked.examples())
         for prefix in _PREFIXES
-        for number in law.rounds
+        for number in law.shape.rounds
+    ]
+    vectors += [
+        {"question": law.name, "user": user, "own": law.again.own(parameters.hash, law.name, user)}
+        for law in parameters.questions
+        if law.again is not None
+        for user in _USERS
     ]
     return {
         "format": _VECTOR_FORMAT,
