@@ -15,11 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb, exp, expm1, sinh, tanh
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.survey.questions import SHARES_UP_TO, ItemSet, Ordinal, Question
+
+if TYPE_CHECKING:
+    from planner.planning.question import QuestionPlan
+
 Array = NDArray[np.float64]
+_ROUGH = 0.01  # to which what is only compared is solved
 _MOST_HISTORIES = 300  # sets of change times that a bound looks at
 
 
@@ -36,13 +43,13 @@ class RoundErrors:
     change
         Of the change since the last round, of a person whose answer changed.
     stayed
-        The same of a person whose answer stayed.
+        The same of a person whose answer stayed. None where it is not computed.
     """
 
     each: float
-    average: float
-    change: float
-    stayed: float
+    average: float | None = None
+    change: float | None = None
+    stayed: float | None = None
 
 
 def once(value: float, rounds: int, size: float = 1.0) -> RoundErrors:
@@ -77,6 +84,56 @@ def one_value(value: float, changes: int, size: float = 1.0) -> RoundErrors:
     values = changes + 1
     each = values * (value + size) - size
     return RoundErrors(each, each, 2 * values * (value + size) - 2 * size, 0.0)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way of asking again: its name, whether times of changes stay hidden, and its errors."""
+
+    name: str
+    hidden: bool
+    errors: RoundErrors
+
+
+def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
+    """Ways of asking a planned question again, its own first, and what none of them undercuts.
+
+    Errors are squared, per person. The published protocols and the bound are of choices; the bound
+    is None where it is not proven: if times are open, or if what is asked is no choice.
+    """
+    again = plan.question.rounds
+    assert again is not None  # noqa: S101 - asked of questions with rounds
+    size, count = length(plan.question), again.count
+    changes = again.changes if isinstance(again.changes, int) else count - 1
+    if again.changes == "never":
+        changes, stays = 0, RoundErrors(plan.error, plan.error, 0.0, 0.0)
+        ways = [Scheme("one report for all rounds", True, stays)]
+    else:
+        ways = [Scheme("one report in one round", True, once(plan.error, count, size))]
+        values = one_value(plan.error, changes, size)
+        ways.insert(again.times_open, Scheme("one report of one value", False, values))
+        ways.sort(key=lambda one: one.hidden == again.times_open)
+    if plan.block is not None:
+        each = plan.block.bounds_at(plan.share / count, _ROUGH)[0]
+        ways.append(Scheme("budgets shared by the rounds", True, RoundErrors(each, each / count)))
+    if plan.question.kind != "categorical":
+        return ways, None
+    policy = plan.deployed.policy
+    pairs, items = policy.bounds(), int(policy.item_counts.sum())
+    for name, each in memoised_errors(items, float(pairs.min()), changes).items():
+        ways.append(Scheme(name, False, RoundErrors(each)))
+    bound = round_bound(items, float(pairs.max()), count, changes)
+    return ways, None if again.times_open else bound
+
+
+def length(question: Question) -> float:
+    """Largest squared length of what is wanted of one person, in the error's unit."""
+    if isinstance(question, ItemSet):
+        known = getattr(question.sets, "mean_size", None)
+        return float(known or question.padding_length or 1)
+    if isinstance(question, Ordinal) and question.wanted == SHARES_UP_TO:
+        return float(len(question.ordered) - 1)
+    return 1.0
 
 
 def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float]:

@@ -33,6 +33,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import belief_figure, ordered_figure, padding_figure
 from planner.show.guarantees import promise_in_short, promises_of
+from planner.show.rounds import round_blocks
 from planner.survey.questions import CHANNEL, ORDINAL, Question
 
 ALLOCATION_ERRORS = (
@@ -80,7 +81,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         return blocks + kinds.sampled_blocks(question, question.sampling)
     asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
     blocks += said([asked + _how(question)])
-    blocks += [headline(question)]
+    blocks += [headline(question), *round_blocks(question)]
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:

@@ -30,6 +30,7 @@ from planner.policy.rules import DEFAULT_RULE
 from planner.survey.description import Description
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
+from planner.survey.rounds import AskedAgain
 from planner.survey.sets import AssumedSets, OnlyCap, PilotFile
 from planner.survey.values import (
     Answers,
@@ -260,6 +261,8 @@ class Asked(Description):
         Importance of this question's error among the survey's, above 0.
     targets:
         Errors that are small enough; of a mean shares of half its range, without levels.
+    rounds:
+        Of a question that is asked again.
     """
 
     tag: ClassVar[str] = "kind"
@@ -269,6 +272,7 @@ class Asked(Description):
     targets: Annotated[tuple[Target, ...], Strict(False)] = Field(
         default=(), validation_alias="target", serialization_alias="target"
     )
+    rounds: AskedAgain | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -577,6 +581,10 @@ class SampledChoice(Levelled):
                 raise at("level", i, "yes_counts", error=error)
 
     def _check(self) -> None:
+        if self.rounds is not None:
+            remedy = "Its two rounds are one collection: plan each collection apart."
+            error = InputError("rounds", self.rounds, "left out for 'sampled-choice'", remedy)
+            raise at("rounds", error=error)
         if self.rule != DEFAULT_RULE:
             remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
             error = InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)

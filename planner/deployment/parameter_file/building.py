@@ -103,7 +103,9 @@ def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
         what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
         remedy = "Take the mechanism that plan_survey chose for the question."
         raise InputError(what, name, "one that can be deployed", remedy)
-    return {"name": question.name, "denominator": D, **make(mechanism, question)}
+    again = None if question.rounds is None else question.rounds.deployed
+    rounds = {} if again is None else {"rounds": again.document()}
+    return {"name": question.name, "denominator": D, **make(mechanism, question), **rounds}
 
 
 def one_file(plan: SurveyPlan) -> bool:
