@@ -158,6 +158,13 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             "allow for cut sets by it. Again for other questions.",
         ),
     ] = None,
+    window: Annotated[
+        int, typer.Option(metavar="ROUNDS", help="Of a moving average, where asked again.")
+    ] = 3,
+    report: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write estimates and charts over rounds here."),
+    ] = None,
     json_output: Json = False,
 ) -> None:
     """Count report files and estimate.
@@ -167,25 +174,17 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from planner.deployment.collecting.collector import MISSING, collect
     from planner.deployment.collecting.estimating import (
-        TABLE_SUFFIXES,
         check_set_sizes,
         estimates_table,
         write_table,
     )
+    from planner.show.html import page_of
     from planner.show.others import collection_json, estimates_blocks, files_blocks
+    from planner.show.rounds import round_figures
     from planner.show.terminal import print_blocks, terminal
     from planner.survey.questions import ORDINAL
 
-    if not 0 < confidence < 1:
-        remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
-        raise InputError("confidence", confidence, "above 0 and below 1", remedy)
-    if out is not None and out.suffix not in TABLE_SUFFIXES:
-        allowed = f"a path that ends in {', '.join(TABLE_SUFFIXES)}"
-        remedy = f"Name it for example {out.stem}.csv."
-        raise InputError("out", str(out), allowed, remedy)
-    if missing not in MISSING:
-        remedy = "Leave --missing out to stop at such files."
-        raise InputError.unknown("missing", missing, MISSING, remedy)
+    _check_aggregate(confidence, out, missing)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
     sizes = dict(_pair(parameters, one) for one in set_sizes or ())
     check_set_sizes(parameters, sizes)
@@ -207,18 +206,38 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         print_blocks(terminal(stderr=True), files_blocks(collection), details=True)
         remedy = "Correct the files for the reasons above, or name others."
         raise InputError.because("reports", "none of the files can be counted", remedy)
-    estimates = estimates_table(parameters, collection.sums, confidence, sizes)
+    estimates = estimates_table(parameters, collection.sums, confidence, sizes, window)
     if out is not None:
         write_table(out, estimates)
+    ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]
+    blocks = [*files_blocks(collection), *estimates_blocks(estimates, confidence, ordered)]
+    if report is not None:
+        page = page_of("Estimates", [*blocks, *round_figures(estimates, confidence)])
+        replace_file(report, page)
     if json_output:
         print_json(collection_json(collection, estimates))
     else:
-        ordered = [one.name for one in parameters.questions if one.kind == ORDINAL]
-        show([*files_blocks(collection), *estimates_blocks(estimates, confidence, ordered)])
+        show(blocks)
         if out is not None:
             say(f"All {len(estimates):,} estimates written to {out}")
     if collection.quarantined:
         raise typer.Exit(QUARANTINED)
+
+
+def _check_aggregate(confidence: float, out: Path | None, missing: str) -> None:
+    from planner.deployment.collecting.collector import MISSING
+    from planner.deployment.collecting.estimating import TABLE_SUFFIXES
+
+    if not 0 < confidence < 1:
+        remedy = "Write 0.95 for an interval that holds in 95 of 100 cases."
+        raise InputError("confidence", confidence, "above 0 and below 1", remedy)
+    if out is not None and out.suffix not in TABLE_SUFFIXES:
+        allowed = f"a path that ends in {', '.join(TABLE_SUFFIXES)}"
+        remedy = f"Name it for example {out.stem}.csv."
+        raise InputError("out", str(out), allowed, remedy)
+    if missing not in MISSING:
+        remedy = "Leave --missing out to stop at such files."
+        raise InputError.unknown("missing", missing, MISSING, remedy)
 
 
 def _parameters(path: Path) -> Parameters:

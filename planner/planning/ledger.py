@@ -31,12 +31,17 @@ class _Strict(BaseModel):
 
 
 class Collection(_Strict):
-    """One past collection: its survey, its day (ISO 8601), its pair rule, and nats per level."""
+    """One past collection: its survey, its day (ISO 8601), its pair rule, and nats per level.
+
+    All rounds of a question that is asked again are one collection and spend once; ``times_open``
+    are the questions of which an observer may see when answers changed.
+    """
 
     survey: Annotated[str, Field(min_length=1)]
     day: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
     rule: Literal["min", "avg", "matrix"]
     spent: Annotated[dict[str, Spent], Field(min_length=1)]
+    times_open: list[str] = []
 
 
 class Ledger(_Strict):

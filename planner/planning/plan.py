@@ -209,6 +209,7 @@ class SurveyPlan(Framed):
                 "day": day.isoformat(),
                 "rule": rules.pop() if rules else "min",
                 "spent": spent,
+                "times_open": [q.name for q in leveled if q.times_open],
             }
         )
 

@@ -110,9 +110,11 @@ def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
         ways = [Scheme("one report for all rounds", True, stays)]
     else:
         ways = [Scheme("one report in one round", True, once(plan.error, count, size))]
-        values = one_value(plan.error, changes, size)
-        ways.insert(again.times_open, Scheme("one report of one value", False, values))
+        if again.changes != "any":
+            values = one_value(plan.error, changes, size)
+            ways.append(Scheme("one report of one value", False, values))
         ways.sort(key=lambda one: one.hidden == again.times_open)
+    ways.append(Scheme("asked one time", True, RoundErrors(plan.error)))
     if plan.block is not None:
         each = plan.block.bounds_at(plan.share / count, _ROUGH)[0]
         ways.append(Scheme("budgets shared by the rounds", True, RoundErrors(each, each / count)))

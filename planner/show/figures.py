@@ -255,6 +255,20 @@ def curves(x: ArrayLike, lines: Iterable[Sequence[Any]]) -> list[object]:
     ]
 
 
+def banded(lines: Mapping[str, Sequence[Sequence[Any]]], x: str, y: str) -> Figure:
+    """A line for each name, of rows (x, value, lower, upper), with a band between the limits."""
+    from plotly.graph_objects import Scatter
+
+    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
+    traces: list[object] = []
+    for (name, rows), colour in zip(lines.items(), cycle(CYCLE), strict=False):
+        at, values, lower, upper = zip(*rows, strict=True)
+        traces.append(Scatter(x=at, y=lower, **edge))
+        traces.append(Scatter(x=at, y=upper, fill="tonexty", fillcolor=_BAND, **edge))
+        traces.append(Scatter(x=at, y=values, name=name, mode="lines+markers", line_color=colour))
+    return figure(*traces, xaxis={"title": x}, yaxis={"title": y})
+
+
 def as_they_are(part: Any) -> Any:
     """The same with every "<" spelt out but those of our own: line breaks and hover boxes."""
     if isinstance(part, str):

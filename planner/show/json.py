@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from planner.deployment.parameter_file.parameters import Parameters
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
+from planner.planning.rounds import compared
 from planner.show import kinds
 from planner.show.guarantees import promises_of
 
@@ -84,6 +85,9 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "proof": kinds.certificate_sentences(question),
         "options": [_picked(one, _OPTION) for one in question.options],
     }
+    if question.question.rounds is not None:
+        ways, bound = compared(question)
+        document["rounds"] = to_json({"ways": ways, "bound": bound})
     if question.sampling is not None:
         document["sampling"] = kinds.sampling_json(question.sampling)
     return document

@@ -32,6 +32,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import error_figure
 from planner.show.json import to_json
+from planner.show.rounds import latest
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
@@ -196,11 +197,11 @@ def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] =
 
     Those of the questions ``ordered`` stand in the order of their answers.
     """
-    rows, count = _largest(estimates, ordered)
+    rows, count = _largest(latest(estimates), ordered)
     cells = [
         (
             row["question"],
-            row["answer"],
+            f"{row['answer']}, {row['of']}" if row["of"] else row["answer"],
             _known(row["estimate"]),
             _known(row["standard_error"]),
             _interval(row["lower"], row["upper"]),

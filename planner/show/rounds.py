@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
-from planner.show.blocks import Block, Heading, Sentence, Table, bars, people, percent, texts
+from planner.show.blocks import (
+    Block,
+    Figure,
+    Heading,
+    Sentence,
+    Table,
+    bars,
+    people,
+    percent,
+    texts,
+)
+from planner.show.figures import banded
+
+_MOST_LINES = 4
 
 
 def round_blocks(question: QuestionPlan) -> list[Block]:
@@ -54,3 +70,32 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
         )
         blocks.append(Sentence(text, "details", "proof"))
     return blocks
+
+
+def latest(estimates: Any) -> Any:
+    """A table of estimates with the last round and the average alone of what is asked again."""
+    import pyarrow as pa
+
+    keys = list(zip(*(estimates[name].to_pylist() for name in ("question", "of")), strict=True))
+    last = {question: label for question, label in keys if label.startswith("round ")}
+    kept = {"", "average of rounds"}
+    return estimates.filter(pa.array([label in kept or last[q] == label for q, label in keys]))
+
+
+def round_figures(estimates: Any, confidence: float) -> list[Block]:
+    """A chart over rounds for each question that was asked again, with the intervals as bands."""
+    rows = [row for row in estimates.to_pylist() if row["of"].startswith("round ")]
+    found: list[Block] = []
+    for question in dict.fromkeys(row["question"] for row in rows):
+        lines: dict[str, list[tuple[Any, ...]]] = {}
+        for row in rows:
+            if row["question"] == question and row["estimate"] is not None:
+                place = int(row["of"].removeprefix("round "))
+                line = place, row["estimate"], row["lower"], row["upper"]
+                lines.setdefault(row["answer"], []).append(line)
+        largest = sorted(lines, key=lambda name: -sum(one[1] for one in lines[name]))[:_MOST_LINES]
+        drawn = {name: lines[name] for name in largest}
+        alt = f"Estimates of the largest {len(drawn)}; bands are {confidence:.0%} intervals."
+        draw = partial(banded, drawn, "round", "estimate")
+        found.append(Figure(f"{question}, round by round", draw, alt, f"rounds {question}"))
+    return found

@@ -1,12 +1,16 @@
 """Rounds: reference values, brute force of the promise, histories drawn."""
 
+from datetime import date
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pytest
 
-from planner.planning.rounds import memoised_errors, once, one_value, round_bound
+from planner import Categorical, Level, Survey, plan_survey
+from planner.errors import InputError
+from planner.planning.ledger import Ledger
+from planner.planning.rounds import compared, memoised_errors, once, one_value, round_bound
 
 # V of a cone solver; rounds; a round of once, of one value with one change and two.
 REFERENCE = [
@@ -88,3 +92,54 @@ def test_errors_are_those_of_histories_drawn(scheme):
     assert abs(mean - 1.1 * expected) > 5.2 * sem
     bias = np.mean(means, axis=0) / (np.std(means, axis=0) / np.sqrt(runs))
     assert np.abs(bias).max() < 5.7
+
+
+def planned(rounds):
+    question = Categorical("q", (Level("all", 1.0, item_count=100),), rounds=rounds)
+    return plan_survey(Survey("s", 1000, (question,))).question("q")
+
+
+def test_ways_of_asking_again_of_a_planned_question():
+    """Section 2 of the theory: 100 items, budget 1, 12 rounds; V = 359.95348518."""
+    ways, bound = compared(planned({"count": 12, "changes": 1}))
+    errors = {one.name: one.errors for one in ways}
+    assert ways[0].name == "one report in one round"
+    assert errors["one report in one round"].each == pytest.approx(4330.44182221, rel=1e-7)
+    assert errors["one report of one value"].each == pytest.approx(720.90697037, rel=1e-7)
+    assert errors["asked one time"].each == pytest.approx(359.95348518, rel=1e-7)
+    assert errors["L-OSUE"].each == pytest.approx(1568.08, abs=0.005)
+    assert bound == pytest.approx(1917.5121, abs=1e-3)
+    ways, bound = compared(planned({"count": 12, "changes": 1, "times_open": True}))
+    assert ways[0].name == "one report of one value"
+    assert bound is None
+    ways, bound = compared(planned({"count": 12}))
+    assert bound == pytest.approx(4330.3005, abs=1e-3)
+    assert all("value" not in one.name for one in ways)  # there is no number of changes
+    ways, bound = compared(planned({"count": 12, "changes": "never"}))
+    assert ways[0].errors.each == pytest.approx(359.95348518, rel=1e-7)
+    assert bound <= ways[0].errors.each
+
+
+def test_a_ledger_takes_all_rounds_for_one_collection():
+    question = planned({"count": 12, "changes": 2, "times_open": True}).question
+    plan = plan_survey(Survey("s", 1000, (question,)))
+    entry = plan.collection(date(2026, 3, 1))
+    assert entry.spent == {"all": 1.0}
+    assert entry.times_open == ["q"]
+    assert Ledger().after(entry).spent("all") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rounds", "word"),
+    [
+        ({"count": 1}, "count is 1 but must be a whole number from 2 to 1000"),
+        ({"count": 12, "changes": "often"}, "changes is 'often'"),
+        ({"count": 12, "times_open": True}, "changes is 'any' but must be a number from 1 to 11"),
+        ({"count": 3, "changes": 3, "times_open": True}, "must be a number from 1 to 2"),
+        ({"count": 3, "often": True}, "rounds, often is not a known key"),
+        ({}, "rounds, count is missing"),
+    ],
+)
+def test_bad_rounds(rounds, word):
+    with pytest.raises(InputError, match=word):
+        planned(rounds)
