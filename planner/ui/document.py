@@ -65,10 +65,20 @@ _KEYS_ALONE = re.compile(r"\b(epsilon(?= is)|item_count|yes_counts|padding_lengt
 _ALL = ("name", "kind", "mechanism", "weight", "target")
 _LEVELLED = (*_ALL, "level", "rule")
 _KEYS = {  # of a question; what was typed while it was of another kind is kept, and left out
-    "categorical": (*_LEVELLED, "criterion"),
-    "item-set": (*_LEVELLED, "criterion", "padding_length", "sets"),
-    "ordinal": (*_LEVELLED, "order", "scores", "wanted"),
-    "numeric": (*_ALL, "lower", "upper", "yes_no", "epsilon", "mean", "sd", "preferences"),
+    "categorical": (*_LEVELLED, "criterion", "rounds"),
+    "item-set": (*_LEVELLED, "criterion", "padding_length", "sets", "rounds"),
+    "ordinal": (*_LEVELLED, "order", "scores", "wanted", "rounds"),
+    "numeric": (
+        *_ALL,
+        "rounds",
+        "lower",
+        "upper",
+        "yes_no",
+        "epsilon",
+        "mean",
+        "sd",
+        "preferences",
+    ),
     "sampled-choice": (*_LEVELLED, "sampling"),
 }
 _LEVEL_KEYS = {

@@ -342,3 +342,16 @@ def test_a_typed_budget_is_promised_as_it_was_typed(questions):
     exported = open_page("export", questions)
     assert "epsilon 0.8000" in words(exported)
     assert "0.8001" not in words(exported)
+
+
+def test_a_question_is_asked_again():
+    app = open_page("questions", **MORE)
+    app.text_input(key="rounds-0-0").input("4").run()
+    assert session(app).document["question"][0]["rounds"] == {"count": "4"}
+    app.text_input(key="changes-0-0").input("1").run()
+    app.toggle(key="times-open-0-0").set_value(True).run()
+    assert not app.exception
+    plan = session(app).planned
+    assert plan.survey.questions[0].rounds.deployed.parts == 2
+    app.text_input(key="rounds-0-0").input("1").run()
+    assert "rounds" not in session(app).document["question"][0]

@@ -410,6 +410,7 @@ def _options(question: Document, place: int) -> None:
             )
         if kind != "ordinal":
             _mechanism(question, place)
+        _again(question, place)
         if len(session().document["question"]) > 1:
             kept(st.text_input, "Weight", f"weight-{place}", question, "weight", placeholder="1")
         if kind != "numeric":
@@ -418,6 +419,26 @@ def _options(question: Document, place: int) -> None:
             )
             if isinstance(question.get("rule"), list):
                 _pairs(question, place)
+
+
+def _again(question: Document, place: int) -> None:
+    """How often it is asked, and what may happen between the rounds."""
+    about = question.get("rounds", {})
+
+    def take(count: str) -> None:
+        if count.strip() in ("", "1"):
+            question.pop("rounds", None)
+        else:
+            question["rounds"] = about | {"count": count}
+
+    count, changes = st.columns(2)
+    said = text_of(about.get("count", "1"))
+    field(count.text_input, "Times that it is asked", f"rounds-{place}", said, take)
+    if about:
+        label = "Changes of one person's answer"
+        kept(changes.text_input, label, f"changes-{place}", about, "changes", placeholder="any")
+        label = "An observer may see when an answer changes"
+        kept(st.toggle, label, f"times-open-{place}", about, "times_open")
 
 
 def _take_rule(question: Document, rule: str) -> None:
