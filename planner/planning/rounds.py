@@ -116,7 +116,7 @@ def compared(plan: QuestionPlan) -> tuple[list[Scheme], float | None]:
         ways.sort(key=lambda one: one.hidden == again.times_open)
     ways.append(Scheme("asked one time", True, RoundErrors(plan.error)))
     if plan.block is not None:
-        each = plan.block.bounds_at(plan.share / count, _ROUGH)[0]
+        each = plan.block.at(plan.share / count, _ROUGH).error
         ways.append(Scheme("budgets shared by the rounds", True, RoundErrors(each, each / count)))
     if plan.question.kind != "categorical":
         return ways, None
