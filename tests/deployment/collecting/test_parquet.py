@@ -86,7 +86,7 @@ ALTERED = [
     (lambda table: table.replace_schema_metadata({b"ldp-planner-reports": b"{"}), "not JSON"),
     (plain_hashes, r"parameters column is 'binary' .* dictionary"),
     (about(version=2), "version of the metadata is 2 but must be 1"),
-    (about(round=3), "round of the metadata is 3 but must be 1 or 2"),
+    (about(round=0), "round of the metadata is 0 but must be a number from 1"),
     (about(round=...), "metadata are missing"),
     (about(round=2), r"question and round is \('q', 2\)"),
     (about(question=""), "question of the metadata is empty"),
