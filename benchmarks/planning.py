@@ -12,7 +12,8 @@ from measure import Figure, rows, seconds, show
 
 from planner import PrivacyPolicy, solve
 from planner.planning.shares import ChoiceBlock, allocate
-from planner.planning.what_if import frontier, scaled, smallest_budgets, usual_scales
+from planner.planning.solve import scaled
+from planner.planning.what_if import frontier, smallest_budgets, usual_scales
 from planner.survey.questions import Target
 
 

@@ -12,8 +12,8 @@ from reproduction.run import main
 from planner import PaddedUnaryMechanism, solve
 from planner.estimates.truncation import SetSizes
 from planner.planning.datasets import Answers
-from planner.planning.padding import plan_padding
 from planner.planning.pilot import PilotSets
+from planner.planning.sets import plan_padding
 from planner.survey.sets import AssumedSets, SetModel
 
 EPSILONS = (1.0, 2.0, 4.0)

@@ -35,9 +35,6 @@ from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
 from planner.planning.ordered import best_ordered_channel as best_ordered_channel
-from planner.planning.padding import Padding as Padding
-from planner.planning.padding import PaddingPlan as PaddingPlan
-from planner.planning.padding import plan_padding as plan_padding
 from planner.planning.pilot import PilotSets as PilotSets
 from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans
@@ -48,6 +45,9 @@ from planner.planning.sampled import SamplingQuestion as SamplingQuestion
 from planner.planning.sampled import plan_sampling as plan_sampling
 from planner.planning.sampled_views import GuaranteeViews as GuaranteeViews
 from planner.planning.sampled_views import guarantee_views as guarantee_views
+from planner.planning.sets import Padding as Padding
+from planner.planning.sets import PaddingPlan as PaddingPlan
+from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
 from planner.planning.shares import ChoiceBlock as ChoiceBlock
 from planner.planning.shares import MeanBlock as MeanBlock

@@ -14,9 +14,7 @@ from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
-from planner.planning.option import ErrorLaw, Option
-from planner.planning.padding import PaddingPlan
-from planner.planning.part import Part
+from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.solve import DESIGN, TOTAL, Certified, solve_for, tried
 from planner.planning.targets import detectable_frequencies
 from planner.policy import logodds
@@ -197,23 +195,6 @@ class SetPromises:
     with_cap: float | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Details:
-    """What questions with levels show beside their error.
-
-    ``certified`` is the table or design that is deployed, with its proof, if it is one.
-    ``padding`` has every padding length's squared bias and variance, and ``padding_errors`` its
-    total error in people, where something is known of the sets.
-    """
-
-    levels: Levels
-    explanations: tuple[LevelExplanation, ...]
-    certified: Certified | None
-    padding: PaddingPlan | None = None
-    padding_errors: Array | None = None
-    sets: SetPromises | None = None
-
-
 def mechanism_choices(question: Question) -> list[str]:
     """Names of the mechanisms that a question can be deployed with; the first is the usual one.
 
@@ -341,21 +322,29 @@ def solved(
     return Option(name, law.value(objective), errors, law, bound, refused=refused)
 
 
-def deployed(option: Option) -> Any:
+def deployed(_part: Part, option: Option) -> Any:
     """The mechanism as a parameter file takes it."""
     return option.law.mechanism if isinstance(option.law, LevelTerms) else option.law
 
 
-def details(part: Part, planned: Option, price: float) -> Details:
-    """Its levels; ``price`` is what a small change of the objective is in people."""
+def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+    """The value and the law of the unweighted error for the least favourable answers."""
+    one = ErrorLaw(spread=float(1 - 1 / part.deployed.policy.item_counts.sum()))
+    return planned.law.worst_case_mse, one
+
+
+def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
+    """What a plan shows of its levels; ``price`` is a small change of the objective in people."""
     law, policy = planned.law, part.deployed.policy
     leakage = policy.leakage_epsilons
     if not planned.by_level:  # protects every pair like the strictest
         leakage = np.minimum(leakage, float(policy.room(np.zeros(policy.size)).min()))
     sends = CATALOGUE[planned.name].sends
-    explained = explain(law, part.asked.name, sends=sends, leakage=leakage)
-    certified = None if isinstance(law, LevelTerms) else law
-    return Details(levels_of(part, law, price), explained, certified)
+    return {
+        "levels": levels_of(part, law, price),
+        "explanations": explain(law, part.asked.name, sends=sends, leakage=leakage),
+        "certified": None if isinstance(law, LevelTerms) else law,
+    }
 
 
 def levels_of(part: Part, terms: Terms, price: float, length: int | None = None) -> Levels:

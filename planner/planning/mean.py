@@ -18,8 +18,7 @@ from planner.planning.channels import (
     mean_error,
     provable_channel,
 )
-from planner.planning.option import ErrorLaw, Option
-from planner.planning.part import Part
+from planner.planning.option import ErrorLaw, Option, Part
 from planner.solvers.answers import Channel
 from planner.survey.questions import CHANNEL, Numeric, Question
 

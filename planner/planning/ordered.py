@@ -12,8 +12,7 @@ from planner.arguments import number_column
 from planner.errors import InputError
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.option import ErrorLaw, Option
-from planner.planning.part import Part
+from planner.planning.option import ErrorLaw, Option, Part
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel

@@ -22,8 +22,8 @@ from planner.frames import Framed
 from planner.planning import mean
 from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger
+from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
-from planner.planning.part import Part, Spending, with_budget_left
 from planner.planning.question import QuestionPlan, block_of, plan_question, plan_sampled, settled
 from planner.planning.sampled import SamplingPlan, plan_sampling_survey
 from planner.planning.shares import Allocation, allocate

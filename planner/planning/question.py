@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,28 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.rounding import drawn_design
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import choice, mean, ordered, sets
-from planner.planning.choice import Details, SetPromises, mechanism_choices
-from planner.planning.option import ErrorLaw, Option, least, over, reason_for, rounded
+from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
+from planner.planning.option import (
+    ErrorLaw,
+    Option,
+    Part,
+    Spending,
+    least,
+    over,
+    reason_for,
+    rounded,
+)
 from planner.planning.outsiders import OutsiderView, outsider_view
-from planner.planning.padding import PaddingPlan
-from planner.planning.part import Part, Spending
 from planner.planning.sampled import SamplingPlan
-from planner.planning.shares import Block, ChoiceBlock, MeanBlock
-from planner.planning.solve import DESIGN, TOTAL, Certified, tried
-from planner.planning.target_answers import TargetAnswer, answer_targets
+from planner.planning.sets import PaddingPlan
+from planner.planning.shares import Block, ChoiceBlock, KnownBlock, MeanBlock
+from planner.planning.solve import DESIGN, TOTAL, Certified, largest_budgets, tried
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
+    TargetAnswer,
+    answer_targets,
     frontier,
-    largest_budgets,
     relaxations,
     usual_scales,
 )
@@ -42,6 +50,7 @@ from planner.survey.questions import (
     BEST,
     COUNTS,
     ORDINAL,
+    SET_DESIGN,
     ItemSet,
     Levelled,
     Numeric,
@@ -75,13 +84,21 @@ class QuestionPlan(Framed):
     error:
         Predicted squared error per person of the survey, which the survey's objective adds up; for
         the kind ``"sampled-choice"`` the square of ``total_error`` over the people.
-    details:
-        Level by level, and by padding length; None for means, ordered answers and sampling.
+    levels, explanations:
+        What a report does, level by level, and the first 40 in plain sentences; None and empty for
+        means, ordered answers and sampling.
+    certified:
+        The table or the design that is deployed, with its proof; None for others.
+    padding, padding_errors:
+        Every padding length's squared bias and variance, and its total error in people, where
+        sets are known.
+    set_promises:
+        What a report about a whole set promises; None for other mechanisms.
     targets:
         What becomes of the question's targets.
     relaxations:
         For the levels with the highest prices what a little more budget saves of ``total_error``,
-        best first; ``price`` as in ``levels``.
+        best first.
     block:
         What its error is at any share of its budgets, as the shares were planned; None for the
         kind ``"sampled-choice"``.
@@ -94,7 +111,12 @@ class QuestionPlan(Framed):
     refused: tuple[Option, ...]
     reason: str
     error: float
-    details: Details | None = None
+    levels: Levels | None = None
+    explanations: tuple[LevelExplanation, ...] = ()
+    certified: Certified | None = None
+    padding: PaddingPlan | None = None
+    padding_errors: NDArray[np.float64] | None = None
+    set_promises: SetPromises | None = None
     targets: tuple[TargetAnswer, ...] = ()
     relaxations: tuple[Relaxation, ...] = ()
     block: Block | None = None
@@ -213,39 +235,9 @@ class QuestionPlan(Framed):
         return self.part.total(best.errors.error(best.bound) / self.fraction)
 
     @property
-    def levels(self) -> choice.Levels | None:
-        """Level by level; None for means and ordered answers."""
-        return None if self.details is None else self.details.levels
-
-    @property
-    def explanations(self) -> tuple[choice.LevelExplanation, ...]:
-        """Levels in plain sentences, the first 40."""
-        return () if self.details is None else self.details.explanations
-
-    @property
-    def padding(self) -> PaddingPlan | None:
-        """Every padding length's squared bias and variance, where sets are known."""
-        return None if self.details is None else self.details.padding
-
-    @property
-    def padding_errors(self) -> NDArray[np.float64] | None:
-        """The total error at each, in people."""
-        return None if self.details is None else self.details.padding_errors
-
-    @property
-    def set_promises(self) -> SetPromises | None:
-        """What a report about a whole set promises; None for other mechanisms."""
-        return None if self.details is None else self.details.sets
-
-    @property
     def cap(self) -> float:
         """Budget of any two sets where it is above those of items, in nats; else 0."""
         return 0.0 if self.set_promises is None else self.set_promises.cap
-
-    @property
-    def certified(self) -> Certified | None:
-        """The table or the design that is deployed, with its proof; None for others."""
-        return None if self.details is None else self.details.certified
 
     @property
     def mechanism_label(self) -> str:
@@ -443,32 +435,28 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     error = planned.errors.error(planned.value, part.fraction)
     ranked = _ranked(part, found, planned, error)
     price = planned.errors.scale / part.fraction * part.total(error) / (2 * error or inf)
-    deployed = part.deployed.replacing(mechanism=name)
-    details, mechanism = None, planned.law
-    if kind is choice:
-        mechanism, details = choice.deployed(planned), choice.details(part, planned, price)
-    elif kind is sets:
-        mechanism = sets.deployed(part, planned)
-        details = sets.details(part, planned, price, mechanism)
+    block = block_of(part.question, part.everybody)
     plan = QuestionPlan(
         part=part,
-        deployed=deployed,
-        mechanism=mechanism,
+        deployed=part.deployed.replacing(mechanism=name),
+        mechanism=planned.law if kind in (ordered, mean) else kind.deployed(part, planned),
         options=ranked,
         refused=tuple(one for one in found if one.refused),
         reason="",
         error=error,
-        details=details,
-        block=block_of(part.question, part.everybody),
+        block=block,
+        **({} if kind in (ordered, mean) else kind.details(part, planned, price)),
     )
     reason = reason_for(
         ranked,
         plan.objective_name,
-        by_level=details is not None,
-        alike=details is not None and part.deployed.policy.rule.by_level and _alike(part),
+        by_level=plan.levels is not None,
+        alike=part.deployed.policy.rule.by_level and _alike(part),
     )
-    targets = answer_targets(part, planned, plan.padding)
-    relaxed = _relaxations(plan, planned, price) if what_if else ()
+    relaxed: tuple[Relaxation, ...] = ()
+    if what_if and plan.certified is not None:
+        relaxed = relaxations(plan.certified, planned.errors, part.fraction)
+    targets = answer_targets(part, planned, plan.padding, block)
     return replace(plan, reason=reason, targets=targets, relaxations=relaxed)
 
 
@@ -482,7 +470,7 @@ def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> Question
 def block_of(question: Question, users: int) -> Block:
     """What the error of a settled question is at any share of its budgets, as shares are planned.
 
-    Of tables and designs that can be deployed their own, of others and of whole sets opt0's; of
+    Of tables, designs and set designs that can be deployed their own, of others opt0's; of
     ordered answers that of their counts, and of means BiSample-MD's.
 
     Raises
@@ -495,22 +483,45 @@ def block_of(question: Question, users: int) -> Block:
         law = mean.rough_law(question, users)
         epsilon = float(question.policy.epsilons[0])
         return MeanBlock(name, epsilon, weight, law or ErrorLaw(), law is None)
-    policy = question.policy
+    policy, rough = question.policy, question.mechanism
     if isinstance(question, Ordinal) and question.of_mean:
         return MeanBlock(name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
     objective, errors = question.objective, choice.errors_of(question)
     if isinstance(question, ItemSet):
-        objective, errors = sets.objective_of(question), sets.errors_of(question, users)
+        _, objective, errors = sets.law_at(question, users)
     elif isinstance(question, Ordinal):
         errors = ordered.errors_of(question)
-    rough = question.mechanism
     if question.kind == "categorical" and policy.item_counts.sum() == 1:
         rough = "opt0"
     if rough in (BEST, DESIGN) and question.kind == "categorical":
         best, reason = tried(policy, DESIGN, objective)
         rough = "opt0" if best is None or reason else DESIGN
-    rough = rough if rough in (*MODELS, DESIGN) else "opt0"
-    return ChoiceBlock(name, policy, weight, objective, errors, rough)
+    drawn = ChoiceBlock(
+        name, policy, weight, objective, errors, rough if rough in (*MODELS, DESIGN) else "opt0"
+    )
+    if isinstance(question, ItemSet) and rough in (BEST, SET_DESIGN):
+        return _of_whole_sets(question, users, drawn)
+    return drawn
+
+
+def _of_whole_sets(question: ItemSet, users: int, drawn: ChoiceBlock) -> Block:
+    """The error of its set design at any share, if it is the one that is deployed."""
+    about = (question.replacing(padding_length=None), question, question)
+
+    def whole_at(share: float) -> Option:
+        return sets.whole_sets(Part(*about, share, 1.0, users), question.padding_length or 1)
+
+    whole = whole_at(1.0)
+    error = whole.errors.error(whole.value)
+    covered = question.policy.rule.covers_sets
+    if whole.refused or (question.mechanism == BEST and covered and drawn.at(1.0).error < error):
+        return drawn
+
+    def error_at(share: float) -> float:
+        found = whole_at(share)
+        return found.errors.error(found.value)
+
+    return KnownBlock(question.name, question.weight, whole.errors, SET_DESIGN, error_at)
 
 
 def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:
@@ -526,19 +537,6 @@ def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> t
 
 def _alike(part: Part) -> bool:
     return bool(np.ptp(part.deployed.policy.epsilons) == 0)
-
-
-def _relaxations(plan: QuestionPlan, planned: Option, price: float) -> tuple[Relaxation, ...]:
-    """What a little more budget saves of the total error, from its saving of the objective."""
-    if plan.certified is None:
-        return ()
-    found, scale = [], planned.errors.scale / plan.fraction
-    for one in relaxations(plan.certified, _RELAX_BY):
-        change = scale * one.saving * plan.certified.objective_value
-        saving = 1 - sqrt(max(0.0, 1 - change / (plan.error or inf)))
-        in_people = None if one.price is None else one.price * price
-        found.append(replace(one, saving=saving, price=in_people))
-    return tuple(found)
 
 
 KINDS: dict[str, Any] = {

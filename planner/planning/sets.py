@@ -1,49 +1,312 @@
-"""Questions about item sets: each mechanism at its padding length, and what padding costs."""
+"""Questions about item sets: each mechanism at its padding length, and what padding costs.
+
+With padding length ``l`` a set of more than ``l`` items loses the share ``1 - l/|x|`` of each,
+a bias that grows with the square of the number of people; the variance of a table grows with
+``l^2``, that of a set design with ``l``. The IDUE paper leaves the best ``l`` as future work. Here
+it is the whole number with the smallest expected total squared error
+
+    sum_k bias_k^2 + var_k,    var_k = l^2/(a-b)^2 sum_u q_u (1-q_u),    q_u = b + (a-b) P_u(k)
+
+for what is known of the sets (:mod:`planner.survey.sets`); of set designs there is no factor
+``l^2``, and ``P_u(k)`` is ``l`` times as large.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import exp, inf, log
-from typing import Any, cast
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import whole_number
 from planner.errors import InputError, VerificationError
+from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.set_design import SetDesignMechanism, smallest_budget
+from planner.mechanisms.set_design import SetDesignMechanism, set_support, smallest_budget
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning.choice import (
-    Details,
-    LevelTerms,
-    SetPromises,
-    explain,
-    levels_of,
-    solved,
-)
-from planner.planning.option import ErrorLaw, Option
-from planner.planning.padding import (
-    Drawn,
-    PaddedError,
-    Padding,
-    PaddingPlan,
-    drawn_objective,
-    plan_padding,
-    plan_whole_sets,
-)
-from planner.planning.part import Part
+from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
+from planner.planning.option import ErrorLaw, Option, Part
 from planner.planning.pilot import set_model_of
-from planner.planning.solve import TOTAL, solve_for
-from planner.planning.what_if import scaled
+from planner.planning.solve import TOTAL, scaled, solve_for
 from planner.policy.objective import Objective
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
 from planner.solvers.solving import BASELINES
 from planner.survey.questions import BEST, SET_DESIGN, ItemSet, Question
-from planner.survey.sets import SetModel
+from planner.survey.sets import SetModel, SetMoments
 
 Array = NDArray[np.float64]
-_MOST_NATS = 20.0  # more budget is of no use to a set design
+_DESIGNS = 60  # lengths of which set designs are made
+_MOST_AT_ONCE = 1_000_000  # numbers per length and level that are held at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PaddingPlan(Framed):
+    """The best padding length, and the expected error of every other.
+
+    Attributes
+    ----------
+    length:
+        The best ``l``.
+    lengths:
+        All lengths compared, shape ``(k,)``.
+    bias2, variance:
+        Expected total squared bias and variance per user at each, shape ``(k,)``.
+    bias2_limits:
+        What the squared bias is between by the sizes of the sets alone, whatever items they
+        hold; of a pilot, which shows the items, ``bias2`` itself. Two of shape ``(k,)``.
+    lost:
+        Share of all answers that are cut away, shape ``(k,)``.
+    users:
+        Number of people.
+    flat_lower, flat_upper:
+        Around the best, all lengths between these have an error within 5 % of it.
+    """
+
+    length: int
+    lengths: NDArray[np.int64]
+    bias2: Array
+    variance: Array
+    flat_lower: int
+    flat_upper: int
+    bias2_limits: tuple[Array, Array]
+    lost: Array
+    users: int
+
+    @property
+    def errors(self) -> Array:
+        """Expected total error in people at each length, shape ``(k,)``."""
+        return np.sqrt(self.users * self.mse)
+
+    @property
+    def truncation_errors(self) -> Array:
+        """The part of it that comes from sets that are cut: the bias, in people."""
+        return np.sqrt(self.users * self.bias2)
+
+    @property
+    def noise_errors(self) -> Array:
+        """The part of it that comes from the randomness of the reports, in people."""
+        return np.sqrt(self.users * self.variance)
+
+    @property
+    def uncut(self) -> int:
+        """The smallest length at which no set is cut, as far as is known of the sets."""
+        return int(self.lengths[np.argmax(self.lost <= 0)])
+
+    @property
+    def best_limits(self) -> tuple[int, int]:
+        """What the best length is between, if the squared bias is at one of its limits."""
+        least, most = (int(np.argmin(bias2 + self.variance)) for bias2 in self.bias2_limits)
+        return int(self.lengths[min(least, most)]), int(self.lengths[max(least, most)])
+
+    def error_limits(self, length: int) -> tuple[float, float]:
+        """What the total error at ``length`` is between, in people, by the sizes alone."""
+        least, most = (self.users * (one + self.variance) for one in self.bias2_limits)
+        return float(np.sqrt(least[length - 1])), float(np.sqrt(most[length - 1]))
+
+    @property
+    def mse(self) -> Array:
+        """Expected total squared error per user at each length, shape ``(k,)``."""
+        return self.bias2 + self.variance
+
+    @property
+    def summary(self) -> str:
+        """The best length, and those about as good."""
+        flat = f"{self.flat_lower} to {self.flat_upper} are within 5 % of it"
+        return f"Best padding length {self.length}; {flat}."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a padding length; expected squared errors per user, the error in people."""
+        return {
+            "length": self.lengths,
+            "squared_bias": self.bias2,
+            "variance": self.variance,
+            "mse": self.mse,
+            "error": self.errors,
+            "lost": self.lost,
+        }
+
+
+def plan_padding(table: UnaryTable, users: int, sets: SetModel) -> PaddingPlan:
+    """The padding length with the smallest expected total error for ``users`` people.
+
+    Parameters
+    ----------
+    table:
+        A table of bit probabilities per level.
+    users:
+        Number of reports, at least 1.
+    sets:
+        What is known of the sets: a histogram of sizes or a pilot.
+
+    Raises
+    ------
+    InputError
+        ``users`` out of range, or a pilot that does not fit the levels.
+
+    Examples
+    --------
+    >>> from planner.survey.sets import AssumedSets
+    >>> from planner import PrivacyPolicy, solve
+    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
+    >>> sets = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05])
+    >>> [plan_padding(table, users, sets).length for users in (100, 10_000, 1_000_000)]
+    [1, 1, 3]
+    """
+    noise = float(table.policy.item_counts @ table.noise)
+
+    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
+        drawn = noise + at.once @ (1 + table.signal) - at.twice
+        return np.asarray(lengths**2.0 * drawn)
+
+    return _planned(variance, table.policy, users, sets, sets.largest)
+
+
+def plan_whole_sets(
+    policy: PrivacyPolicy, cap: float | None, users: int, sets: SetModel
+) -> PaddingPlan:
+    """The same where reports are about whole sets: the best set design of every length.
+
+    Lengths up to the number of items. Of more than 60 the designs of 60 are made, whose two
+    chances those of the others lie between.
+
+    >>> from planner.survey.sets import AssumedSets
+    >>> sets, policy = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05]), PrivacyPolicy([1.0], [100])
+    >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
+    [1, 2, 4]
+    """
+    items, epsilon = int(policy.item_counts.sum()), smallest_budget(policy)
+    most = min(sets.largest, items)
+    tried = np.unique(np.geomspace(1, most, _DESIGNS).astype(np.int64))
+    tried = np.arange(1, most + 1) if most <= _DESIGNS else tried
+    caps = [None if cap is None else min(cap, int(one) * epsilon) for one in tried]
+    supports = [
+        set_support(items, int(one), epsilon, most) for one, most in zip(tried, caps, strict=True)
+    ]
+    terms = [_noise_and_signal(*one) for one in supports]
+
+    def variance(lengths: NDArray[np.int64], at: SetMoments) -> Array:
+        noise, signal = (np.interp(lengths, tried, column) for column in zip(*terms, strict=True))
+        return np.asarray(_variance_of_whole(items, noise, signal, lengths, at))
+
+    return _planned(variance, policy, users, sets, most)
+
+
+def _noise_and_signal(a: float, b: float) -> tuple[float, float]:
+    """Variance of an item's estimate per user, and what a user who has it adds."""
+    return b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
+
+
+def _variance_of_whole(items: int, noise: Any, signal: Any, length: Any, at: SetMoments) -> Any:
+    """Total variance per user of a design whose two chances do not depend on the level."""
+    return items * noise + signal * length * at.once.sum(axis=-1) - length**2.0 * at.twice
+
+
+def _planned(
+    variance_of: Callable[[NDArray[np.int64], SetMoments], Array],
+    policy: PrivacyPolicy,
+    users: int,
+    sets: SetModel,
+    most: int,
+) -> PaddingPlan:
+    whole_number("users", users)
+    lengths = np.arange(1, most + 1)
+    bias2, variance, lost, least, largest = np.empty((5, lengths.size))
+    parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
+    for part in np.array_split(np.arange(lengths.size), parts):
+        at = sets.moments(lengths[part], policy.item_counts)
+        bias2[part] = (users - 1) * at.lost2 + at.spread2
+        variance[part] = variance_of(lengths[part], at)
+        least[part], largest[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
+        lost[part] = at.lost / sets.mean_size
+    mse = bias2 + variance
+    best = int(np.argmin(mse))
+    far = np.flatnonzero(mse > 1.05 * mse[best])
+    lower = int(far[far < best].max(initial=-1)) + 1
+    upper = int(far[far > best].min(initial=lengths.size)) - 1
+    lost[lengths >= sets.largest] = 0.0  # not a rounding error of the sums
+    return PaddingPlan(
+        int(lengths[best]),
+        lengths,
+        bias2,
+        variance,
+        int(lengths[lower]),
+        int(lengths[upper]),
+        (least, largest),
+        lost,
+        users,
+    )
+
+
+class PaddedError(NamedTuple):
+    """The error of sets at one padding length, from that of the items that are drawn.
+
+    A table or design is made for ``objective``, and its value is what ``errors`` is a law of: at a
+    given length the error falls with it, and so in the budgets.
+    """
+
+    length: int
+    objective: Objective
+    errors: ErrorLaw
+
+
+@dataclass(frozen=True, slots=True)
+class Padding:
+    """How a question's sets are padded: to a given length, or the best for what is known of them.
+
+    Attributes
+    ----------
+    sets:
+        What is known of the sets; None if nothing is but that ``length`` items are enough.
+    length:
+        To how many items they are padded or cut; None for the best.
+    objective:
+        What the total error is, if nothing is known of the sets: that of the least favourable ones
+        when omitted. Else it is the expected one.
+
+    Raises
+    ------
+    InputError
+        Neither ``sets`` nor ``length`` is given.
+
+    Examples
+    --------
+    >>> from planner.survey.sets import AssumedSets
+    >>> padding, policy = Padding(AssumedSets([0, 1, 1])), PrivacyPolicy([1.0], [4])
+    >>> once, twice = (padding.at(length, 100, policy) for length in (1, 2))
+    >>> once.objective.prior, twice.objective.prior, twice.errors.bias, twice.errors.error(3.0)
+    ((1.0,), (0.75,), 0.0, 13.5)
+    """
+
+    sets: SetModel | None = None
+    length: int | None = None
+    objective: Objective = field(default_factory=Objective)
+
+    def __post_init__(self) -> None:
+        if self.sets is None and self.length is None:
+            remedy = "Give a length, or what is known of the sets."
+            raise InputError("padding", None, "a length or sets", remedy)
+
+    def at(self, length: int, users: int, policy: PrivacyPolicy) -> PaddedError:
+        """The error of ``users`` people at ``length``."""
+        if self.sets is None:
+            # Noise l^2, and at most l items of signal l (signal + 1) - 1.
+            most = max(self.objective.weights or (1.0,)) * length
+            law = ErrorLaw(length**2, most * (length - 1), spread=most)
+            return PaddedError(length, self.objective, law)
+        at = self.sets.moments(length, policy.item_counts)
+        # The variance at a length is its square times the expected objective whose prior is what
+        # is drawn per level, and an offset.
+        expected = Objective("expected", prior=at.once.tolist())
+        offset = length**2 * float(at.once.sum() - at.twice)
+        bias = float((users - 1) * at.lost2 + at.spread2)
+        # The sum of f (1 - f) is at most that of f.
+        return PaddedError(length, expected, ErrorLaw(length**2, offset, bias, self.sets.mean_size))
 
 
 def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
@@ -75,38 +338,18 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
         plans.append(plan_whole_sets(policy, cap, people, sets))
     if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
         table = solve_for(policy, "opt0" if question.mechanism == BEST else question.mechanism)
-        plans.append(plan_padding(cast("Drawn", table), people, sets))
+        assert isinstance(table, UnaryTable)  # noqa: S101 - of sets nothing else is offered
+        plans.append(plan_padding(table, people, sets))
     return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
 
 
-def objective_of(question: ItemSet) -> Objective:
-    """What is made small at the question's padding length.
-
-    The expected total variance of sets at length ``l`` is ``l^2`` times the expected objective
-    whose prior is what is sampled per level, so that the table is made for the sets at hand.
-    Without anything known of the sets it is the question's own.
-
-    Raises
-    ------
-    InputError
-        Sets are known, and an objective is asked for that their sizes do not tell.
-    """
+def law_at(question: ItemSet, users: int, length: int | None = None) -> PaddedError:
+    """The objective and the error law of ``users`` people at its padding length, or another."""
     sets = set_model_of(question)
-    if sets is None or question.padding_length is None:
-        return question.objective
-    _refuse_objective(question)
-    return drawn_objective(question.padding_length, question.policy, sets)
-
-
-def law_at(question: ItemSet, users: int, length: int) -> PaddedError:
-    """The objective and the error law of ``users`` people at a padding length."""
-    objective = objective_of(question.replacing(padding_length=length))
-    return Padding(set_model_of(question), length, objective).at(length, users, question.policy)
-
-
-def errors_of(question: ItemSet, users: int) -> ErrorLaw:
-    """The error law at the question's padding length."""
-    return law_at(question, users, question.padding_length or 1).errors
+    if sets is not None:
+        _refuse_objective(question)
+    padding = Padding(sets, length or question.padding_length, question.objective)
+    return padding.at(padding.length or 1, users, question.policy)
 
 
 def options(part: Part) -> list[Option]:
@@ -117,14 +360,13 @@ def options(part: Part) -> list[Option]:
     SolverError
         The mechanism asked for could not be proven.
     """
-    question = _of(part.deployed)
-    policy, objective = question.policy, objective_of(question)
-    errors, length = errors_of(_of(part.question), part.everybody), _length(part)
+    question, length = _of(part.deployed), _length(part)
+    at = law_at(question, part.everybody)
     found = [
-        solved(policy, name, objective, errors, must=name == part.asked.mechanism)
+        solved(question.policy, name, at.objective, at.errors, must=name == part.asked.mechanism)
         for name in (*MODELS, *BASELINES)
     ]
-    if not policy.rule.covers_sets:
+    if not question.policy.rule.covers_sets:
         reason = "budgets of sets are defined for the rule min alone"
         found = [replace(one, refused=reason) for one in found]
     whole = whole_sets(part, length)
@@ -137,12 +379,14 @@ def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
     """The set design at a padding length, or why there is none."""
     question = _of(part.deployed)
     policy, sets = question.policy, set_model_of(question)
-    length = min(length, int(policy.item_counts.sum()))
-    spread = float(length) if sets is None else sets.mean_size
-    nothing = Option(SET_DESIGN, inf, ErrorLaw(spread=spread))
+    items = int(policy.item_counts.sum())
+    length = min(length, items)
+    nothing = Option(
+        SET_DESIGN, inf, ErrorLaw(spread=float(length) if sets is None else sets.mean_size)
+    )
     if question.objective != TOTAL:
         return replace(nothing, refused="it is made for the total error, unweighted")
-    longer = None if sets is None else sets.longer(length, int(policy.item_counts.sum()))
+    longer = None if sets is None else sets.longer(length, items)
     cap = cap or question.cap
     if cap is not None and _of(part.asked).padding_length is None:  # for a length that is found
         cap = min(cap, length * smallest_budget(policy))
@@ -154,14 +398,23 @@ def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
     terms = LevelTerms.with_probabilities(policy, *np.full((2, policy.size), [[a], [b]]))
     law = replace(terms, mechanism=found)
     if sets is None:
-        return Option(
-            SET_DESIGN, found.worst_case_mse, nothing.errors, law, found.lower_bound or None
-        )
+        bound = found.lower_bound or None
+        return replace(nothing, value=found.worst_case_mse, law=law, bound=bound)
     at = sets.moments(length, policy.item_counts)
-    noise, signal = found.items * b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
-    value = noise + signal * length * float(at.once.sum()) - length**2 * float(at.twice)
+    value = float(_variance_of_whole(items, *_noise_and_signal(a, b), length, at))
     bias = float((part.everybody - 1) * at.lost2 + at.spread2)
-    return Option(SET_DESIGN, value, ErrorLaw(bias=bias, spread=spread), law)
+    return replace(nothing, value=value, errors=replace(nothing.errors, bias=bias), law=law)
+
+
+def least_error(part: Part) -> float:
+    """Error per person asked, of the set design at the best length, or the one asked for."""
+    question, length = _of(part.deployed), _of(part.asked).padding_length
+    sets = set_model_of(question)
+    if sets is not None and length is None:
+        plan = plan_whole_sets(question.policy, question.cap, part.people, sets)
+        return float(plan.mse.min())
+    whole = whole_sets(part, length or 1)
+    return inf if whole.refused else whole.errors.error(whole.value)
 
 
 def at_best_length(part: Part, option: Option) -> Option:
@@ -173,7 +426,7 @@ def at_best_length(part: Part, option: Option) -> Option:
     length = _padding(part, option, sets).length
     if option.name == SET_DESIGN:
         return replace(whole_sets(part, length), note=f"l = {length}")
-    at = law_at(_of(part.question), part.everybody, length)
+    at = law_at(question, part.everybody, length)
     value = option.law.value(at.objective)
     return replace(option, value=value, errors=at.errors, note=f"l = {length}")
 
@@ -187,12 +440,9 @@ def _padding(part: Part, option: Option, sets: SetModel) -> PaddingPlan:
 
 def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the total error, whatever the question's objective weighs."""
-    if set_model_of(_of(part.deployed)) is not None:
+    if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
         return planned.value, planned.errors  # expected, of all items alike
-    if planned.name == SET_DESIGN:
-        return planned.value, planned.errors
-    length = _of(part.question).padding_length or 1
-    law = Padding(None, length).at(length, part.everybody, part.question.policy)
+    law = Padding(None, _length(part)).at(_length(part), part.everybody, part.question.policy)
     return planned.law.value(law.objective), law.errors
 
 
@@ -206,23 +456,22 @@ def deployed(part: Part, planned: Option) -> Any:
     return PaddedUnaryMechanism(UnaryMechanism(planned.law), length, longer)
 
 
-def details(part: Part, planned: Option, price: float, mechanism: Any) -> Details:
-    """Its levels, and every padding length's error with the very table that is planned."""
-    whole = planned.name == SET_DESIGN
-    times, law = 1 if whole else _length(part), planned.law  # what estimates are multiplied by
-    leakage = np.full(part.deployed.policy.size, mechanism.privacy_loss())
-    sends = CATALOGUE[planned.name].sends
-    about = (law, part.asked.name, _length(part), sends, leakage)
-    explained = explain(*about, whole=whole)
-    found = Details(levels_of(part, law, price, times), explained, None if whole else law)
-    if whole:
-        found = replace(found, sets=_promises(part, planned))
-    sets = set_model_of(_of(part.deployed))
-    if sets is None:
-        return found
-    padding = _padding(part, planned, sets)
-    errors, _ = every_length(part, padding)
-    return replace(found, padding=padding, padding_errors=np.array([part.total(e) for e in errors]))
+def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
+    """Its levels, and every padding length's error with the very mechanism that is planned."""
+    whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
+    length, sends = _length(part), CATALOGUE[planned.name].sends
+    leakage = np.full(part.deployed.policy.size, deployed(part, planned).privacy_loss())
+    found = {
+        "levels": levels_of(part, planned.law, price, 1 if whole else length),
+        "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),
+        "certified": None if whole else planned.law,
+        "set_promises": _promises(part, planned) if whole else None,
+    }
+    if sets is not None:
+        padding = _padding(part, planned, sets)
+        errors = [part.total(error) for error in every_length(part, padding)[0].tolist()]
+        found |= {"padding": padding, "padding_errors": np.array(errors)}
+    return found
 
 
 def _promises(part: Part, planned: Option) -> SetPromises:
@@ -243,7 +492,7 @@ def _promises(part: Part, planned: Option) -> SetPromises:
 def every_length(part: Part, padding: PaddingPlan) -> tuple[Array, Array]:
     """Error per person of the survey, and the bias in it, at every padding length."""
     bias = padding.bias2 / part.people * part.everybody
-    spread = errors_of(_of(part.question), part.everybody).spread
+    spread = law_at(_of(part.question), part.everybody).errors.spread
     return padding.variance / part.fraction + spread * (1 / part.fraction - 1) + bias, bias
 
 
@@ -255,37 +504,6 @@ def _refuse_objective(question: ItemSet) -> None:
         )
         what = f"objective of question {question.name!r}"
         raise InputError(what, question.objective.kind, "the total error, unweighted", remedy)
-
-
-def smallest_budgets(part: Part, squared: float) -> str:
-    """By what all budgets must be multiplied for a squared error, as a share of the people."""
-    from scipy.optimize import brentq
-
-    def excess(log_scale: float) -> float:
-        at = replace(part, share=part.share * exp(log_scale))
-        return log(_least_error(at) / (part.people * max(squared, 1e-300)))
-
-    epsilon = smallest_budget(part.deployed.policy)
-    low, high = log(1e-3 / epsilon), log(_MOST_NATS / epsilon)
-    if excess(high) > 0:
-        return "Impossible with a set design, whatever the budgets."
-    if excess(low) <= 0:
-        return "The target is met even with next to no budget."
-    scale = exp(brentq(excess, low, high, xtol=1e-3) + 1e-3)
-    return (
-        f"With a set design all budgets times {scale:.4g} meet the target: the smallest pair "
-        f"budget is then {scale * epsilon:.4g}."
-    )
-
-
-def _least_error(part: Part) -> float:
-    """Squared error per person asked, of the set design at the best length, or the one given."""
-    question = _of(part.deployed)
-    found = set_model_of(question)
-    if found is not None and _of(part.asked).padding_length is None:
-        return float(plan_whole_sets(question.policy, question.cap, part.people, found).mse.min())
-    whole = whole_sets(part, _length(part))
-    return inf if whole.refused else whole.errors.error(whole.value)
 
 
 def _length(part: Part) -> int:

@@ -32,8 +32,7 @@ from planner.frames import Framed
 from planner.patience import still_wanted
 from planner.planning.channels import bisample_worst
 from planner.planning.option import ErrorLaw
-from planner.planning.solve import DESIGN, ROUGH, TIGHT, TOTAL, solve_for
-from planner.planning.what_if import crossing, scaled
+from planner.planning.solve import DESIGN, ROUGH, TIGHT, TOTAL, crossing, scaled, solve_for
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

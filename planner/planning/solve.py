@@ -1,8 +1,12 @@
-"""The one way from planning to a solver, which remembers what was asked before."""
+"""The one way from planning to a solver, which remembers what was asked before; other budgets."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from planner.errors import InputError, SolverError, VerificationError
 from planner.limits import MAX_CELLS
@@ -117,3 +121,46 @@ def _check_deployable(design: SubsetDesign) -> None:
     if cells > MAX_CELLS:
         remedy = "Merge items, or ask for a coarser answer first."
         raise InputError("types times items", cells, f"at most {MAX_CELLS}", remedy)
+
+
+def scaled(policy: PrivacyPolicy, scale: float) -> PrivacyPolicy:
+    """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
+
+    >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
+    [0.5, 1.0]
+    """
+    return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
+
+
+def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
+    """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.
+
+    With a matrix of pair budgets every protected pair of that level gets them.
+
+    >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
+    [1.25, 2.0]
+    """
+    here = np.arange(policy.size) == level
+    return policy.with_changes(
+        policy.epsilons + amount * here, rule=policy.rule.relaxed(level, amount)
+    )
+
+
+def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
+    """Per level its own budget or the largest of its protected pairs, whichever is larger.
+
+    >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
+    [3.0, 3.0]
+    """
+    return np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))
+
+
+def crossing(
+    excess: Callable[[float], float], low: float, high: float, step: float = 1e-13
+) -> float:
+    """Where a falling ``excess`` is 0 between these, to a ``step``; an end if it is beyond."""
+    from scipy.optimize import brentq
+
+    if excess(low) <= 0:
+        return low
+    return high if excess(high) >= 0 else float(brentq(excess, low, high, xtol=step, rtol=1e-14))

@@ -1,25 +1,18 @@
 """What if budgets were others: one level's raised, all scaled, or as small as targets allow.
 
-The error falls in the budgets, as whatever keeps smaller ones keeps larger ones, too.
-
-*What to relax.* The multipliers of the privacy rows are the slopes of the smallest error by the
-budgets (shadow prices). They rank the levels; what a step of, say, 0.1 really buys is then found
-by solving the relaxed problem, since the slope alone overstates it (the error is convex in them).
-
-*The frontier*: the smallest error for every common scale of the budgets, data for a plot.
-
-*Smallest budgets*: a search in one variable, the logarithm of their common scale. Of item sets
-whose padding length is open both are found in turn: the smallest budgets at one length, then the
-length that a plan with these budgets has. As that is no worse a length, each turn lowers the
-budgets. Targets of single levels have the importance of their levels searched for in turn, too.
+The error falls in the budgets, as whatever keeps smaller ones keeps larger ones, too. The
+multipliers of the privacy rows are the slopes of the smallest error by the budgets: they rank the
+levels that are worth relaxing; what a step really buys is found by solving the relaxed problem.
+Smallest budgets are one search over the logarithm of their common scale. Targets of single levels
+have the importance of their levels searched for in turn, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from math import exp, log, sqrt
+from dataclasses import dataclass, replace
+from functools import cache
+from math import ceil, exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -29,155 +22,82 @@ from planner.arguments import positive_numbers, whole_number
 from planner.errors import ConvergenceError, InputError
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
+from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
-from planner.planning.padding import PaddedError, Padding, PaddingPlan, plan_padding
-from planner.planning.solve import DESIGN, Certified, solve_for
+from planner.planning import choice, ordered, sets
+from planner.planning.mean import BISAMPLE
+from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.pilot import set_model_of
+from planner.planning.sets import PaddedError, Padding, PaddingPlan, plan_padding
+from planner.planning.shares import Block
+from planner.planning.solve import (
+    DESIGN,
+    Certified,
+    crossing,
+    largest_budgets,
+    relaxed,
+    scaled,
+    solve_for,
+)
 from planner.planning.targets import achieved, check_targets, users_needed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import SubsetDesign, UnaryTable
-from planner.survey.questions import Target
+from planner.solvers.answers import UnaryTable
+from planner.solvers.models import MODELS
+from planner.survey.questions import SET_DESIGN, ItemSet, Numeric, Target
 
 Array = NDArray[np.float64]
+RELAX_BY = 0.1  # nats
 _MOST = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
 _NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
 _TURNS, _MOST_IMPORTANT = 5, 20.0
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
+_MOST_OF_SETS = 20.0  # more budget is of no use to a set design
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
-
-
-def crossing(excess: Callable[[float], float], low: float, high: float) -> float:
-    """Where a falling ``excess`` is 0 between these; an end if it is beyond."""
-    from scipy.optimize import brentq
-
-    if excess(low) <= 0:
-        return low
-    return high if excess(high) >= 0 else float(brentq(excess, low, high, xtol=1e-13, rtol=1e-14))
-
-
-def relaxed(policy: PrivacyPolicy, level: int, amount: float) -> PrivacyPolicy:
-    """``policy`` with ``amount`` nats more, or less if negative, for level number ``level``.
-
-    With a matrix of pair budgets every protected pair of that level gets them.
-
-    Raises
-    ------
-    InputError
-        No such level, or a budget would leave its range.
-
-    Examples
-    --------
-    >>> relaxed(PrivacyPolicy([1.0, 2.0], [1, 4]), 0, 0.25).epsilons.tolist()
-    [1.25, 2.0]
-    """
-    if not 0 <= level < policy.size:
-        remedy = "Count the levels from 0."
-        raise InputError("level", level, f"a level number from 0 to {policy.size - 1}", remedy)
-    here = np.arange(policy.size) == level
-    return policy.with_changes(
-        policy.epsilons + amount * here, rule=policy.rule.relaxed(level, amount)
-    )
-
-
-def scaled(policy: PrivacyPolicy, scale: float | NDArray[np.float64]) -> PrivacyPolicy:
-    """``policy`` with all budgets, and all pair budgets of a matrix, times ``scale``.
-
-    ``scale`` is one number, or one per level for the rules min and avg.
-
-    Raises
-    ------
-    InputError
-        A budget would leave its range, or a matrix got one scale per level.
-
-    Examples
-    --------
-    >>> scaled(PrivacyPolicy([1.0, 2.0], [1, 4]), 0.5).epsilons.tolist()
-    [0.5, 1.0]
-    """
-    return policy.with_changes(policy.epsilons * scale, rule=policy.rule.scaled(scale))
-
-
-def largest_budgets(policy: PrivacyPolicy) -> NDArray[np.float64]:
-    """Per level its own budget or the largest of its protected pairs, whichever is larger.
-
-    Shape ``(t,)``, in nats. What is added to all of a level's budgets, or what they are
-    multiplied by, must leave this one in range.
-
-    Examples
-    --------
-    >>> largest_budgets(PrivacyPolicy([1.0, 2.0], [1, 4], [[1, 3], [3, np.inf]])).tolist()
-    [3.0, 3.0]
-    """
-    return np.maximum(policy.epsilons, policy.rule.tolerated(policy.epsilons))
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxation:
-    """What it buys to raise one level's budget by ``amount`` nats.
-
-    ``saving`` is the share of the objective that goes away, 0 to 1, from solving the
-    relaxed problem; levels that are merged may be merged otherwise then. ``price`` is the slope:
-    by how much the objective falls per nat; None for a subset design, which has none.
-    """
+    """The share of the total error, 0 to 1, that ``amount`` nats more for one level save."""
 
     level: str
     amount: float
     saving: float
-    price: float | None
 
 
-def relaxations(certified: Certified, amount: float = 0.1) -> tuple[Relaxation, ...]:
-    """What ``amount`` nats more would buy for each of the ten levels with the highest prices.
+def relaxations(
+    certified: Certified, errors: ErrorLaw | None = None, fraction: float = 1.0
+) -> tuple[Relaxation, ...]:
+    """What a little more would buy for each of the ten levels with the highest prices.
 
-    Of a subset design, which has no prices: for the five levels with the smallest budgets.
+    Of a subset design, which has no prices: for the five levels with the smallest budgets. Best
+    first; empty for a baseline. Levels whose budget buys nothing, or would pass the largest
+    allowed, are left out.
 
-    Parameters
-    ----------
-    certified:
-        A solved table or design.
-    amount:
-        Extra budget in nats, above 0.
-
-    Returns
-    -------
-    tuple of Relaxation
-        Best first; empty for a baseline, which has no prices. Levels whose budget buys
-        nothing, or would pass the largest allowed, are left out.
-
-    Raises
-    ------
-    InputError
-        ``amount`` is not above 0.
-
-    Examples
-    --------
     >>> from planner import PrivacyPolicy
     >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"])
     >>> for name in ("opt0", "subset-design"):
     ...     best = relaxations(solve_for(policy, name))[0]
     ...     print(best.level, round(best.saving, 3))
-    A 0.146
-    A 0.125
+    A 0.076
+    A 0.065
     """
-    if not 0 < amount < MAX_EPSILON:
-        remedy = "Relax by a smaller amount, such as 0.1."
-        raise InputError("relax_by", amount, f"above 0 and below {MAX_EPSILON:g}", remedy)
-    policy, prices = certified.policy, certified.shadow_prices
+    policy, law = certified.policy, errors or ErrorLaw()
     if certified.certificate is None:
         return ()
+    now = law.error(certified.objective_value, fraction) or inf
     largest, found = largest_budgets(policy), []
     for i in _worth_trying(certified).tolist():
-        if largest[i] + amount > MAX_EPSILON:
+        if largest[i] + RELAX_BY > MAX_EPSILON:
             continue
-        about = relaxed(policy, i, amount), certified.model, certified.objective
-        after = solve_for(*about)
+        after = solve_for(relaxed(policy, i, RELAX_BY), certified.model, certified.objective)
         # What is planned now keeps the relaxed budgets, too.
-        saving = max(0.0, 1 - after.objective_value / certified.objective_value)
-        if prices is not None or saving > _NOTHING:
-            price = None if prices is None else float(prices[i])
-            found.append(Relaxation(policy.names[i], amount, saving, price))
+        value = min(after.objective_value, certified.objective_value)
+        saving = 1 - sqrt(min(law.error(value, fraction) / now, 1.0))
+        if certified.shadow_prices is not None or saving > _NOTHING:
+            found.append(Relaxation(policy.names[i], RELAX_BY, saving))
     return tuple(sorted(found, key=lambda relaxation: -relaxation.saving))
 
 
@@ -190,22 +110,6 @@ def _worth_trying(certified: Certified) -> NDArray[np.intp]:
     epsilons, limit = certified.policy.epsilons, certified.saturation_epsilon
     first = np.argsort(epsilons, kind="stable")[:_MOST_WITHOUT_PRICES]
     return first if limit is None else first[epsilons[first] < limit]
-
-
-def most_binding(table: Certified, among: NDArray[np.bool_] | None = None) -> str:
-    """Name of the level whose budget holds the error up most; ``among`` limits the choice.
-
-    Examples
-    --------
-    >>> from planner import PrivacyPolicy, solve
-    >>> most_binding(solve(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"])))
-    'severe'
-    """
-    policy = table.policy
-    prices = -policy.epsilons if table.shadow_prices is None else table.shadow_prices
-    if among is not None:
-        prices = np.where(among, prices, -np.inf)
-    return policy.names[int(np.argmax(prices))]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -290,7 +194,8 @@ def frontier(
         chosen = usual_scales(policy)
     else:
         chosen = np.sort(positive_numbers("scales", scales, _largest_scale(policy)))
-    solved = _solved(policy, chosen, model, objective or Objective())
+    wanted = objective or Objective()
+    solved = [solve_for(scaled(policy, scale), model, wanted) for scale in chosen.tolist()]
     return Frontier(
         policy.names,
         chosen,
@@ -307,12 +212,6 @@ def usual_scales(policy: PrivacyPolicy, points: int = 50) -> Array:
     return np.geomspace(min(0.25, top / 16), top, points)
 
 
-def _solved(
-    policy: PrivacyPolicy, scales: Array, model: str, objective: Objective
-) -> list[UnaryTable | SubsetDesign]:
-    return [solve_for(scaled(policy, scale), model, objective) for scale in scales.tolist()]
-
-
 def _largest_scale(policy: PrivacyPolicy) -> float:
     return float(MAX_EPSILON / largest_budgets(policy).max())
 
@@ -326,16 +225,13 @@ class BudgetAnswer:
     possible:
         Whether the targets can be met.
     scale:
-        Common factor on the adjustable budgets; the largest tried if impossible.
+        Common factor on the budgets; the largest tried if impossible.
     certified:
         The table or design at these budgets.
     reached:
         What it reaches for each target, shares of the users.
     reason:
         The answer as a sentence.
-    binding_level:
-        The level that limits the answer: whose budget has the highest shadow price, or of a
-        design, which has none, is the smallest.
     padding_length:
         Of sets, the one at which they are enough; None for one answer.
     importance:
@@ -347,56 +243,62 @@ class BudgetAnswer:
     certified: Certified
     reached: tuple[float, ...]
     reason: str
-    binding_level: str
     padding_length: int | None = None
     importance: tuple[float, ...] | None = None
 
 
-@dataclass(slots=True, eq=False)
-class BudgetSearch:
-    """The targets' excess over the logarithm of the scale; every one is solved once.
+def smallest_scale(
+    excess_at: Callable[[float], float], low: float, high: float, start: float, step: float
+) -> float:
+    """The smallest logarithm of a scale, to a ``step``, at which a falling excess is at most 0.
 
-    Attributes
-    ----------
-    policy, users, targets, model:
-        As of :func:`~planner.planning.what_if.smallest_budgets`.
-    free:
-        Which levels' budgets are scaled, shape ``(t,)``.
-    padded:
-        Of sets, their error at one padding length.
-    start:
-        The logarithm of the scale that is tried first.
-    importance:
-        How much each level's error counts in the total that is made small.
+    ``low`` if it is there already; ``high`` if it is not even there, which the caller checks.
     """
+    excess, at, width = cache(excess_at), min(max(start, low), high), 0.1
+    while low < at and excess(at) <= 0:
+        high, at, width = at, max(at - width, low), 4 * width
+    while at < high and excess(at) > 0:
+        low, at, width = at, min(at + width, high), 4 * width
+    if excess(at) <= 0 and at > low:
+        high = at
+    found = crossing(excess, low, high, step / 10)
+    while found < high and excess(found) > -1e-14:  # never promise what misses by rounding
+        found, step = min(found + step, high), 2 * step
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """What targets reach at a scale of the budgets; arguments as of :func:`smallest_budgets`."""
 
     policy: PrivacyPolicy
     users: int
     targets: tuple[Target, ...]
     model: str
-    free: NDArray[np.bool_]
-    padded: PaddedError | None = None
+    sets: Padding | None = None
     start: float = 0.0
     importance: tuple[float, ...] | None = None
-    _known: dict[float, Certified] = field(default_factory=dict, init=False)
 
     def smallest(self) -> BudgetAnswer:
-        """The answer: the crossing is bracketed, then found."""
-        from scipy.optimize import brentq
-
-        low, high = self._bracket(*self._limits())
-        if self._excess(high) > 0:
-            return self._impossible(high)
-        if self._excess(low) <= 0:
-            return self._answer(low, "The targets are met even with next to no budget")
+        """The answer at this importance."""
+        low, high = self._limits()
         step = _STEP_OF_DESIGNS if self.model == DESIGN else _STEP
-        found = brentq(self._excess, low, high, xtol=step, rtol=1e-12)
-        while self._excess(found) > 0:  # never promise what misses by a rounding error
-            found, step = found + step, 2 * step
-        if all(target.of_all for target in self.targets):  # what the certificate is about
+        found = smallest_scale(self._excess, low, high, self.start, step)
+        certified, padded = self._solved(found)
+        if found == high and self._excess(high) > 0:
+            return self._answer(found, certified, padded, self._impossible(certified, padded))
+        opening = "These budgets meet the targets"
+        if found == low:
+            opening = "The targets are met even with next to no budget"
+        elif all(target.of_all for target in self.targets):  # what the certificate is about
             opening = "These are the smallest budgets, in their proportions, that meet the targets"
-            return self._answer(found, opening)
-        return self._answer(found, "These budgets meet the targets")
+        factor, enough = _times(exp(found)), self._saturated(certified, padded)
+        if enough is not None:
+            certified, factor = enough, f"{factor}, or where more buys nothing"
+        where = "" if padded is None else f", at padding length {padded.length}"
+        budgets = f"{_named_budgets(certified.policy)} ({factor})"
+        reason = f"{opening}: {budgets}{where}{self._counted()}."
+        return self._answer(found, certified, padded, reason, possible=True)
 
     def weighed(self, at: float) -> tuple[float, ...]:
         """The importance of the levels at which the targets are met best at a scale; at least 1.
@@ -405,7 +307,7 @@ class BudgetSearch:
         total error is made small in which every target's part has its weight. Of tables, which are
         quick; at most 20 times that of the least important level, which is still to be of use.
         """
-        policy, best = self._scaled(at), (np.inf, np.ones(self.policy.size))
+        policy, best = scaled(self.policy, exp(at)), (np.inf, np.ones(self.policy.size))
         parts = [part for target in self.targets for part in self._parts(target)]
         share, weights = np.full(len(parts), 1 / len(parts)), best[1]
         for _ in range(_TURNS):
@@ -424,154 +326,95 @@ class BudgetSearch:
         found = best[1] / best[1].min()
         return tuple(float(f"{one:.2g}") for one in found)
 
-    def _parts(self, target: Target) -> list[tuple[Target, NDArray[np.float64]]]:
+    def _parts(self, target: Target) -> list[tuple[Target, Array]]:
         """A target of every item is one of every level."""
         names = self.policy.names
         levels = names if target.kind == "detect" and target.level is None else [target.level]
         here = [np.array([name == level for name in names], dtype=float) for level in levels]
         return [(target.replacing(level=one), at) for one, at in zip(levels, here, strict=True)]
 
-    def cut_too_much(self, padded: PaddedError) -> BudgetAnswer | None:
-        """The answer if sets are cut so short that no budget would do; else None."""
-        bias = sqrt(padded.errors.bias / self.users)
-        if bias < min(one.value for one in self.targets):
-            return None
-        certified = self._solved(0.0)
-        reason = (
-            f"Impossible, because sets of more than {padded.length} items are cut, which "
-            f"leaves an error of {100 * bias:.4g} %. Take a larger padding length."
-        )
-        return self._result(certified, 0.0, reason, most_binding(certified), possible=False)
-
     def _limits(self) -> tuple[float, float]:
         """Logarithms of the smallest and the largest scale worth trying."""
-        smallest = top = float(self.policy.epsilons[self.free].min())
-        if self.free.all():
-            pairs = self.policy.room(np.zeros(self.policy.size))
-            smallest = min(smallest, float(pairs.min()))
-            top = float(largest_budgets(self.policy).max())
-        high = log(MAX_EPSILON / top) - 1e-12
-        return log(_SMALLEST_EPSILON / smallest), high
+        smallest = min(
+            float(self.policy.epsilons.min()),
+            float(self.policy.room(np.zeros(self.policy.size)).min()),
+        )
+        return log(_SMALLEST_EPSILON / smallest), log(_largest_scale(self.policy)) - 1e-12
 
-    def _bracket(self, low: float, high: float) -> tuple[float, float]:
-        """A short interval around the crossing, which lies at or beyond its end if at a limit.
+    def _solved(self, at: float) -> tuple[Certified, PaddedError | None]:
+        """What is best at a scale; of sets at the length that a plan with these budgets has."""
+        policy, padded = scaled(self.policy, exp(at)), None
+        objective = Objective(weights=self.importance)
+        if self.sets is not None:
+            length = self.sets.length
+            if length is None:
+                length = self._drawn_length(policy, self.sets)
+            padded = self.sets.at(length, self.users, policy)
+            objective = padded.objective
+        return solve_for(policy, self.model, objective), padded
 
-        Upwards it ends, too, where errors can no longer be told from rounding.
-        """
-        at, step = self._resolvable(low, min(max(self.start, low), high)), 0.5
-        if self._excess(at) <= 0:
-            while at > low and self._excess(at) <= 0:
-                high, at, step = at, max(at - step, low), 2 * step
-            return at, high
-        while at < high and self._excess(at) > 0:
-            wanted = min(at + step, high)
-            low, at, step = at, self._resolvable(at, wanted), 2 * step
-            if at < wanted:
-                break
-        return low, at
-
-    def _resolvable(self, low: float, high: float) -> float:
-        """The largest scale between these at which the error can be told from rounding."""
-        while high > low:
-            with suppress(ConvergenceError):
-                self._solved(high)
-                return high
-            high -= 0.1
-        return low
-
-    def _solved(self, at: float) -> Certified:
-        if at not in self._known:
-            wanted = Objective(weights=self.importance)
-            wanted = wanted if self.padded is None else self.padded.objective
-            self._known[at] = solve_for(self._scaled(at), self.model, wanted)
-        return self._known[at]
+    def _drawn_length(self, policy: PrivacyPolicy, padding: Padding) -> int:
+        found = solve_for(policy, self.model)
+        if not isinstance(found, UnaryTable) or padding.sets is None:
+            remedy = "Name a table, and say what is known of the sets."
+            raise InputError("model", self.model, "a table, for sets", remedy)
+        return plan_padding(found, self.users, padding.sets).length
 
     def _excess(self, at: float) -> float:
         """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
-        reached = self._reached(self._solved(at))
+        try:
+            reached = self._reached(*self._solved(at))
+        except ConvergenceError:  # the error cannot be told from rounding
+            return -1.0
         return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
 
-    def _answer(self, at: float, opening: str) -> BudgetAnswer:
-        certified, factor = self._solved(at), _times(exp(at))
-        if self._saturated(certified) is not None:
-            certified = self._saturated(certified) or certified
-            factor += ", or where more buys nothing"
-        budgets = _named_budgets(certified.policy, self.free)
-        where = "" if self.padded is None else f", at padding length {self.padded.length}"
-        reason = f"{opening}: {budgets} ({factor}){where}{self._counted()}."
-        return self._result(certified, at, reason, most_binding(certified), possible=True)
+    def _reached(self, certified: Certified, padded: PaddedError | None) -> list[float]:
+        if padded is not None:
+            error = padded.errors.error(certified.objective_value)
+            return [sqrt(error / self.users) for _ in self.targets]
+        return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
 
-    def _saturated(self, certified: Certified) -> Certified | None:
+    def _saturated(self, certified: Certified, padded: PaddedError | None) -> Certified | None:
         """The same without budgets that buy nothing; None if there are none such."""
         policy, limit = certified.policy, certified.saturation_epsilon
         if limit is None or not policy.rule.by_level:
             return None
-        over = self.free & (policy.epsilons > limit * (1 + 1e-9))
+        over = policy.epsilons > limit * (1 + 1e-9)
         if not over.any():
             return None
         lowered = policy.with_changes(np.where(over, limit, policy.epsilons))
         found = solve_for(lowered, self.model, certified.objective)
-        missed = [r / t.value for r, t in zip(self._reached(found), self.targets, strict=True)]
-        return found if max(missed) <= 1 + 1e-9 else None
+        reached = zip(self._reached(found, padded), self.targets, strict=True)
+        return found if max(r / t.value for r, t in reached) <= 1 + 1e-9 else None
 
     def _counted(self) -> str:
         """The importance that the levels need, in words."""
-        if self.importance is None:
-            return ""
-        pairs = zip(self.policy.names, self.importance, strict=True)
+        pairs = zip(self.policy.names, self.importance or (), strict=self.importance is not None)
         more = [f"{one:g} for {name!r}" for name, one in pairs if one > 1][:6]
         return f", with importance {', '.join(more)}" if more else ""
 
-    def _impossible(self, at: float) -> BudgetAnswer:
-        certified = self._solved(at)
-        reached = self._reached(certified)
-        missed = [k for k, t in enumerate(self.targets) if reached[k] > t.value]
-        worst = max(missed, key=lambda k: reached[k] / self.targets[k].value)
-        target, fixed = self.targets[worst], ~self.free
-        binding = most_binding(certified, fixed if fixed.any() else None)
-        if fixed.any():
-            held = float(self.policy.epsilons[self.policy.names.index(binding)])
-            cause = f"{binding!r} stays at {held:.4g}: however large the other budgets"
-        else:
-            largest = float(certified.policy.epsilons.max())
-            cause = f"even at budgets up to {largest:.4g}"
-        floor = f"{100 * reached[worst]:.4g} %" if reached[worst] < 1 else "no share at all"
-        reason = f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
-        if certified.saturation_epsilon is not None and fixed.any():
-            reason += f" Budget above {certified.saturation_epsilon:.4g} buys nothing."
-        if fixed.any():
-            more = ""
-            if self.padded is None:
-                more = f", or ask {users_needed(certified, target).users:,} users"
-            reason += f" Raise {binding!r}{more}."
-        return self._result(certified, at, reason, binding, possible=False)
+    def _impossible(self, certified: Certified, padded: PaddedError | None) -> str:
+        reached = zip(self._reached(certified, padded), self.targets, strict=True)
+        least, target = max(reached, key=lambda one: one[0] / one[1].value)
+        cause = f"even at budgets up to {float(certified.policy.epsilons.max()):.4g}"
+        if padded is not None and padded.errors.bias >= self.users * target.value**2:
+            cause = f"sets of more than {padded.length} items are cut: whatever the budgets"
+        floor = f"{100 * least:.4g} %" if least < 1 else "no share at all"
+        return f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
 
-    def _scaled(self, at: float) -> PrivacyPolicy:
-        if self.free.all():
-            return scaled(self.policy, exp(at))
-        now = self.policy
-        budgets = np.where(self.free, np.minimum(now.epsilons * exp(at), MAX_EPSILON), now.epsilons)
-        return now.with_changes(budgets)
-
-    def _reached(self, certified: Certified) -> list[float]:
-        if self.padded is not None:
-            error = self.padded.errors.error(certified.objective_value)
-            return [sqrt(error / self.users) for _ in self.targets]
-        return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
-
-    def _result(
-        self, certified: Certified, at: float, reason: str, binding: str, *, possible: bool
+    def _answer(
+        self,
+        at: float,
+        certified: Certified,
+        padded: PaddedError | None,
+        reason: str,
+        *,
+        possible: bool = False,
     ) -> BudgetAnswer:
-        reached = tuple(self._reached(certified))
-        length = None if self.padded is None else self.padded.length
-        about = possible, exp(at), certified, reached, reason, binding, length
+        reached = tuple(self._reached(certified, padded))
+        length = None if padded is None else padded.length
+        about = possible, exp(at), certified, reached, reason, length
         return BudgetAnswer(*about, self.importance)
-
-
-def _named_budgets(policy: PrivacyPolicy, free: NDArray[np.bool_]) -> str:
-    shown = [f"{policy.names[i]} {policy.epsilons[i]:.4g}" for i in np.flatnonzero(free)[:6]]
-    more = int(free.sum()) - len(shown)
-    return ", ".join(shown) + (f" and {more} more levels" if more else "")
 
 
 def smallest_budgets(
@@ -579,7 +422,6 @@ def smallest_budgets(
     users: int,
     targets: Target | Sequence[Target],
     model: str = "opt0",
-    adjustable: Sequence[str] | None = None,
     sets: Padding | None = None,
 ) -> BudgetAnswer:
     """The smallest common scale of the budgets at which all targets are met.
@@ -596,9 +438,7 @@ def smallest_budgets(
     targets:
         One target or several; all must be met. Of sets, about the total error.
     model:
-        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised.
-    adjustable:
-        Names of the levels whose budgets may change, rules min and avg only; all if omitted. No
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised. No
         budget is raised above 50.
     sets:
         For item sets, and only for these: how they are padded.
@@ -616,8 +456,6 @@ def smallest_budgets(
     >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.01))
     >>> round(answer.scale, 4), [round(x, 6) for x in answer.reached]
     (1.482, [0.01])
-    >>> print(smallest_budgets(policy, 1_000_000, Target(error=0.01), adjustable=["B", "C"]).reason)
-    Impossible, because 'A' stays at 1: ...
     >>> from planner import AssumedSets, Padding
     >>> baskets = Padding(AssumedSets([0, 4, 3, 2, 1]))
     >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.05), sets=baskets)
@@ -630,18 +468,10 @@ def smallest_budgets(
         raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
     check_targets(wanted, policy.names, of_sets=sets is not None)
-    free = _adjustable(policy, adjustable)
-    search = BudgetSearch(policy, users, wanted, model, free)
-    if sets is None:
-        return _with_importance(search)
-    if sets.length is not None:
-        padded = sets.at(sets.length, users, policy)
-        search = replace(search, padded=padded)
-        return search.cut_too_much(padded) or search.smallest()
-    return _at_best_length(search, sets)
+    return _with_importance(_Search(policy, users, wanted, model, sets))
 
 
-def _with_importance(search: BudgetSearch) -> BudgetAnswer:
+def _with_importance(search: _Search) -> BudgetAnswer:
     """The smallest budgets, with the importance of the levels that targets of single ones need."""
     if search.policy.size == 1 or all(target.of_all for target in search.targets):
         return search.smallest()
@@ -660,53 +490,167 @@ def _with_importance(search: BudgetSearch) -> BudgetAnswer:
     return best
 
 
-def _at_best_length(search: BudgetSearch, sets: Padding) -> BudgetAnswer:
-    """Smallest budgets at one length and the best length at these, in turn, until both stay."""
-    start, answers = 0.0, dict[int, BudgetAnswer]()
-    length = _first_length(search, _padding_plan(search, search.policy, sets))
-    while length not in answers:
-        padded = sets.at(length, search.users, search.policy)
-        answers[length] = answer = replace(search, padded=padded, start=start).smallest()
-        start = log(answer.scale)
-        length = _padding_plan(search, answer.certified.policy, sets).length
-    turns = list(answers)
-    # At the largest budgets of several turns the others' lengths are no worse.
-    last = [answers[one] for one in turns[turns.index(length) :]]
-    return max(last, key=lambda one: (one.possible, one.scale))
-
-
-def _first_length(search: BudgetSearch, plan: PaddingPlan) -> int:
-    """The best padding length at the budgets as they are, of those whose bias leaves room."""
-    room = search.users * min(one.value for one in search.targets) ** 2 / 2
-    return int(plan.lengths[np.argmin(np.where(plan.bias2 <= room, plan.mse, np.inf))])
-
-
-def _padding_plan(search: BudgetSearch, policy: PrivacyPolicy, sets: Padding) -> PaddingPlan:
-    """Every length's error with what is best whatever the sets, as plans choose by."""
-    drawn = solve_for(policy, search.model)
-    if isinstance(drawn, SubsetDesign) or sets.sets is None:
-        remedy = "Say what is known of the sets, or give a padding length."
-        raise InputError("sets", sets.sets, "known", remedy)
-    return plan_padding(drawn, search.users, sets.sets)
-
-
-def _adjustable(policy: PrivacyPolicy, names: Sequence[str] | None) -> NDArray[np.bool_]:
-    if names is None:
-        return np.ones(policy.size, dtype=bool)
-    if not policy.rule.by_level:
-        remedy = "With a matrix of pair budgets all of them are scaled together."
-        raise InputError("adjustable", names, "left out", remedy)
-    for name in names:
-        if name not in policy.names:
-            remedy = "Choose a level of the policy."
-            raise InputError.unknown("adjustable", name, policy.names, remedy)
-    if not names:
-        remedy = "Name a level whose budget may change."
-        raise InputError("adjustable", names, "at least one level", remedy)
-    return np.isin(policy.names, list(names))
+def _named_budgets(policy: PrivacyPolicy) -> str:
+    shown = [f"{policy.names[i]} {policy.epsilons[i]:.4g}" for i in range(min(policy.size, 6))]
+    more = policy.size - len(shown)
+    return ", ".join(shown) + (f" and {more} more levels" if more else "")
 
 
 def _times(scale: float) -> str:
     if abs(scale - 1) >= 0.0005:  # of four digits
         return f"{scale:.4g} times what they are"
     return f"a little {'more' if scale > 1 else 'less'} than they are"
+
+
+@dataclass(frozen=True, slots=True)
+class TargetAnswer:
+    """One target: what the plan reaches, and what would reach it.
+
+    Attributes
+    ----------
+    target:
+        The requirement.
+    reached:
+        What the plan gives, in the target's unit.
+    budgets:
+        If it is missed: the smallest budgets that would be enough for these users, or why there
+        are none.
+    users:
+        How many people the whole survey would have to ask with the budgets as they are; None if
+        no number is enough, because a bias is larger than the target.
+    of_mean:
+        Whether it is about a mean, so that shares are of half the range.
+    """
+
+    target: Target
+    reached: float
+    budgets: str
+    users: int | None
+    of_mean: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether what is reached is enough."""
+        return self.reached <= self.target.value
+
+    @property
+    def wanted(self) -> str:
+        """The requirement in words."""
+        if self.of_mean:
+            return f"error of the mean at most {100 * self.target.value:.4g} % of half the range"
+        return self.target.text
+
+
+def answer_targets(
+    part: Part, planned: Option, padding: PaddingPlan | None, block: Block
+) -> tuple[TargetAnswer, ...]:
+    """What becomes of each target, for the option that is deployed.
+
+    Targets are about the total error, unweighted, whatever the question's objective weighs; of
+    one answer also about a level or about what is detected.
+
+    Raises
+    ------
+    InputError
+        A target does not fit the question.
+    """
+    kind = part.asked.kind
+    if kind != "categorical":
+        _check_total(part)
+    value, errors = _TOTALS.get(kind, _as_planned)(part, planned)
+    answers = []
+    for target in part.asked.targets:
+        reached = sqrt(errors.error(value, part.fraction) / part.everybody)
+        people = people_needed(part, errors, value, target.value, padding)
+        aside = errors.spread * (1 / part.fraction - 1) / part.everybody
+        if not target.of_all:
+            aside, asked = 0.0, part.fraction * part.everybody
+            reached = achieved(planned.law, asked, target)
+            needed = users_needed(planned.law, target).exact / part.fraction
+            people = ceil(needed * (1 - 1e-12))
+        budgets = ""
+        if reached > target.value:
+            budgets = _smallest(part, planned, block, target, aside)
+        answers.append(TargetAnswer(target, reached, budgets, people, part.asked.of_mean))
+    return tuple(answers)
+
+
+def people_needed(
+    part: Part, errors: ErrorLaw, value: float, target: float, padding: PaddingPlan | None
+) -> int | None:
+    """The fewest people of the survey; with more another padding length may be best."""
+    found = [errors.people(value, target, part.everybody, part.fraction)]
+    if padding is not None and getattr(part.asked, "padding_length", None) is None:
+        pairs = zip(*sets.every_length(part, padding), strict=True)
+        laws = ((ErrorLaw(bias=float(bias)), float(error - bias)) for error, bias in pairs)
+        found += [law.people(noise, target, part.everybody) for law, noise in laws]
+    return min((one for one in found if one is not None), default=None)
+
+
+def _as_planned(_part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+    return planned.value, planned.errors
+
+
+_TOTALS = {"categorical": choice.total, "item-set": sets.total, "ordinal": ordered.total}
+
+
+def _check_total(part: Part) -> None:
+    """The total error alone."""
+    if part.asked.kind == "item-set":
+        check_targets(part.asked.targets, (), of_sets=True)
+    for target in part.asked.targets:
+        if not target.of_all:
+            what = f"target of question {part.asked.name!r}"
+            if isinstance(part.asked, Numeric):
+                remedy = "A mean has an error and no items to detect."
+                raise InputError(what, target.text, "an error", remedy)
+            remedy = "For ordered answers give the total error of what is wanted alone."
+            raise InputError(what, target.text, "an error without a level", remedy)
+
+
+def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: float) -> str:
+    """Which budgets would be enough; ``aside`` is the squared error that no budget lowers."""
+    if planned.name in (SET_DESIGN, BISAMPLE):
+        return _smallest_of_curve(part, planned, block, target)
+    if planned.name not in (*MODELS, DESIGN):
+        return f"Not searched for {CATALOGUE[planned.name].label}: ask for other budgets."
+    room = target.value**2 - aside
+    if room <= 0:
+        left = f"{100 * sqrt(aside):.4g} %"
+        return f"Impossible, because asking only some of the people leaves an error of {left}."
+    wanted = target.replacing(error=sqrt(room)) if aside else target
+    padding = None
+    if isinstance(part.asked, ItemSet):
+        padding = Padding(set_model_of(part.asked), part.asked.padding_length)
+    about = part.deployed.policy, part.people, wanted, planned.name, padding
+    return smallest_budgets(*about).reason
+
+
+def _smallest_of_curve(part: Part, planned: Option, block: Block, target: Target) -> str:
+    """Of what has one budget: where the error at all budgets times a number is the target."""
+
+    def error(at: float) -> float:
+        share = part.share * exp(at)
+        if planned.name == SET_DESIGN:
+            found = sets.least_error(replace(part, share=share))
+        else:
+            found = block.at(share).error
+        return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
+
+    policy = part.deployed.policy
+    epsilon = float(policy.room(np.zeros(policy.size)).min())
+    most = _MOST_OF_SETS if planned.name == SET_DESIGN else MAX_EPSILON
+    high = log(most / epsilon)
+    if error(high) > target.value:
+        return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."
+    low = log(_SMALLEST_EPSILON / epsilon)
+    scale = exp(
+        smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)
+    )
+    budget = f"{scale * epsilon:.4g}"
+    if planned.name == BISAMPLE:
+        return f"The smallest budget that meets the target: {budget}."
+    return (
+        f"With a set design all budgets times {scale:.4g} meet the target: the smallest pair "
+        f"budget is then {budget}."
+    )

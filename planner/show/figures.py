@@ -14,10 +14,10 @@ from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
 from planner.planning.choice import PRIORS, LevelExplanation
-from planner.planning.padding import PaddingPlan
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sampled import SamplingPlan, error_grid
+from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
 

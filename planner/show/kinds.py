@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import SetPromises
-from planner.planning.padding import PaddingPlan
 from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
+from planner.planning.sets import PaddingPlan
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,

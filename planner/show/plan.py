@@ -11,7 +11,7 @@ from planner.planning.choice import Levels
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan, has_budget_curve
-from planner.planning.target_answers import TargetAnswer
+from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
 from planner.show.blocks import (

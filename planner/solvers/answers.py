@@ -125,12 +125,6 @@ class UnaryTable(Framed):
         return logodds.signal_from_probabilities(self.a, self.b)
 
     @property
-    def draw_errors(self) -> tuple[NDArray[np.float64], float]:
-        """Total squared error of all items if one of each level is sampled, and if a dummy is."""
-        noise = float(self.policy.item_counts @ self.noise)
-        return noise + self.signal, noise
-
-    @property
     def worst_case_mse(self) -> float:
         """Total mean squared error per user for the least favourable counts (eq. 9)."""
         return self.value(Objective())

@@ -9,8 +9,7 @@ import pytest
 from planner import ChoiceBlock, InputError, MeanBlock, PrivacyPolicy, allocate, best_design, solve
 from planner.planning.option import ErrorLaw
 from planner.planning.shares import best_some_each, goal_of, some_each
-from planner.planning.solve import ROUGH
-from planner.planning.what_if import scaled
+from planner.planning.solve import ROUGH, scaled
 from tests.effort import tries
 
 SECTION_9 = [

@@ -9,8 +9,8 @@ from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import InputError, PlannerError
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.set_design import best_set_design, smallest_budget
-from planner.planning.padding import plan_whole_sets
 from planner.planning.plan import plan_survey
+from planner.planning.sets import plan_whole_sets
 from planner.policy.policy import PrivacyPolicy
 from planner.show.guarantees import promises_of
 from planner.show.kinds import cap_sentence

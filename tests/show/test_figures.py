@@ -8,7 +8,7 @@ from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRateModel, plan_answer_rate
 from planner.planning.choice import PRIORS, explain
-from planner.planning.padding import plan_padding
+from planner.planning.sets import plan_padding
 from planner.planning.what_if import frontier
 from planner.show.figures import belief_figure, error_figure, one_survey_figure, ordered_figure
 from planner.show.svg import svg_of

@@ -10,7 +10,7 @@ import streamlit as st
 
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.question import QuestionPlan
-from planner.planning.target_answers import TargetAnswer
+from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import bars, chosen, numbers, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure

@@ -114,7 +114,7 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     assert second.padding_length > first.padding_length
     assert second.padding_length == second.padding.length
     # What is predicted is the error of the very mechanism that is planned, of those asked.
-    of_sample = second.padding.mse_at(second.padding_length) / second.fraction
+    of_sample = second.padding.mse[second.padding_length - 1] / second.fraction
     unasked = SETS.mean_size * (1 / second.fraction - 1)
     assert second.error == pytest.approx(of_sample + unasked, rel=0.02)
     assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)

@@ -71,6 +71,6 @@ def test_an_edit_of_one_question_solves_nothing_of_another(monkeypatch):
         return best_design(policy, *about)
 
     monkeypatch.setattr(solve, "best_design", designed)
-    looser = diagnosis.replacing(targets=(Target(error=0.02),))
+    looser = diagnosis.replacing(targets=(Target(error=0.005),))
     plan_survey(survey.replacing(questions=(looser, page, *rest)))
     assert set(solved) == {tuple(diagnosis.policy.item_counts.tolist())}

@@ -59,15 +59,14 @@ def test_the_smallest_budgets_leave_room_for_the_sampling_error():
     assert floor == pytest.approx(np.sqrt(unasked / 10_000), rel=1e-3)
 
 
-@pytest.mark.parametrize("design", ["split", "one-each"])
-def test_the_budget_of_a_mean_and_its_people_reach_the_target(design):
+@pytest.mark.parametrize(("design", "wanted"), [("split", 0.04), ("one-each", 0.036)])
+def test_the_budget_of_a_mean_and_its_people_reach_the_target(design, wanted):
     survey = with_numeric(HOUSEHOLD, epsilon=3.0).replacing(design=design)
-    wanted = 0.06
     survey = with_question(survey, "income", targets=total(wanted)).replacing(users=3000)
     plan = plan_survey(survey)
     (answer,) = plan.questions[2].targets
     assert "half the range" in answer.wanted
-    assert answer.met == (answer.reached <= wanted)
+    assert not answer.met
     # The block's own errors, at the share that spends this budget, by bisection on the share.
     block, fraction = plan.questions[2].block, plan.questions[2].fraction
     share = budget_in(answer.budgets) / 3.0
@@ -81,7 +80,7 @@ def test_the_budget_of_a_mean_and_its_people_reach_the_target(design):
 def test_a_mean_that_no_budget_makes_precise_enough():
     (answer,) = answers(with_question(HOUSEHOLD, "income", targets=total(0.001)), "income")
     assert not answer.met
-    assert "Impossible, because even without any noise" in answer.budgets
+    assert "Impossible: whatever the budgets, the best is" in answer.budgets
     assert budget_in(answer.budgets[:-3]) == pytest.approx(100 / np.sqrt(200_000), rel=1e-3)
 
 
