@@ -104,12 +104,14 @@ def options(part: Part) -> list[Option]:
     return found
 
 
-def best_for(model: AnswerRateModel, epsilon: float, missing: float = 0.0) -> Channel:
+def best_for(
+    model: AnswerRateModel, epsilon: float, missing: float = 0.0, *, roughly: bool = False
+) -> Channel:
     """The channel for a mean as it is drawn, on the coarsest grid that a finer one hardly beats.
 
     A stated mean is what it is made for (with the stated spread, or 0.3 of half the range), at no
     more than 1.02 times BiSample's error for five means over the range; without one the largest
-    error of these five is made small.
+    error of these five is made small. ``roughly`` is for comparisons: the coarsest grid, to 1 %.
 
     Raises
     ------
@@ -126,6 +128,8 @@ def best_for(model: AnswerRateModel, epsilon: float, missing: float = 0.0) -> Ch
     five = five_populations(model.domain, missing)
     stated = None if model.mean is None else stated_answers(model, missing)
     first, *finer = (2,) if model.domain.yes_no else _GRIDS
+    if roughly:
+        return drawn_channel(provable_channel(epsilon, five, first, stated, _WORTH))
     best = provable_channel(epsilon, five, first, stated=stated)
     for points in finer:
         try:
@@ -146,7 +150,8 @@ def _best_channel(
     assumed: Sequence[AssumedAnswers],
 ) -> Option:
     try:
-        channel = best_for(model, epsilon, missing)
+        asked_by_name = part.asked.mechanism == BISAMPLE
+        channel = best_for(model, epsilon, missing, roughly=asked_by_name)
     except SolverError as error:
         if part.asked.mechanism == CHANNEL:
             raise

@@ -67,7 +67,7 @@ class SurveyPlan(Framed):
     allocation:
         The shares with their proof, and the alternative of some questions each, for the questions
         that share the budgets: all but those of the kind ``"sampled-choice"``, whose guarantee is
-        of another nature. None without such questions.
+        of another nature. None unless there are several such questions.
     """
 
     survey: Survey
@@ -91,15 +91,13 @@ class SurveyPlan(Framed):
     @property
     def several(self) -> bool:
         """Whether more than one question shares the budgets."""
-        return self.allocation is not None and len(self.allocation.names) > 1
+        return self.allocation is not None
 
     @property
     def asked(self) -> int:
         """How many of the questions that share the budgets a person answers."""
-        if self.allocation is None:
-            return 0
-        if self.survey.design == "split":
-            return len(self.allocation.names)
+        if self.allocation is None or self.survey.design == "split":
+            return sum(one.sampling is None for one in self.questions)
         return self.allocation.some_each.asked
 
     @property
@@ -121,23 +119,12 @@ class SurveyPlan(Framed):
         return tuple(row for one in self.questions for row in one.spending)
 
     @property
-    def objective_value(self) -> float:
-        """The survey's objective in its design, as the shares are planned.
-
-        Raises
-        ------
-        InputError
-            No question shares the budgets.
-        """
-        found = self.allocation
-        if found is None:
-            remedy = "Compare the questions one by one."
-            raise InputError.because("kind", "no question shares the budgets", remedy)
-        return (
-            found.value
-            if self.survey.design == "split" or not self.several
-            else found.some_each.value
-        )
+    def objective_value(self) -> float | None:
+        """The survey's objective in its design, as the shares are planned; None if none are."""
+        if self.allocation is None:
+            return None
+        split = self.survey.design == "split"
+        return self.allocation.value if split else self.allocation.some_each.value
 
     @property
     def most_spent(self) -> float:
@@ -176,8 +163,8 @@ class SurveyPlan(Framed):
         views = {one.name: one.outsiders(delta) for one in self.questions}
         known = tuple(view for view in views.values() if view is not None)
         left_out = tuple(name for name, view in views.items() if view is None)
-        all_asked = self.allocation is None or self.asked == len(self.allocation.names)
-        asked = None if all_asked else self.asked
+        sharing = sum(one.sampling is None for one in self.questions)
+        asked = None if self.asked == sharing else self.asked
         return SurveyOutsiderView(known, asked, left_out) if known else None
 
     def collection(self, day: datetime.date) -> Collection:
@@ -217,7 +204,7 @@ class SurveyPlan(Framed):
     def summary(self) -> str:
         """What is collected from how many people, and what a person spends at most."""
         asked = f"{self.survey.name}: {self.survey.users:,} people"
-        if self.allocation is None:
+        if not self.spending:
             return f"{asked}, asked in two rounds."
         return f"{asked}; nobody spends more than {self.most_spent:.6g} nats."
 
@@ -301,23 +288,22 @@ def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
     return plan_sampling_survey(survey.replacing(questions=asked, objective="sum", asked=None))
 
 
-def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation]:
+def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation | None]:
     """Every question's part: its budget, padding length, share and people."""
     tolerated = [mean.settled(question, survey.users) for question in survey.questions]
     left = [with_budget_left(question, ledger or Ledger()) for question in tolerated]
-    split, some, found = _allocated(left, survey)
-    whole = np.ones(len(left))
-    if survey.design == "split":
-        columns = split, found.shares, whole
+    found, shares = None, np.ones(len(left))
+    fractions = shares
+    if len(left) == 1:
+        left = [settled(left[0], survey.users)]
     else:
-        columns = some, whole * found.some_each.share, found.some_each.fractions
-    parts = [
-        Part(asked, before, question, float(share), float(fraction), survey.users)
-        for asked, before, question, share, fraction in zip(
-            survey.questions, tolerated, *columns, strict=True
-        )
-    ]
-    return parts, found
+        split, some, found = _allocated(left, survey)
+        left, shares = split, found.shares
+        if survey.design != "split":
+            left, shares = some, fractions * found.some_each.share
+            fractions = found.some_each.fractions
+    columns = survey.questions, tolerated, left, shares.tolist(), fractions.tolist()
+    return [Part(*one, survey.users) for one in zip(*columns, strict=True)], found
 
 
 def _allocated(
@@ -427,7 +413,7 @@ def compare_plans(first: SurveyPlan, second: SurveyPlan) -> Comparison:
     plans = (first, second)
     rows = [ComparedRow("", "", "most spent (epsilon)", *(p.most_spent for p in plans))]
     if first.several or second.several:
-        values = [None if p.allocation is None else p.objective_value for p in plans]
+        values = (plan.objective_value for plan in plans)
         rows.append(ComparedRow("", "", "objective", *values))
     names = dict.fromkeys(q.name for plan in plans for q in plan.questions)
     for name in names:

@@ -315,8 +315,6 @@ class Allocation(Framed):
     @property
     def reason(self) -> str:
         """Why, in a sentence or two."""
-        if len(self.names) == 1:
-            return "There is one question: it gets the whole budget."
         split, each = self.value, self.best_each.value
         if self.better == "split":
             return (
@@ -530,7 +528,7 @@ def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, Array, fl
     few = 1 / len(blocks)
     curves = [_Curve(*one) for one in zip(blocks, goal.scale.tolist(), strict=True)]
     for curve in curves:
-        for share in (few / 4, few, 1.0):
+        for share in (few / 4, few, 1.0) if few < 1 else ():
             curve.try_share(share, ROUGH)
     shares, enough = np.ones(1), _CLOSE if all(block.convex for block in blocks) else _ENOUGH
     while few < 1:

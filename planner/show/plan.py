@@ -233,9 +233,9 @@ def objective_sentence(plan: SurveyPlan) -> str:
 
 def spending_sentence(plan: SurveyPlan) -> str:
     """What a person spends who answers everything that is asked of them."""
-    if plan.allocation is None:
-        return "No question shares a budget with another."
     most = rounded_up(plan.most_spent, 4)
+    if plan.allocation is None:
+        return f"A person who answers spends epsilon {most} at most."
     if plan.survey.design == "split":
         return (
             "A person who answers everything spends the sum over the questions of what their "

@@ -160,10 +160,6 @@ def test_bad_allocations_are_refused():
         MeanBlock("x", 0.0)
 
 
-def test_a_survey_of_one_question_has_nothing_to_share():
-    assert "gets the whole budget" in allocate(SECTION_9[:1]).reason
-
-
 def test_questions_asked_alone_may_be_other_blocks():
     alone = [ChoiceBlock(b.name, b.policy, b.weight, errors=ErrorLaw(0.5)) for b in SECTION_9[:2]]
     plain, other = allocate(SECTION_9[:2]), allocate(SECTION_9[:2], alone=alone)
