@@ -28,7 +28,7 @@ from planner.survey.preferences import (
 )
 from planner.survey.questions import Numeric
 from tests.mechanisms.decisions import mean_square_is
-from tests.planning.whole_survey.surveys import HOUSEHOLD
+from tests.planning.surveys import HOUSEHOLD
 from tests.surveys import EXAMPLES
 
 PREFERENCES = NormalPreferences(5, 1.5)

@@ -1,11 +1,39 @@
-"""What a question can be planned with: on one scale, ranked, with a reason that is true."""
+"""What a question about one answer is planned with: ranked, explained, with a true reason."""
 
 import numpy as np
 import pytest
 
-from planner import InputError, Objective, PrivacyPolicy, plan_survey
-from planner.planning.choice import LevelTerms, mechanism_choices, plain_rivals, rivals
-from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Survey
+from planner import (
+    InputError,
+    Level,
+    PrivacyPolicy,
+    Survey,
+    Target,
+    best_design,
+    load_survey,
+    plan_survey,
+    solve,
+)
+from planner.deployment.parameter_file.building import survey_parameters
+from planner.errors import ConvergenceError
+from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.planning import solve as solving_once
+from planner.planning.choice import (
+    beliefs_after,
+    explain,
+    mechanism_choices,
+    plain_rivals,
+    rivals,
+)
+from planner.planning.option import ErrorLaw
+from planner.planning.question import budget_curve, realised_budgets
+from planner.planning.what_if import smallest_budgets
+from planner.show import kinds
+from planner.show import plan as said
+from planner.solvers import solving
+from planner.survey.questions import Categorical, ItemSet, Numeric
+from tests.mechanisms.listed import output_law
+from tests.surveys import EXAMPLES
 
 
 def planned(epsilons, counts, people=1000, **about):
@@ -41,14 +69,6 @@ def test_options_are_ranked_and_judged_against_the_plan(name):
         plan.option("laplace")
 
 
-def test_the_objective_decides_for_all_mechanisms_alike():
-    policy, aim = PrivacyPolicy([0.7, 1.5], [2, 6]), Objective("expected", prior=[0.1, 0.9])
-    grr = rivals(policy)["grr"]
-    counts = np.array([50, 50] + [150] * 6)
-    value = LevelTerms.of(grr, policy).value(aim)
-    assert value == pytest.approx(grr.variance(counts).sum() / 1000, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     ("epsilons", "counts", "said"),
     [
@@ -76,13 +96,6 @@ def test_huge_domains_are_compared_by_level():
     assert rivals(PrivacyPolicy([1e-6, 1e-5], [10, 900_000])) == {}  # beyond the grid of 2^-32
 
 
-def test_a_single_answer_can_be_planned():
-    plan = planned([1.0], [1], mechanism="best")
-    assert np.isfinite(plan.total_error)
-    assert all(one.against >= 0 for one in plan.options)
-    assert plan_survey(Survey("s", 10, (plan.question,))).questions[0].reason
-
-
 def test_choices_by_kind():
     levels, tables = (Level("a", 1.0, item_count=4),), ["opt0", "opt1", "opt2", "rappor", "oue"]
     sets = ItemSet("q", levels, padding_length=2)
@@ -95,3 +108,220 @@ def test_choices_by_kind():
         assert ("grr" in mechanism_choices(question)) == plain
         assert ("subset-design" in mechanism_choices(question)) == (count > 1)
     assert "direct" not in mechanism_choices(Categorical("q", levels, rule=((0.5,),)))
+
+
+BROWSING = load_survey(EXAMPLES / "browsing.toml")
+LEVELS = (Level("severe", 1.0, item_count=1), Level("common", 2.0, item_count=9))
+
+
+def best_of(*levels, **about):
+    kind = ItemSet if "padding_length" in about else Categorical
+    question = kind("q", levels or LEVELS, **about)
+    return plan_survey(Survey("s", 10_000, (question,))).questions[0]
+
+
+@pytest.fixture(scope="module")
+def browsing():
+    (question,) = BROWSING.questions
+    wanted = (Target(error=0.01), Target(detect=0.005, level="public"))
+    return plan_survey(BROWSING.replacing(questions=(question.replacing(targets=wanted),)))
+
+
+@pytest.fixture(scope="module")
+def question(browsing):
+    return browsing.questions[0]
+
+
+def test_browsing_has_the_error_that_is_proven_least(question):
+    assert (question.question.mechanism, question.deployed.mechanism) == ("best", "subset-design")
+    assert question.total_error == pytest.approx(np.sqrt(175.805300 * 1e6), rel=1e-7)
+    assert question.option("opt0").error == pytest.approx(np.sqrt(239.722960 * 1e6), rel=1e-7)
+    assert question.options[0].name == question.deployed.mechanism == "subset-design"
+    assert question.lower_bound <= question.total_error <= question.lower_bound * (1 + 1e-6)
+    sentence = kinds.certificate_sentences(question)[0]
+    assert "no mechanism of any kind that keeps these budgets" in sentence
+    assert len(kinds.certificate_sentences(question)) == 1
+    assert "IDUE opt0, one bit an answer, has 16.8 % more error" in question.reason
+
+
+def test_what_is_exported_keeps_every_budget_and_the_error(browsing, question):
+    (file,) = survey_parameters(browsing).questions
+    assert file.mechanism == "subset-design"
+    sent = kinds.report_sentences(question)[1]
+    assert f"{question.design.types.size} types of reports" in sent
+    assert sent.endswith(f"{8 + 16} bytes.")
+    losses, bounds = realised_budgets(question), question.deployed.policy.bounds()
+    assert (losses <= bounds).all()
+    assert (losses > 0.999 * bounds).all()  # and it uses what it may
+
+
+def test_a_rare_items_error_is_at_most_what_is_said(question):
+    mechanism = SubsetDesignMechanism.of(question.design)
+    rng = np.random.default_rng(3)
+    for shares in rng.dirichlet(np.full(3, 0.5), 20):
+        people = np.rint(shares * 1_000_000).astype(np.int64)
+        truth = np.zeros(100, dtype=np.int64)
+        truth[[1, 6, 11]] = people  # the first item of each level is nobody's
+        errors = np.sqrt(mechanism.variance(truth)[[0, 5, 10]])
+        assert (errors <= question.levels.standard_errors * (1 + 1e-6)).all()
+
+
+def test_targets_are_the_designs(question):
+    total, detect = question.targets
+    assert total.reached == pytest.approx(np.sqrt(175.805300 / 1e6), rel=1e-6)
+    assert total.users == pytest.approx(1_758_053, abs=2)
+    assert detect.met
+    policy = question.deployed.policy
+    found = smallest_budgets(policy, 1_000_000, Target(error=0.01), "subset-design")
+    assert found.reason == total.budgets
+    assert found.reached[0] == pytest.approx(0.01, rel=1e-4)
+    assert found.reached[0] <= 0.01  # there and back
+    assert found.certified.worst_case_mse == pytest.approx(100, rel=1e-4)
+    opt0 = smallest_budgets(policy, 1_000_000, Target(error=0.01))
+    assert found.scale < 0.9 * opt0.scale
+
+
+def test_what_a_little_more_budget_buys_is_the_designs(question):
+    best = question.relaxations[0]
+    assert (best.level, best.amount) == ("intimate", 0.1)
+    more = best_design(question.deployed.policy.with_changes([1.1, 1.2, 2.0]))
+    saved = 1 - np.sqrt(more.worst_case_mse / question.design.worst_case_mse)
+    assert best.saving == pytest.approx(saved, rel=1e-4)
+    assert question.saturation_epsilon == 2.0
+    assert question.levels.prices is None
+
+
+def test_the_budget_curve_is_the_designs(question):
+    curve = budget_curve(question, np.array([0.5, 1.0, 2.0]))
+    known = np.array([777.37785, 175.80530, 31.550883])  # per user
+    assert np.square(curve.total_error * 1000) == pytest.approx(known, rel=1e-6)
+    assert curve.largest_gap < 1e-6
+
+
+def test_where_there_is_no_design_the_best_of_the_others_is_planned():
+    for kind in ({"padding_length": 2}, {}):
+        one = best_of(criterion="minimax", **kind)
+        refused = {option.name: option.refused for option in one.refused}
+        name = "set-design" if kind else "subset-design"
+        assert refused[name]
+        assert one.deployed.mechanism == one.options[0].name == one.deployed.mechanism
+        assert one.design is None
+
+
+def test_of_many_levels_a_design_treats_neighbours_alike_and_says_the_gap():
+    many = tuple(Level(f"l{i}", 1 + i / 10, item_count=3) for i in range(8))
+    one = best_of(*many)
+    assert one.deployed.mechanism == one.options[0].name == "subset-design"
+    assert one.design.types.item_counts.size == 5
+    assert 0.01 < one.proven_gap < 0.2
+
+
+def test_a_design_that_cannot_be_proven_or_deployed_is_left_out(monkeypatch):
+    def fail(*_, **__):
+        raise ConvergenceError("Clarabel failed", "Try again.")
+
+    solving_once.forget()
+    with monkeypatch.context() as patch:
+        patch.setattr(solving_once, "best_design", fail)
+        one = best_of()
+    assert one.left_out == ("Subset design is left out: Clarabel failed.",)
+    assert one.least_error is None
+    with monkeypatch.context() as patch:
+        patch.setattr(solving_once, "MAX_CELLS", 20)
+        one = best_of()
+    assert any("types times items is" in reason for reason in one.left_out)
+    assert one.deployed.mechanism != "subset-design"
+    assert one.least_error < one.total_error  # the bound stands all the same
+    coarse = best_of(Level("all", 18.3, item_count=304), mechanism="best")
+    assert any("what rounding costs is 0.02" in reason for reason in coarse.left_out)
+    assert coarse.deployed.mechanism != "subset-design"
+
+
+def test_a_rival_that_cannot_be_proven_is_left_out_with_a_word(monkeypatch):
+    solve_by = solving._solve_by
+
+    def fail_for_opt2(program, method):
+        if program.model.name == "opt2":
+            raise ConvergenceError("Proven only to 7e-06", "Ask for another.")
+        return solve_by(program, method)
+
+    monkeypatch.setattr(solving, "_solve_by", fail_for_opt2)
+    solving_once.forget()
+    for name in ("best", "opt0", "grr"):
+        one = best_of(mechanism=name)
+        assert one.left_out == ("IDUE opt2 (a = 1/2) is left out: Proven only to 7e-06.",)
+        assert {"opt0", "opt1", "oue"} <= {rival.name for rival in one.options}
+    with pytest.raises(ConvergenceError, match="7e-06"):
+        best_of(mechanism="opt2")  # what is planned must be proven
+
+
+def test_a_split_says_whose_errors_its_shares_are_planned_with():
+    both = (Categorical("a", LEVELS, mechanism="grr"), Categorical("b", LEVELS, mechanism="opt0"))
+    plan = plan_survey(Survey("s", 10_000, both))
+    assert "if 'a' had IDUE opt0, whose errors they are planned with" in said.shares_sentence(plan)
+    tables_alone = plan.survey.replacing(questions=(both[0].replacing(mechanism="opt0"), both[1]))
+    assert "whose errors" not in said.shares_sentence(plan_survey(tables_alone))
+
+
+def test_belief_bounds_hold_for_every_report_and_prior():
+    policy = PrivacyPolicy([0.6, 1.0, 2.0], [1, 1, 1])
+    from planner import UnaryMechanism
+
+    law = output_law(UnaryMechanism(solve(policy)))
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        prior = rng.dirichlet(np.ones(3))
+        posterior = prior[:, None] * law / (prior @ law)
+        for i in range(3):
+            low, high = beliefs_after(policy.leakage_epsilons, float(prior[i]))
+            assert posterior[i].max() <= high[i] * (1 + 1e-12)
+            assert posterior[i].min() >= low[i] * (1 - 1e-12)
+
+
+def test_explanations_say_the_probabilities():
+    table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["A", "B", "C"]))
+    first = explain(table, "pages")[0]
+    assert "41 send a 1" in first.odds
+    assert "27 do" in first.odds
+    assert "from 50 % to at most 73.2 %" in first.belief  # e / (1 + e) is .7311: rounded up
+    padded = explain(table, "pages", padding_length=4)[0]
+    assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
+
+
+def test_beliefs_about_sets_hold_for_every_report():
+    from planner import PaddedUnaryMechanism, UnaryMechanism
+
+    policy = PrivacyPolicy([0.6, 1.0], [1, 2])
+    table = solve(policy)
+    law = output_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
+    bounds = explain(table, "x", padding_length=2)[0].bounds
+    has = (np.arange(8) & 1).astype(bool)
+    rng = np.random.default_rng(2)
+    for k, belief in enumerate((0.01, 0.1, 0.5)):
+        for _ in range(100):
+            prior = rng.dirichlet(np.ones(8))
+            prior[has] *= belief / prior[has].sum()
+            prior[~has] *= (1 - belief) / prior[~has].sum()
+            posterior = (prior[has] @ law[has]) / (prior @ law)
+            assert bounds[k][0] * (1 - 1e-9) <= posterior.min()
+            assert posterior.max() <= bounds[k][1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "terms", [{"scale": 0.0}, {"scale": np.inf}, {"offset": np.nan}, {"bias": -1.0}]
+)
+def test_terms_out_of_range_are_refused(terms):
+    with pytest.raises(InputError, match=r"scale, offset, spread|bias"):
+        ErrorLaw(**terms)
+
+
+def test_people_values_and_errors_are_inverses():
+    rng = np.random.default_rng(3)
+    for scale, offset, bias, spread, value in rng.uniform(0.1, 5, (20, 5)).tolist():
+        law, users, share = ErrorLaw(scale, offset, bias, spread), 1000, rng.uniform(0.1, 1.0)
+        error = law.error(value, share)
+        assert law.value_for(error, share) == pytest.approx(value)
+        # Of twice the people the noise halves as a share, and the bias stays.
+        target = np.sqrt(bias / users + (error - bias) / (2 * users))
+        assert law.people(value, target, users, share) == pytest.approx(2 * users, abs=1)
+    assert law.people(value, np.sqrt(bias / users), users) is None

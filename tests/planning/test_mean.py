@@ -1,16 +1,21 @@
-"""A mean's mechanisms: what is stated is what the deployed law does, and the best is planned."""
+"""Numbers: best channels, their rivals, and what is planned of them."""
 
 import numpy as np
 import pytest
 
+from examples.reproduction.rivals import harmony, hybrid
 from planner import NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
-from planner.errors import ConvergenceError
+from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanChannelMechanism
 from planner.planning import channels
 from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.channels import AssumedAnswers, bisample_error, five_populations, mean_error
 from planner.planning.mean import best_for
+from planner.policy.policy import PrivacyPolicy
+from planner.solvers.answers import Channel, Scenario
+from planner.solvers.channel_search import best_estimator, solve_channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Numeric, Target
 
@@ -133,3 +138,165 @@ def test_what_the_solver_cannot_prove_is_not_planned(monkeypatch):
     assert plan.left_out == ("Channel is left out: It stopped early.",)
     with pytest.raises(ConvergenceError, match="stopped early"):
         planned(mechanism="channel")
+
+
+FIVE = five_populations()
+
+
+def worst_bisample(epsilon):
+    return max(bisample_error(epsilon, one) for one in FIVE)
+
+
+def made_for_one(epsilon, assumed, points):
+    """The best channel for ``sum - mean * number`` alone."""
+    grid = np.linspace(-1, 1, points)
+    scenario = assumed.scenario(grid)
+    wanted = scenario.directions @ [np.append(grid, 0), np.append(np.ones(points), 0)]
+    policy = PrivacyPolicy([epsilon] * (points + 1), [1] * (points + 1))
+    alone = Scenario("alone", scenario.population, np.eye(1), drawn=True)
+    return solve_channel(policy, wanted, [alone]).worst_error
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ratio"), [(0.5, 1.18), (1.0, 1.33), (2.0, 1.79), (3.0, 3.25), (4.0, 5.39)]
+)
+def test_one_channel_for_five_means(epsilon, ratio):
+    channel = best_channel(epsilon)
+    assert round(worst_bisample(epsilon) / channel.worst_error, 2) == ratio
+    assert channel.certificate.relative_gap < 1e-5
+    assert channel.max_violation == 0
+
+
+@pytest.mark.parametrize(
+    ("missing", "epsilon", "optimal"),
+    [
+        (0.1, 1.0, True),
+        (0.1, 2.2, True),
+        (0.1, 2.6, False),
+        (0.5, 1.0, True),
+        (0.5, 2.0, False),
+        (0.01, 4.0, True),
+    ],
+)
+def test_where_bisample_is_optimal_on_two_points_at_mean_0(missing, epsilon, optimal):
+    assumed = AssumedAnswers(0.0, 0.3, missing)
+    best, theirs = made_for_one(epsilon, assumed, 2), bisample_error(epsilon, assumed)
+    assert best <= theirs * (1 + 1e-7)
+    assert (theirs / best < 1 + 1e-6) == optimal
+
+
+def test_bisample_itself_is_a_channel_with_that_error():
+    """Its four reports as columns of subsets, with the estimator that is best for mean 0."""
+    high, low = (1 + np.tanh(0.5)) / 4, (1 - np.tanh(0.5)) / 4
+    matrix = np.array([[low, high, high, low], [high, low, low, high], [low, high, low, high]])
+    wanted = np.array([[-1.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    policy = PrivacyPolicy([1.0] * 3, [1] * 3)
+    assumed = AssumedAnswers(0.0, 0.3, 0.1)
+    scenario = assumed.scenario([-1.0, 1.0])
+    estimator = best_estimator(wanted, [scenario], np.ones(1), matrix)
+    channel = Channel(policy, wanted, ("sum", "number"), matrix, estimator, (scenario,))
+    assert channel.max_violation < 1e-12
+    assert channel.worst_error == pytest.approx(bisample_error(1.0, assumed), rel=1e-7)
+
+
+def test_units_do_not_matter():
+    income = NumericDomain(0, 100_000)
+    channel, unit = best_channel(1.0, five_populations(income)), best_channel(1.0)
+    assert channel.errors == pytest.approx(unit.errors * income.radius**2, rel=1e-6)
+    assert channel.certificate.lower_bound == pytest.approx(
+        unit.certificate.lower_bound * income.radius**2, rel=1e-6
+    )
+    assert channel.symbols[0] == "0"
+    assert channel.symbols[-1] == "no answer"
+
+
+def test_a_stated_population_costs_the_others_no_more_than_bisample():
+    stated = AssumedAnswers(0.5, 0.3, 0.1)
+    channel = best_channel(1.0, stated=stated)
+    assert channel.errors[0] < best_channel(1.0).errors[3]
+    ceilings = [bisample_error(1.0, one) for one in FIVE]
+    assert (channel.errors[1:] <= np.array(ceilings) * (1 + 1e-5)).all()
+    assert channel.errors[0] < 0.75 * bisample_error(1.0, stated)
+
+
+def test_budgets_may_differ_by_symbol():
+    loose = best_channel(2.0).worst_error
+    strict_refusal = best_channel([2.0] * 5 + [0.7])
+    strict_ends = best_channel([0.7, 2.0, 2.0, 2.0, 0.7, 2.0])
+    assert strict_refusal.max_violation == strict_ends.max_violation == 0
+    assert loose < strict_refusal.worst_error < strict_ends.worst_error
+    assert strict_ends.worst_error < best_channel(0.7).worst_error
+    half = (2.0 + 0.7) / 2
+    average = best_channel([2.0] * 5 + [0.7], rule="avg")
+    logs = np.log(average.matrix)
+    assert np.abs(logs[:5] - logs[5]).max() == pytest.approx(half, abs=1e-9)
+
+
+# -- populations --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", [NumericDomain(), NumericDomain(17, 90)])
+def test_shares_are_those_of_rounded_answers(place):
+    assumed = AssumedAnswers(place.center + 0.7 * place.radius, 0.4 * place.radius, 0.2, place)
+    rng = np.random.default_rng(3)
+    values = np.clip(rng.normal(assumed.center, assumed.spread, 10**6), place.lower, place.upper)
+    grid = np.linspace(place.lower, place.upper, 5)
+    position = (values - place.lower) / (grid[1] - grid[0])
+    cell = np.minimum(position.astype(int), 3)
+    cell += rng.random(values.size) < position - cell
+    seen = np.bincount(cell, minlength=5) / values.size
+    shares = assumed.shares(grid)
+    # Five cells, |z| < 5.2 each: false alarms below 1e-6 together.
+    assert (np.abs(seen - shares) < 5.2 * np.sqrt(shares * (1 - shares) / values.size)).all()
+    assert shares @ grid == pytest.approx(assumed.mean, rel=1e-12)
+    near = AssumedAnswers(assumed.center, assumed.spread * 1.02, 0.2, place).shares(grid)
+    assert (np.abs(seen - near) > 5.2 * np.sqrt(near * (1 - near) / values.size)).any()
+
+
+def test_a_finer_grid_rounds_to_the_same_shares():
+    assumed = AssumedAnswers(-0.4, 0.3)
+    fine, coarse = np.linspace(-1, 1, 33), np.linspace(-1, 1, 5)
+    hats = np.maximum(0, 1 - np.abs(fine[:, None] - coarse) / 0.5)
+    assert assumed.shares(fine) @ hats == pytest.approx(assumed.shares(coarse), abs=1e-14)
+
+
+def test_one_answer_for_all():
+    assert AssumedAnswers(0.25, 0.0).shares([-1, 0, 1]).tolist() == [0.0, 0.75, 0.25]
+
+
+def test_peers_agree_with_simulation():
+    """Harmony's and Hybrid's mean of true and random answers: two z tests, |z| < 5.1."""
+    assumed, rng, n = AssumedAnswers(0.5, 0.3, 0.2), np.random.default_rng(8), 200_000
+    values = np.clip(rng.normal(0.5, 0.3, n), -1, 1)
+    values = np.where(rng.random(n) < 0.2, rng.uniform(-1, 1, n), values)
+    for report in (harmony, hybrid):
+        seen = report(values, 1.0, rng)
+        variance, bias = mean_error(report.__name__, 1.0, 0.8, *assumed.moments, "random")
+        assert abs(seen.mean() - assumed.mean - bias) < 5.1 * np.sqrt(variance / n)
+        assert seen.var() == pytest.approx(variance, rel=0.02)
+
+
+# -- refusals -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"points": 1}, "points"),
+        ({"epsilon": [1.0, 2.0]}, "epsilon"),
+        ({"stated": FIVE[0], "cap": 0.5}, "cap"),
+        ({"stated": AssumedAnswers(0.5, 0.1, 0.1, NumericDomain(0, 1))}, "domain"),
+    ],
+)
+def test_refusals(arguments, match):
+    with pytest.raises(InputError, match=match):
+        best_channel(**{"epsilon": 1.0, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [((2.0, 0.1), "center"), ((0.0, -1.0), "spread"), ((0, 1, 1), "missing")],
+)
+def test_assumed_answers_refuse(arguments, match):
+    with pytest.raises(InputError, match=match):
+        AssumedAnswers(*arguments)

@@ -19,29 +19,11 @@ SECTION_9 = [
 ]
 
 
-def test_sampling_variance_is_the_largest_variance_of_the_answers():
-    block = SECTION_9[0]
-    rng = np.random.default_rng(8)
-    for p in rng.dirichlet(np.ones(5), 300):
-        assert np.sum(p * (1 - p)) <= block.law.spread + 1e-12
-    even = np.full(5, 0.2)
-    assert np.sum(even * (1 - even)) == pytest.approx(block.law.spread)
-
-
 def test_a_mean_at_the_end_of_its_range_has_an_error_above_0():
     block = MeanBlock("income", 50.0, law=ErrorLaw(offset=-1.0))
     exact = 1 / np.sinh(25.0) ** 2  # 1 / tanh^2 - 1
     assert block.at(1.0).error == pytest.approx(exact, rel=1e-12)
     assert allocate([block]).value == pytest.approx(exact, rel=1e-12)
-
-
-def test_the_error_of_a_sample_is_that_of_all_where_all_are_asked():
-    for block in SECTION_9:
-        error = block.at(1.0).error
-        assert block.law.of_sample(error, 1.0) == pytest.approx(error, rel=1e-12)
-    biased = MeanBlock("income", 1.0, law=ErrorLaw(bias=5.0))
-    noise = biased.at(1.0).error - 5
-    assert biased.law.of_sample(noise + 5, 0.25) == pytest.approx(4 * noise + 5)
 
 
 def test_the_figures_of_the_theory():
@@ -89,7 +71,7 @@ def on_grid(blocks, targets):
     return best
 
 
-@pytest.mark.parametrize("seed", range(tries(5, 10)))
+@pytest.mark.parametrize("seed", range(tries(3, 10)))
 def test_never_worse_than_a_fine_grid_of_shares(seed):
     blocks = random_blocks(np.random.default_rng(seed))
     found = allocate(blocks)
@@ -100,7 +82,7 @@ def test_never_worse_than_a_fine_grid_of_shares(seed):
     assert grid <= found.value * 1.01  # the grid is fine: it confirms the optimum from above
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_minimax_never_worse_than_a_fine_grid_of_shares(seed):
     rng = np.random.default_rng(100 + seed)
     blocks = random_blocks(rng)
@@ -110,15 +92,6 @@ def test_minimax_never_worse_than_a_fine_grid_of_shares(seed):
     assert found.relative_gap <= 1e-6
     ratios = found.errors / targets
     assert ratios == pytest.approx(found.value, rel=1e-5)  # all questions are equally far
-
-
-def test_no_random_shares_beat_the_bound():
-    rng = np.random.default_rng(4)
-    blocks = random_blocks(np.random.default_rng(2))
-    found = allocate(blocks)
-    for shares in rng.dirichlet(np.ones(len(blocks)), tries(50, 1000)):
-        errors = [b.at(max(g, 1e-3)).error for b, g in zip(blocks, shares, strict=True)]
-        assert np.dot(errors, [b.weight for b in blocks]) >= found.lower_bound
 
 
 def test_splitting_wins_at_large_budgets():

@@ -1,28 +1,130 @@
-"""Plans for sets of answers: whole sets reported, their lengths, promises and predictions."""
+"""Plans for sets of answers: padding lengths, whole sets, promises and predictions."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
 from planner.deployment.parameter_file.building import survey_parameters
-from planner.errors import InputError, PlannerError
-from planner.mechanisms.itemsets import ItemSets
+from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, smallest_budget
+from planner.planning.datasets import read_transactions
+from planner.planning.pilot import PilotSets
 from planner.planning.plan import plan_survey
-from planner.planning.sets import plan_whole_sets
-from planner.policy.policy import PrivacyPolicy
+from planner.planning.sets import plan_padding, plan_whole_sets
+from planner.planning.solve import scaled
 from planner.show.guarantees import promises_of
 from planner.show.kinds import cap_sentence
 from planner.survey.questions import ItemSet, Level, Survey, Target
 from planner.survey.sets import AssumedSets, OnlyCap
 
-LEVELS = (Level("a", 1.0, item_count=5), Level("b", 1.2, item_count=25))
+ROOT = Path(__file__).parents[2]
+RETAIL = ROOT.parent / "shared" / "data" / "retail.dat"
+POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [2, 2, 6])
+LEVELS = np.repeat([0, 1, 2], [2, 2, 6])
+
+
+def random_sets(rng, users=60):
+    sizes = rng.integers(0, 8, users)
+    return ItemSets.of([rng.choice(10, size, replace=False) for size in sizes], 10)
+
+
+def exact_mse(sets, length):
+    """Bias and variance of these very sets, from the mechanism, per user."""
+    mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+    bias2 = np.square(mechanism.bias(sets)).sum()
+    return (bias2 + mechanism.variance(sets).sum()) / sets.users
+
+
+def test_a_pilot_predicts_without_bias():
+    # The mean over pilots of what is predicted for n people is the mean over such people.
+    rng = np.random.default_rng(1)
+    users, length = 60, 3
+    table = solve(POLICY)
+    draws = [random_sets(rng) for _ in range(400)]
+    predicted = [plan_padding(table, users, PilotSets(s, LEVELS)).mse[length - 1] for s in draws]
+    exact = [exact_mse(s, length) for s in draws]
+    difference = np.mean(predicted) - np.mean(exact)
+    error = np.hypot(np.std(predicted), np.std(exact)) / np.sqrt(len(draws))
+    assert abs(difference) < 4.9 * error  # false alarm 1e-6
+    assert abs(difference - 0.1 * np.mean(exact)) > 4.9 * error  # a 10 % miss is noticed
+
+
+def test_all_people_as_their_own_pilot():
+    sets = random_sets(np.random.default_rng(2))
+    plan = plan_padding(solve(POLICY), sets.users, PilotSets(sets, LEVELS))
+    n = sets.users
+    for length in plan.lengths.tolist():
+        mechanism = PaddedUnaryMechanism(UnaryMechanism(solve(POLICY)), length)
+        variance = mechanism.variance(sets).sum() / n
+        assert plan.variance[length - 1] == pytest.approx(variance, rel=1e-6)
+    assert plan.bias2[-1] == 0  # nothing is cut at the largest set
+    assert (np.diff(plan.bias2) <= 1e-12).all()
+
+
+def test_length_grows_with_budget_and_with_users():
+    sets = AssumedSets([0, 30, 20, 15, 10, 8, 7, 5, 3, 2])
+    larger = [scaled(POLICY, scale) for scale in (0.5, 1.0, 2.0, 4.0)]
+    lengths = [plan_padding(solve(policy), 20_000, sets).length for policy in larger]
+    assert lengths == sorted(lengths)
+    assert lengths[0] < lengths[-1]
+    table = solve(POLICY)
+    lengths = [plan_padding(table, n, sets).length for n in (100, 10_000, 10**6, 10**9)]
+    assert lengths == sorted(lengths)
+    assert lengths[-1] == 9
+
+
+def test_the_flat_region_is_within_five_percent():
+    plan = plan_padding(solve(POLICY), 5000, AssumedSets(np.ones(30)))
+    inside = (plan.lengths >= plan.flat_lower) & (plan.lengths <= plan.flat_upper)
+    assert (plan.mse[inside] <= 1.05 * plan.mse.min()).all()
+    for outside in (plan.flat_lower - 1, plan.flat_upper + 1):
+        if 1 <= outside <= plan.lengths.size:
+            assert plan.mse[outside - 1] > 1.05 * plan.mse.min()
+
+
+@pytest.mark.skipif(not RETAIL.exists(), reason="the data set retail.dat is not there")
+def test_planned_length_is_within_five_percent_of_the_best_measured():
+    sets, rng = read_transactions(RETAIL).sets, np.random.default_rng(2)
+    small = round(0.05 * sets.items)
+    level = rng.permutation(np.repeat([0, 1, 2], [small, small, sets.items - 2 * small]))
+    table = solve(PrivacyPolicy([2, 2.4, 4], np.bincount(level)))
+    unary, truth = UnaryMechanism(table, level), sets.counts()
+
+    def measured(length):
+        mechanism = PaddedUnaryMechanism(unary, length)
+        return np.square(
+            mechanism.estimate(mechanism.draw_aggregate(sets, rng)).values - truth
+        ).sum()
+
+    curve = {length: measured(length) for length in (*range(1, 9), 12, 20)}
+    best = min(curve, key=curve.get)
+    assert best < 12
+    asked = rng.choice(sets.users, size=500, replace=False)
+    members = [sets.members[sets.starts[u] : sets.starts[u + 1]] for u in asked]
+    for model in (
+        AssumedSets(np.bincount(sets.sizes), truth),  # set sizes and popularity known
+        PilotSets(ItemSets.of(members, sets.items), level),
+        PilotSets(sets, level),
+    ):
+        assert curve[plan_padding(table, sets.users, model).length] <= 1.05 * curve[best]
+
+
+def test_plans_that_do_not_fit_are_refused():
+    with pytest.raises(InputError, match="one weight for each of 10 items"):
+        plan_padding(solve(POLICY), 10, AssumedSets([0, 1], [1, 1]))
+    with pytest.raises(InputError, match="users"):
+        plan_padding(solve(POLICY), 0, AssumedSets([0, 1]))
+
+
+TWO = (Level("a", 1.0, item_count=5), Level("b", 1.2, item_count=25))
 SIZES = AssumedSets(sizes=[0.1, 0.2, 0.3, 0.2, 0.1, 0.1], popularity="uniform")
 
 
 def planned(users=20_000, **more):
-    return plan_survey(Survey("s", users, (ItemSet("q", LEVELS, **more),))).questions[0]
+    return plan_survey(Survey("s", users, (ItemSet("q", TWO, **more),))).questions[0]
 
 
 def test_the_best_is_planned_and_has_less_error_than_what_draws_one():
@@ -34,12 +136,12 @@ def test_the_best_is_planned_and_has_less_error_than_what_draws_one():
 
 
 def test_the_error_is_that_of_collections_drawn():
-    """200 collections: their mean square is as predicted, false alarm 1e-6; 20 % more is seen."""
+    """100 collections: their mean square is as predicted, false alarm 1e-6; 20 % more is seen."""
     rng = np.random.Generator(np.random.SFC64(3))
     plan = planned(users=2000, sets=SIZES)
     shares = np.array(SIZES.sizes) / sum(SIZES.sizes)
     found = []
-    for _ in range(200):
+    for _ in range(100):
         sizes = rng.choice(shares.size, size=2000, p=shares)
         sets = ItemSets.of([rng.choice(30, size, replace=False).tolist() for size in sizes], 30)
         estimate = plan.mechanism.estimate(plan.mechanism.draw_aggregate(sets, rng))
@@ -77,7 +179,7 @@ def test_a_cap_is_stated_promised_and_worth_what_was_said():
     assert after.total_error < 0.75 * before.total_error
     assert (after.set_promises.epsilon, after.set_promises.cap) == pytest.approx((1.0, 2.0))
     assert len(promises_of(after)) == 2
-    survey = Survey("s", 20_000, (ItemSet("q", LEVELS, padding_length=4, sets=OnlyCap(cap=2.0)),))
+    survey = Survey("s", 20_000, (ItemSet("q", TWO, padding_length=4, sets=OnlyCap(cap=2.0)),))
     plan = plan_survey(survey)
     assert plan.most_spent == 2.0
     (law,) = survey_parameters(plan).questions
@@ -121,7 +223,7 @@ def test_targets_of_sets_are_met_where_it_says_so():
     (answer,) = plan.targets
     assert not answer.met
     scale = float(answer.budgets.split("times ")[1].split(" ")[0])
-    levels = [one.replacing(epsilon=scale * one.epsilon) for one in LEVELS]
+    levels = [one.replacing(epsilon=scale * one.epsilon) for one in TWO]
     for factor, met in ((1.0, True), (0.99, False)):
         at = [one.replacing(epsilon=factor * one.epsilon) for one in levels]
         question = ItemSet("q", at, padding_length=3, targets=[Target(error=0.02)])

@@ -1,4 +1,7 @@
+"""Whole surveys: what is planned, shared, spent, deployed and compared."""
+
 import datetime
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -7,18 +10,27 @@ from planner import (
     InputError,
     Level,
     NormalPreferences,
+    Numeric,
     PrivacyPolicy,
     Survey,
+    compare_plans,
+    load_survey,
     plan_survey,
     solve,
 )
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.mechanisms.means import first_order
+from planner.planning import solve as solving_once
 from planner.planning.answer_rates import model_of, plan_answer_rates
+from planner.planning.channels import least_favourable
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mean import answer_rate
-from planner.survey.questions import Categorical, ItemSet, Numeric, SampledChoice, Sampling
+from planner.show.plan import design_sentence, objective_sentence, spending_sentence
+from planner.solvers import solving
+from planner.solvers.design_search import best_design
+from planner.survey.questions import Categorical, ItemSet, SampledChoice, Sampling
 from planner.survey.sets import PilotFile
-from tests.planning.whole_survey.surveys import (
+from tests.planning.surveys import (
     HOUSEHOLD,
     SETS,
     articles,
@@ -27,6 +39,7 @@ from tests.planning.whole_survey.surveys import (
     with_numeric,
     with_question,
 )
+from tests.surveys import EXAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -52,18 +65,15 @@ def test_the_objective_is_that_of_the_errors(design):
         assert plan.objective_value == pytest.approx(weighted, rel=1e-6)
 
 
-@pytest.mark.parametrize("design", ["split", "one-each"])
-def test_another_mechanism_has_an_error_of_its_own(design):
+def test_another_mechanism_has_an_error_of_its_own():
     page = Categorical("page", (Level("any", 1.0, item_count=30),), mechanism="opt0")
-    for asked in (HOUSEHOLD, shop(page)):
-        survey = asked.replacing(design=design)
-        name = survey.questions[0].name
-        best = plan_survey(survey).questions[0]
-        other = plan_survey(with_question(survey, name, mechanism="opt2")).questions[0]
-        assert other.total_error > 1.001 * best.total_error
-        # What is planned is what the comparison of mechanisms says of it.
-        assert other.total_error == pytest.approx(other.option("opt2").error, rel=1e-9)
-        assert other.option("opt2").against == 0
+    survey = shop(page, design="one-each")
+    best = plan_survey(survey).questions[0]
+    other = plan_survey(with_question(survey, best.name, mechanism="opt2")).questions[0]
+    assert other.total_error > 1.001 * best.total_error
+    # What is planned is what the comparison of mechanisms says of it.
+    assert other.total_error == pytest.approx(other.option("opt2").error, rel=1e-9)
+    assert other.option("opt2").against == 0
 
 
 def test_minimax_keeps_the_ratios_to_the_targets_equal():
@@ -120,15 +130,6 @@ def test_a_set_asked_alone_has_the_padding_length_of_its_full_budget():
     assert split.allocation.some_each.value == pytest.approx(each.objective_value, rel=1e-9)
 
 
-def test_sets_of_a_fixed_length_need_no_sizes():
-    levels = (Level("a", 1.0, item_count=3),)
-    question = ItemSet("q", levels, padding_length=2, mechanism="opt0")
-    made = plan_survey(Survey("s", 100, (question,)))
-    assert made.questions[0].padding_length == 2
-    worst = solve(PrivacyPolicy([1.0], [3])).worst_case_mse
-    assert made.questions[0].error == pytest.approx(4 * worst + 2)
-
-
 def test_an_open_budget_is_the_best_for_all_people():
     survey = Survey(
         "s",
@@ -148,16 +149,6 @@ def test_the_ledger_lowers_what_is_left_and_not_what_is_tolerated():
     (after,) = plan_survey(survey, ledger=Ledger().after(past)).spending
     assert after.tolerated == before.tolerated
     assert after.left == pytest.approx(before.left - 1)
-
-
-def test_missing_answers_have_the_error_that_answer_rates_predict():
-    people = NormalPreferences(5, 1.5)
-    about = {"preferences": people, "epsilon": 4, "mean": 0.5, "mechanism": "bisample-md"}
-    survey = Survey("s", 5000, (Numeric("income", -1, 1, **about),))
-    (question,) = plan_survey(survey).questions
-    offered = plan_answer_rates(survey)["income"].offered
-    assert np.sqrt(question.error / 5000) == pytest.approx(float(offered.mean_rmse[0]), rel=1e-9)
-    assert next(x for x in question.options if x.name != "channel").name == "bisample-md"
 
 
 def test_one_collection_keeps_one_rule():
@@ -217,19 +208,6 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
         alone.collection(datetime.date(2026, 1, 1))
 
 
-def test_lengths_and_shares_that_never_settle_still_fit_each_other(monkeypatch):
-    def restless(question, *_):
-        return question.replacing(padding_length=next(lengths))
-
-    lengths = iter([1, 2, 3] * 100)
-    monkeypatch.setattr("planner.planning.plan.settled", restless)
-    (question,) = plan_survey(shop()).questions
-    monkeypatch.undo()
-    length = question.padding_length
-    fixed = plan_survey(shop(padding_length=length)).questions[0]
-    assert question.error == pytest.approx(fixed.error, rel=1e-9)
-
-
 @pytest.mark.parametrize("design", ["split", "one-each"])
 def test_a_means_error_is_that_of_its_mechanism_among_all(design):
     range_ = {"lower": 0, "upper": 50}
@@ -254,3 +232,127 @@ def test_a_survey_of_one_item_is_planned(make):
         Survey("s", 1000, (make("q", (Level("a", 1.0, ("x",)),), **about),))
     ).questions
     assert one.total_error >= 0
+
+
+def test_what_is_deployed_spends_what_is_said():
+    plan = plan_survey(HOUSEHOLD)
+    parameters = survey_parameters(plan)
+    parameters.verify()
+    spent = {(row.question, row.level): row.spent for row in plan.spending}
+    *choices, income = parameters.questions
+    for question in choices:
+        for level in question.document()["levels"]:
+            assert level["epsilon"] == pytest.approx(spent[question.name, level["name"]])
+    assert [q.name for q in choices] == ["diagnosis", "page"]
+    assert income.asked.epsilon == pytest.approx(spent["income", "income"])
+    # Sequential composition: the largest level of every question, added up.
+    largest = [max(s for (q, _), s in spent.items() if q == name) for name in plan.allocation.names]
+    assert plan.most_spent == pytest.approx(sum(largest))
+    assert sum(q.share for q in plan.questions) <= 1 + 1e-12
+
+
+def test_one_each_exports_question_by_question():
+    survey = HOUSEHOLD.replacing(design="one-each")
+    plan = plan_survey(survey)
+    with pytest.raises(InputError, match="one by one"):
+        survey_parameters(plan)
+    page = survey_parameters(plan, "page")
+    assert page.users == plan.questions[1].users
+    epsilons = list(page.questions[0].levels.epsilons)
+    assert epsilons == survey.questions[1].policy.epsilons.tolist()
+    assert sum(q.fraction for q in plan.questions) == pytest.approx(1)
+    assert plan.most_spent == 4.0
+    with pytest.raises(InputError, match="one of"):
+        survey_parameters(plan, "incme")
+
+
+def means(epsilon, design, asked=None):
+    about = {"epsilon": epsilon, "mechanism": "bisample-md"}
+    questions = tuple(Numeric(f"mean {j}", 0, 100, **about) for j in range(5))
+    return Survey("means", 10_000, questions, design, asked=asked)
+
+
+def test_several_attributes_are_sampled():
+    """d/k times the error of BiSample-MD at eps/k per person is that of k of d attributes."""
+    plan = plan_survey(means(6.0, "some-each"))
+    errors = [5 / k * least_favourable("bisample-md", 6 / k) for k in (1, 2, 3, 4)]
+    assert plan.asked == 1 + int(np.argmin(errors)) == 2
+    assert plan.objective_value == pytest.approx(5 * min(errors))
+    for one in plan.questions:
+        assert (one.share, one.fraction, one.users) == pytest.approx((1 / 2, 2 / 5, 4_000))
+        assert one.mechanism.epsilon == pytest.approx(3.0)
+        assert one.error == pytest.approx(min(errors))
+    assert plan.most_spent == pytest.approx(6.0)
+    assert design_sentence(plan).endswith("This plan does so.")
+    assert "2 of 5 questions" in design_sentence(plan)
+    assert (
+        "A person answers 2 of 5 questions and spends epsilon 6.0000 at most"
+        in spending_sentence(plan)
+    )
+    assert "if everybody answers 2 of 5 questions." in objective_sentence(plan)
+
+
+def test_the_number_asked_may_be_given():
+    plan = plan_survey(means(6.0, "some-each", 3))
+    assert (plan.asked, plan.allocation.best_each.asked) == (3, 2)
+    assert "This plan asks everybody 3 of 5 questions all the same" in design_sentence(plan)
+    assert plan.questions[0].mechanism.epsilon == pytest.approx(2.0)
+    one = plan_survey(means(6.0, "one-each"))
+    assert one.asked == 1
+    assert 'the better design is "some-each"' in design_sentence(one)
+
+
+def rows_of(first, second):
+    rows = compare_plans(first, second).rows
+    return {(row.question, row.level, row.what): row for row in rows}
+
+
+def test_questions_and_levels_are_matched_by_name():
+    plan = plan_survey(HOUSEHOLD)
+    severe, common = HOUSEHOLD.questions[0].levels
+    less = with_question(HOUSEHOLD, "diagnosis", levels=(severe, common.replacing(epsilon=1.6)))
+    other = plan_survey(less)
+    rows = rows_of(plan, other)
+    row = rows["diagnosis", "common", "spent (epsilon)"]
+    assert row.first == pytest.approx(plan.spending[1].spent)
+    assert row.second == pytest.approx(other.spending[1].spent)
+    assert rows["", "", "objective"].change > 0
+    alone = plan_survey(Survey("s", 10, (Categorical("other", (Level("x", 1.0, item_count=2),)),)))
+    row = rows_of(plan, alone)["other", "x", "spent (epsilon)"]
+    assert (row.first, row.change) == (None, None)
+
+
+LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
+SURVEYS = {
+    "household": load_survey(EXAMPLES / "household.toml"),
+    "sets of OUE": shop(mechanism="oue"),
+    "sets and a choice": shop(Categorical("page", LEVELS), mechanism="best"),
+    "twins": Survey("twins", 50_000, [Categorical(x, LEVELS, targets=total(0.01)) for x in "ab"]),
+}
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_no_problem_is_solved_twice(name, monkeypatch):
+    solved = Counter()
+    solve_by = solving._solve_by
+
+    def counted(program, method):
+        solved[program.policy, program.model.name, program.objective] += 1
+        return solve_by(program, method)
+
+    def designed(policy, objective, tolerance):
+        solved[policy, "subset-design", objective, tolerance] += 1
+        return best_design(policy, objective, tolerance)
+
+    monkeypatch.setattr(solving, "_solve_by", counted)
+    monkeypatch.setattr(solving_once, "best_design", designed)
+    solving_once.forget()
+    plan_survey(SURVEYS[name])
+    assert max(solved.values(), default=0) <= 1, solved.most_common(3)
+    assert len(solved) >= 3  # every model at least: the count is of what is really solved
+    if any(one.kind == "categorical" for one in SURVEYS[name].questions):
+        assert any("subset-design" in problem for problem in solved)
+    before = solved.copy()
+    again = plan_survey(SURVEYS[name])
+    assert solved == before
+    assert len(again.questions) == len(SURVEYS[name].questions)
