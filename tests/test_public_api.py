@@ -27,7 +27,6 @@ def _parameters(function):
 def test_privacy_policy():
     empty = inspect.Parameter.empty
     expected = {"epsilons": empty, "item_counts": empty, "rule": "min", "names": None}
-    expected |= {"self_pairs": True}
     assert _parameters(PrivacyPolicy) == expected
     assert list(_parameters(PrivacyPolicy)) == list(expected)
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])

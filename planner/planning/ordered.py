@@ -162,7 +162,7 @@ def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     if policy.rule_name in ("min", "avg"):
         rule = policy.rule_name
     else:
-        rule = policy.with_changes(self_pairs=True).bounds()[np.ix_(levels, levels)]
+        rule = policy.bounds()[np.ix_(levels, levels)]
     ones = np.ones(levels.size, dtype=np.int64)
     return PrivacyPolicy(policy.epsilons[levels], ones, rule, question.ordered)
 
@@ -242,7 +242,7 @@ def _provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     epsilons = np.minimum(policy.epsilons, _PROVABLE)
     rule: str | Array = policy.rule_name
     if rule not in ("min", "avg"):
-        rule = np.minimum(policy.with_changes(self_pairs=True).bounds(), _PROVABLE)
+        rule = np.minimum(policy.bounds(), _PROVABLE)
     return PrivacyPolicy(epsilons, policy.item_counts, rule, policy.names)
 
 

@@ -23,9 +23,10 @@ from planner import arguments
 from planner.errors import InputError
 from planner.limits import MAX_COUNT, MAX_EPSILON
 from planner.policy.budget_text import parse_epsilon
-from planner.policy.rules import PairRule, Reduction, rule_of
+from planner.policy.rules import PairRule, rule_of
 
 _MOST_SHOWN = 8
+_MOST_DENSE_LEVELS = 20_000
 A = TypeVar("A", bound=NDArray[Any])
 
 
@@ -45,13 +46,10 @@ class PrivacyPolicy:
         ``r_ij = (eps_i + eps_j) / 2``), or a symmetric ``t x t`` matrix of pair
         budgets with ``inf`` where a pair needs no protection (a policy graph), or a
         :class:`~planner.policy.rules.PairRule` of one's own.
-        The entry ``(i, i)`` is for two different items of level ``i``.
+        The entry ``(i, i)`` is for two different items of level ``i``; tables keep it, as in the
+        paper, also where the level has a single item.
     names:
         One distinct name per level; ``"level 1"``, ``"level 2"``, ... when omitted.
-    self_pairs:
-        Whether the pair ``(i, i)`` of a level with a single item is kept too, as the paper does.
-        Where every person has exactly one answer no two answers form this pair, and ``False``
-        drops it (unless the level has no other pair); sets of items need it.
 
     Raises
     ------
@@ -71,7 +69,6 @@ class PrivacyPolicy:
     epsilons: NDArray[np.float64]
     item_counts: NDArray[np.int64]
     rule: PairRule
-    self_pairs: bool
     _names: tuple[str, ...] | None
 
     def __init__(
@@ -80,8 +77,6 @@ class PrivacyPolicy:
         item_counts: ArrayLike,
         rule: str | ArrayLike | PairRule = "min",
         names: Sequence[str] | None = None,
-        *,
-        self_pairs: bool = True,
     ) -> None:
         budgets = _budgets(epsilons)
         size = budgets.size
@@ -89,7 +84,6 @@ class PrivacyPolicy:
         set_field(self, "epsilons", _frozen(budgets))
         set_field(self, "item_counts", _frozen(_counts(item_counts, size)))
         set_field(self, "rule", rule_of(rule, size))
-        set_field(self, "self_pairs", bool(self_pairs))
         set_field(self, "_names", None if names is None else _distinct_names(names, size))
 
     # -- what it is ---------------------------------------------------------
@@ -117,13 +111,6 @@ class PrivacyPolicy:
         """The rule's name for display: ``"min"``, ``"avg"``, ``"matrix"``."""
         return self.rule.name
 
-    @property
-    def needed(self) -> NDArray[np.bool_]:
-        """Per level whether the pair ``(i, i)``, two items of level ``i``, must be kept."""
-        if self.self_pairs:
-            return np.ones(self.size, dtype=bool)
-        return (self.item_counts > 1) | ~self.rule.has_partner(self.epsilons)
-
     def bounds(self) -> NDArray[np.float64]:
         """Pair budgets ``r_ij``, shape ``(t, t)``; ``inf`` where nothing is demanded.
 
@@ -132,7 +119,10 @@ class PrivacyPolicy:
         InputError
             More than 20,000 levels: the matrix would not fit in memory.
         """
-        return self.rule.demanded(self.epsilons, self.needed)
+        if self.size > _MOST_DENSE_LEVELS:
+            allowed = f"at most {_MOST_DENSE_LEVELS} for a dense matrix of pair budgets"
+            raise InputError("levels", self.size, allowed, "Use room(), which never builds it.")
+        return self.rule.bounds(self.epsilons)
 
     def room(self, used: ArrayLike) -> NDArray[np.float64]:
         """What each level has left when partner ``j`` uses ``used_j``: ``min_j (r_ij - used_j)``.
@@ -144,19 +134,13 @@ class PrivacyPolicy:
         >>> PrivacyPolicy([1.0, 3.0], [1, 1]).room([0.25, 0.5]).tolist()
         [0.5, 0.75]
         """
-        return self.rule.room(self.epsilons, np.asarray(used, dtype=np.float64), self.needed)
-
-    @property
-    def reduction(self) -> Reduction | None:
-        """How the rule solves with one or two variables; ``None`` if it cannot."""
-        return self.rule.reduction(self.epsilons)
+        return self.rule.room(self.epsilons, np.asarray(used, dtype=np.float64))
 
     def with_changes(
         self,
         epsilons: ArrayLike | None = None,
         item_counts: ArrayLike | None = None,
         rule: PairRule | None = None,
-        self_pairs: bool | None = None,
     ) -> PrivacyPolicy:
         """The same levels with other budgets, counts or rule; of another number without names.
 
@@ -176,27 +160,27 @@ class PrivacyPolicy:
             self.item_counts if item_counts is None else item_counts,
             self.rule if rule is None else rule,
             self._names if budgets.size == self.size else None,
-            self_pairs=self.self_pairs if self_pairs is None else self_pairs,
         )
 
     # -- what it implies ----------------------------------------------------
 
     @property
     def leakage_epsilons(self) -> NDArray[np.float64]:
-        """Worst log-ratio between an input of each level and any other input, shape ``(t,)``.
+        """Worst log-ratio between an item of each level and any other item, shape ``(t,)``.
 
-        The tightest bound over all paths in the policy graph; for rule ``"min"``
-        it is ``min(eps_i, 2 min eps)`` (table I). ``inf`` where some input is not
-        connected to this one at all.
+        The tightest bound over all paths in the policy graph; for rule ``"min"`` it is
+        ``min(eps_i, 2 min eps)`` (table I), and at most the largest budget of the other items.
+        ``inf`` where some item is not connected to this one at all.
         """
-        return self.rule.leakage(self.epsilons, self.item_counts, self.needed)
+        return self.rule.leakage(self.epsilons, (self.item_counts > 1) | (self.size == 1))
 
     @property
     def ldp_epsilon(self) -> float:
         """The plain LDP budget that the policy implies; ``inf`` if some pair is unprotected.
 
-        For rule ``"min"`` this is lemma 1, ``min(max eps, 2 min eps)``; for any
-        rule it is the largest of the tightest bounds over paths.
+        For rule ``"min"`` this is at most that of lemma 1, ``min(max eps, 2 min eps)``, which a
+        single item with the largest budget does not reach; for any rule it is the largest of the
+        tightest bounds over paths.
         """
         return float(self.leakage_epsilons.max())
 
@@ -225,7 +209,7 @@ class PrivacyPolicy:
 
     def _key(self) -> tuple[Any, ...]:
         budgets, counts = self.epsilons.tobytes(), self.item_counts.tobytes()
-        return (budgets, counts, self.rule, self._names, self.needed.tobytes())
+        return (budgets, counts, self.rule, self._names)
 
 
 def require_policy(value: Any) -> None:

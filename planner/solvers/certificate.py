@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 
 _RADII = (0.5, 0.01)  # largest relative step; Clarabel stalls at one or the other
 _STAY = 1e-9
+ROUNDING = 2.0**-52
+"""Of a term's size, for each term of a sum: more than any sum is off by."""
 _RESOLVED = 1e-9  # of a count's signal variance: its two terms cancel to about 1e-16
 
 
@@ -84,10 +86,18 @@ def prove(program: Program, v0: Array) -> Proof:
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
     weights = multipliers[:t] / multipliers[:t].sum()
     prices = multipliers[t:]
-    reduced = cost[:-1] + (matrix.T @ np.concatenate([weights, prices]))[:-1]
-    rest = np.minimum(reduced * low[:-1], reduced * high[:-1]).sum()
+    multipliers = np.concatenate([weights, prices])
+    reduced = (cost + matrix.T @ multipliers)[:-1]
+    low, high = low[:-1], high[:-1]
+    rest = np.minimum(reduced * low, reduced * high)
     constant = (total - np.sum(slope * v0)) / unit
-    bound = constant - limit[:t] @ weights - limit[t:] @ prices + rest
+    # Sums are off by at most their terms' number and sizes: this is charged, too.
+    entries = np.diff(matrix.tocsc().indptr) + 3
+    doubt = (entries * (abs(cost) + abs(matrix).T @ multipliers))[:-1]
+    sizes = abs(limit) @ multipliers + abs(rest).sum() + np.abs(branches / unit).max()
+    sizes += (abs(total) + np.sum(np.abs(slope * v0))) / unit
+    charged = doubt @ np.maximum(abs(low), abs(high)) + multipliers.size * sizes
+    bound = constant - limit @ multipliers + rest.sum() - ROUNDING * charged
     return Proof(float(bound * unit), (rows.price @ prices) * unit, weights)
 
 

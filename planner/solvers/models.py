@@ -13,7 +13,7 @@ true in (a, b) only.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,8 +23,6 @@ from planner.errors import ConvergenceError, InputError
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import Rows
-
-__all__ = ["MODELS", "Atoms", "Curvature", "Model", "Rows", "model_named"]
 
 Array = NDArray[np.float64]
 
@@ -45,46 +43,15 @@ class Curvature(NamedTuple):
     signal: Array
 
 
-class Model(Protocol):
-    """What the solvers need to know of a model."""
-
-    name: ClassVar[str]
-    coordinates: ClassVar[int]
-
-    def atoms(self, v: Array) -> Atoms:
-        """Error terms and slopes at coordinates ``v`` of shape ``(c, t)``."""
-
-    def curvature(self, v: Array) -> Curvature:
-        """Second derivatives of the error terms at ``v``."""
-
-    def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
-        """``noise``, ``signal`` and constraints at ``v = u * unit`` for cvxpy variables ``u``.
-
-        Everything inside a cone is scaled to be near 1 when ``u`` is.
-        """
-
-    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
-        """Privacy rows; ``v`` is the point at which prices are wanted."""
-
-    def ceiling(self, policy: PrivacyPolicy) -> Array:
-        """Upper bounds of the coordinates that every table obeys, shape ``(c, t)``."""
-
-    def start(self, policy: PrivacyPolicy) -> Array:
-        """Coordinates of a table that keeps every pair budget, shape ``(c, t)``."""
-
-    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
-        """``(a, b)`` of coordinates ``v``."""
-
-    def from_probabilities(self, a: Array, b: Array) -> Array:
-        """Coordinates of ``(a, b)``."""
-
-    def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
-        """A point near ``v`` that keeps every pair budget, and wastes none where it can tell."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Opt0:
-    """Free ``a`` and ``b``: coordinates ``(s, w)``."""
+    """Free ``a`` and ``b``: coordinates ``(s, w)``.
+
+    Of each model solvers need its error terms, exact and as convex expressions, its privacy rows,
+    an upper bound of the coordinates (``ceiling``) and a point that keeps every pair (``start``),
+    the way to probabilities, and ``repair``: a point near by that keeps every pair budget, and
+    wastes none where it can tell. Points have shape ``(c, t)``.
+    """
 
     name: ClassVar[str] = "opt0"
     coordinates: ClassVar[int] = 2
@@ -102,6 +69,7 @@ class _Opt0:
         return Curvature(noise, np.array([[-d2p, none], [none, d2q]]))
 
     def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
+        """``noise``, ``signal`` and constraints at ``u * unit`` for cvxpy variables near 1."""
         import cvxpy as cp
 
         (log_p, log_q), (p0, q0) = (_log_p(u[c], unit[c]) for c in (0, 1)), logodds.p(unit)
@@ -197,7 +165,7 @@ class _Opt2:
         return noise, cp.Constant(np.ones(u.shape[1])), []
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:
-        return _half_rows(policy, 0.5 - v[0])
+        return Rows.of(*policy.rule.half_rows(policy.epsilons, 0.5 - v[0]))
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
         return 0.5 - np.exp(-policy.room(np.zeros(policy.size)))[None] / 2
@@ -218,7 +186,8 @@ class _Opt2:
         return _positive(0.5 - np.maximum(b, np.exp(-policy.room(np.log1p(-b)))))[None]
 
 
-MODELS: dict[str, Model] = {model.name: model for model in (_Opt0(), _Opt1(), _Opt2())}
+Model = _Opt0 | _Opt1 | _Opt2
+MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
 
 
 def model_named(name: str) -> Model:
@@ -238,7 +207,7 @@ def _positive(values: Array) -> Array:
     if not (values > 0).all():
         raise ConvergenceError(
             "The solver's answer is too far outside the policy to be repaired",
-            'Use method="reduced" or method="conic".',
+            'Use method="auto", which tries what is left.',
         )
     return values
 
@@ -255,15 +224,5 @@ def _log_p(u: Any, unit: Array) -> Any:
 
 def _log_odds_rows(policy: PrivacyPolicy, mix: Array) -> Rows:
     """Rows ``s_i + w_j <= r_ij`` where ``(s, w) = mix @ coordinates``."""
-    levels, *rest = policy.rule.log_odds_rows(policy.epsilons, policy.needed)
-    return _rows(levels @ sp.kron(mix, sp.eye_array(policy.size)), *rest)
-
-
-def _half_rows(policy: PrivacyPolicy, b: Array) -> Rows:
-    """Rows ``e^r_ij b_i + b_j >= 1`` in ``x = 1/2 - b``, each divided by ``e^r`` or its root."""
-    return _rows(*policy.rule.half_rows(policy.epsilons, policy.needed, b))
-
-
-def _rows(levels: Any, extra: Array, limit: Array, price: Any) -> Rows:
-    matrix = sp.hstack([levels, sp.csr_array(extra)]) if extra.shape[1] else levels
-    return Rows(sp.csr_array(matrix), limit, sp.csr_array(price))
+    levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
+    return Rows.of(levels @ sp.kron(mix, sp.eye_array(policy.size)), *rest)

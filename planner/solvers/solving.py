@@ -45,8 +45,8 @@ def solve(
     model:
         ``"opt0"`` (free a and b), ``"opt1"`` (a + b = 1) or ``"opt2"`` (a = 1/2).
     method:
-        ``"reduced"`` (rules min and avg, any number of levels), ``"slsqp"`` or
-        ``"conic"`` (any rule); ``"auto"`` picks one, and the table says which.
+        ``"reduced"`` (opt0 under the rules min and avg, any number of levels), ``"slsqp"`` or
+        ``"conic"`` (any model and rule); ``"auto"`` picks one, and the table says which.
     objective:
         An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
         further numbers: ``"worst-case"`` or ``"minimax"``.
@@ -84,7 +84,7 @@ def solve(
         objective = Objective(objective)
     program = Program.of(policy, objective, model_named(model))
     smallest_budget(policy)
-    *first, last = _pick(policy) if method == "auto" else (method,)
+    *first, last = _pick(policy, model) if method == "auto" else (method,)
     for attempt in first:
         try:
             return _solve_by(program, attempt)
@@ -125,9 +125,9 @@ def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     return UnaryTable(policy, a, b, model, "closed form")
 
 
-def _pick(policy: PrivacyPolicy) -> tuple[str, ...]:
+def _pick(policy: PrivacyPolicy, model: str) -> tuple[str, ...]:
     """The methods to try in turn."""
-    if policy.reduction is not None:
+    if model == "opt0" and policy.rule.reduction(policy.epsilons) is not None:
         return ("reduced", "conic") if policy.size <= _DENSE else ("reduced",)
     if policy.size <= _SMALL:
         return "slsqp", "conic"
@@ -176,10 +176,7 @@ def _solve_by(program: Program, method: str) -> UnaryTable:
 def _settled(program: Program, v: Array, proof: Proof) -> bool:
     """Whether the proof is tight, or the problem so large that a tighter one is not worth it."""
     tight = program.value(v) - proof.lower_bound <= _TIGHT * abs(proof.lower_bound)
-    policy = program.policy
-    # Without some pairs (i, i) the linear program has a row for every pair of levels.
-    large = _LARGE if policy.needed.all() else _DENSE
-    return policy.size > _LARGE or (tight and (proof.stationary or policy.size > large))
+    return program.policy.size > _LARGE or (tight and proof.stationary)
 
 
 def _tightened(program: Program, v: Array, proof: Proof) -> tuple[Array, Proof]:

@@ -66,7 +66,6 @@ it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per
 DESIGNS = ("split", "one-each", "some-each")
 OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
-_MOST_LISTED_LEVELS = 200
 _LEAST_TARGET = 1e-12  # one person of the most that a survey has
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
 _KIND = (
@@ -385,18 +384,12 @@ class Levelled(Asked):
 
     @cached_property
     def policy(self) -> PrivacyPolicy:
-        """The levels as a privacy policy.
-
-        Where everybody has exactly one answer, no two answers are of the same one-item level:
-        that pair is left out (for up to 200 levels, whose pairs a parameter file can list).
-        """
-        one = isinstance(self, Categorical | Ordinal) and len(self.levels) <= _MOST_LISTED_LEVELS
+        """The levels as a privacy policy."""
         return PrivacyPolicy(
             [level.epsilon for level in self.levels],
             [level.item_count for level in self.levels],
             self.rule,
             [level.name for level in self.levels],
-            self_pairs=not one,
         )
 
 

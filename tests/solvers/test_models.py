@@ -1,11 +1,15 @@
+"""The models, what solvers are given of them, and the proof that trusts no digit of a solver."""
+
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from scipy.optimize import linprog
 
-from planner import InputError, PrivacyPolicy, baseline
+from planner import InputError, Objective, PrivacyPolicy, baseline, solve
+from planner.solvers import certificate, general
 from planner.solvers.models import MODELS, model_named
 from planner.solvers.program import Program
 from tests.policies import RULES, random_objective, random_policy, seeds
@@ -204,3 +208,113 @@ def test_baselines_are_plain_ldp_at_the_smallest_budget(name, a, b):
     np.testing.assert_allclose([table.a, table.b], [[a, a], [b, b]], rtol=1e-12)
     assert (table.model, table.method, table.policy) == (name, "closed form", policy)
     assert table.certificate is None
+
+
+def _jacobian(function, x):
+    """Central differences, one row a component of ``function``."""
+    columns = []
+    for k in range(x.size):
+        h = np.zeros(x.size)
+        h[k] = 1e-6 * max(abs(x[k]), 0.1)
+        columns.append((function(x + h) - function(x - h)) / (2 * h[k]))
+    return np.array(columns).T
+
+
+def _check_derivatives(problem, x):
+    near = {"rtol": 1e-5, "atol": 1e-6}
+    gradient = _jacobian(lambda y: np.atleast_1d(problem.value(y)[0]), x)[0]
+    np.testing.assert_allclose(problem.value(x)[1], gradient, **near)
+    np.testing.assert_allclose(problem.room_slope(x), _jacobian(problem.room, x), **near)
+
+
+@every_rule
+@every_model
+@given(seed=seeds)
+def test_derivatives_in_log_odds(rule, model, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, 3, rule, high=4, most=20)
+    kind = ("worst-case", "expected", "minimax")[seed % 3]
+    problem = general._Formulation.of(
+        Program.of(policy, random_objective(rng, policy, kind), model)
+    )
+    first = problem.first()
+    _check_derivatives(problem, first * rng.uniform(0.8, 0.99, first.size))
+
+
+@every_rule
+@every_model
+@given(seed=seeds)
+def test_the_formulation_in_log_odds_starts_inside(rule, model, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, 3, rule)
+    program = Program.of(policy, random_objective(rng, policy, "worst-case"), model)
+    problem = general._Formulation.of(program)
+    first = problem.first()
+    np.testing.assert_array_equal(problem.coordinates(first), model.start(policy))
+    assert problem.value(first)[0] == pytest.approx(1.0)
+    branches = problem.room(first)[:3]
+    assert branches.min() == pytest.approx(0, abs=1e-12)
+    rows = model.rows(policy, problem.start)
+    step = rng.uniform(0.5, 1.5, first.size)
+    auxiliaries = step[problem.start.size : -1] * problem.start.max()
+    point = np.append(problem.coordinates(step).ravel(), auxiliaries)
+    np.testing.assert_allclose(problem.room(step)[3:], rows.limit - rows.matrix @ point, atol=1e-12)
+
+
+@every_model
+@every_rule
+@pytest.mark.parametrize("kind", ["worst-case", "minimax"])
+def test_wrong_multipliers_prove_less_and_never_too_much(model, rule, kind, monkeypatch):
+    rng, honest = np.random.default_rng(3), linprog
+    policy = random_policy(rng, 4, rule, low=0.5, high=3, most=50)
+    table = solve(policy, model.name, objective=kind)
+    program = Program.of(policy, Objective(kind), model)
+    v = model.from_probabilities(table.a, table.b)
+    best, exact = table.objective_value, certificate.prove(program, v).lower_bound
+    assert exact >= best - 1e-6 * abs(best)
+
+    def careless(*arguments, **options):
+        answer = honest(*arguments, **options)
+        given = answer.ineqlin.marginals
+        answer.ineqlin.marginals = given * rng.uniform(0.9, 1.1, given.size)
+        return answer
+
+    monkeypatch.setattr("scipy.optimize.linprog", careless)
+    bounds = np.array([certificate.prove(program, v).lower_bound for _ in range(20)])
+    assert np.isfinite(bounds).all()
+    assert bounds.max() <= exact + 1e-9 * abs(best)
+    assert np.median(bounds) < exact - 1e-3 * abs(best)  # the errors are charged
+
+
+@every_model
+@every_rule
+def test_the_proofs_own_sums_are_charged(model, rule, monkeypatch):
+    """In exact arithmetic the same multipliers prove at least what is claimed."""
+    rng, honest, seen = np.random.default_rng(5), linprog, {}
+
+    def watched(cost, A_ub, b_ub, bounds, method):
+        answer = honest(cost, A_ub=A_ub, b_ub=b_ub, bounds=bounds, method=method)
+        seen.update(cost=cost, matrix=A_ub.toarray(), limit=b_ub, bounds=bounds, answer=answer)
+        return answer
+
+    monkeypatch.setattr("scipy.optimize.linprog", watched)
+    for _ in range(5):
+        policy = random_policy(rng, 12, rule, low=0.5, high=3, most=50)
+        program = Program.of(policy, Objective(), model)
+        v = model.repair(policy, model.start(policy))
+        claimed = certificate.prove(program, v).lower_bound
+        raw = [max(-one, 0.0) for one in seen["answer"].ineqlin.marginals.tolist()]
+        weights = [Fraction(one) for one in raw[: policy.size]]
+        exact = [one / sum(weights) for one in weights] + [Fraction(one) for one in raw[12:]]
+        total, branches, slope, _ = program.pieces(v)
+        unit = Fraction(abs(total + branches.max()))
+        bound = Fraction(total) - sum(map(Fraction, (slope * v).ravel().tolist()))
+        bound /= unit
+        bound -= sum(Fraction(x) * y for x, y in zip(seen["limit"].tolist(), exact, strict=True))
+        columns = zip(seen["cost"], seen["matrix"].T, seen["bounds"], strict=True)
+        for cost, column, ends in list(columns)[:-1]:
+            pairs = zip(column.tolist(), exact, strict=True)
+            reduced = Fraction(float(cost)) + sum(Fraction(x) * y for x, y in pairs)
+            bound += min(reduced * Fraction(float(end)) for end in ends)
+        assert Fraction(claimed) <= bound * unit
+        assert float(bound * unit) - claimed < 1e-8 * float(unit)

@@ -191,7 +191,7 @@ def _require_items(found: int, question: Question) -> None:
 
 def _unary(source: Any, question: Question) -> dict[str, Any]:
     table = _table_of(source, question) if isinstance(source, UnaryMechanism) else source
-    if table.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
+    if table.policy != question.policy:
         raise _wrong_mechanism(question, "table", "for another policy")
     levels = _levels(question)
     a, b = round_inward(table.a.tolist(), table.b.tolist(), levels)
@@ -250,7 +250,7 @@ def _whole_sets(source: SetDesignMechanism, question: Question) -> dict[str, Any
 
 
 def _design(source: SubsetDesign, question: Question) -> dict[str, Any]:
-    if source.policy not in (question.policy, question.policy.with_changes(self_pairs=True)):
+    if source.policy != question.policy:
         raise _wrong_mechanism(question, "design", "for another policy")
     return _sides("subset-design", SubsetDesignMechanism.of(source), source.groups, question)
 

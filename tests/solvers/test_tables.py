@@ -1,0 +1,317 @@
+"""Tables: the papers' and derived figures, each solver against the others, proofs, extremes."""
+
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from examples.reproduction.literal import solve_literal
+from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, baseline, solve
+from planner.policy import logodds
+from planner.solvers.certificate import prove
+from planner.solvers.models import MODELS, model_named
+from planner.solvers.program import Program
+from tests.effort import tries
+from tests.policies import (
+    RULES,
+    feasible_coordinates,
+    levels,
+    log_uniform,
+    random_objective,
+    random_policy,
+    rules,
+    seeds,
+    worst_excess,
+)
+
+KINDS = ("worst-case", "expected", "minimax")
+METHODS = ("auto", "reduced", "slsqp", "conic", "literal")
+TABLE_2 = PrivacyPolicy([log(4), log(6)], [1, 4])
+THREE = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
+BY_BUDGET = {0.5: 1015.294, 1.0: 239.723, 1.5: 97.236, 2.0: 48.490}
+BY_BUDGET |= {2.5: 26.897, 3.0: 15.934, 3.5: 9.890, 4.0: 6.369}
+BOXED = {0.5: 1019.235, 1.0: 243.146, 2.5: 28.021, 4.0: 6.401}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_model = pytest.mark.parametrize("model", MODELS)
+every_rule = pytest.mark.parametrize("rule", RULES)
+
+
+def solved(policy, method):
+    return solve_literal(policy) if method == "literal" else solve(policy, method=method)
+
+
+def browsing(budget):
+    return PrivacyPolicy(np.multiply(budget, [1, 1.2, 2]), [5, 5, 90])
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_table_2(method):
+    table = solved(TABLE_2, method)
+    assert table.worst_case_mse == pytest.approx(8.567495463, abs=5e-10)
+    np.testing.assert_allclose(table.a, [0.592049, 0.672999], rtol=0, atol=6e-7)
+    np.testing.assert_allclose(table.b, [0.327001, 0.277563], rtol=0, atol=6e-7)
+    assert table.certificate.relative_gap <= (1e-6 if method == "literal" else 1e-9)
+
+
+def test_table_2_baselines():
+    assert baseline(TABLE_2, "rappor").worst_case_mse == pytest.approx(10, abs=1e-9)
+    assert baseline(TABLE_2, "oue").worst_case_mse == pytest.approx(5 * 16 / 9 + 1, abs=1e-9)
+
+
+@pytest.mark.parametrize("model", ["rappor", "oue"])
+def test_baselines_protect_every_pair_like_the_most_sensitive(model):
+    plain = baseline(browsing(1.0), model)
+    assert np.unique(plain.a).size == np.unique(plain.b).size == 1
+    s, w = np.log(plain.a / plain.b), np.log((1 - plain.b) / (1 - plain.a))
+    np.testing.assert_allclose(s + w, 1.0, rtol=1e-12)
+    assert plain.certificate is None
+    assert plain.max_violation == 0.0
+    rarest = PrivacyPolicy([1, 2], [2, 2], [[np.inf, 0.5], [0.5, 3]])
+    assert baseline(rarest, model).max_violation == 0.0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_three_levels_at_one(method):
+    table = solved(browsing(1.0), method)
+    assert table.worst_case_mse == pytest.approx(239.72296, abs=5e-6)
+    np.testing.assert_allclose(table.a, [0.408807, 0.525578, 0.599823], rtol=0, atol=6e-7)
+    np.testing.assert_allclose(table.b, [0.273971, 0.288380, 0.270990], rtol=0, atol=6e-7)
+
+
+@pytest.mark.parametrize("method", ["auto", "slsqp", "conic"])
+@pytest.mark.parametrize(("budget", "error"), BY_BUDGET.items())
+def test_three_levels(method, budget, error):
+    table = solved(browsing(budget), method)
+    assert table.worst_case_mse == pytest.approx(error, abs=5.001e-4)
+    assert table.max_violation == 0.0
+
+
+@pytest.mark.parametrize(("budget", "error"), BOXED.items())
+def test_the_papers_box(budget, error):
+    table = solve_literal(browsing(budget), box=True)
+    assert table.worst_case_mse == pytest.approx(error, abs=5.001e-4)
+    assert table.a.min() >= 0.5 - 1e-15  # (a, b) pass through their log-odds
+    assert table.b.max() <= 0.5 + 1e-15
+    assert table.max_violation == 0.0
+    cost = table.worst_case_mse / BY_BUDGET[budget] - 1
+    assert 0.002 < cost < 0.045  # up to 4 %
+    assert table.certificate.lower_bound <= solve(browsing(budget)).worst_case_mse
+
+
+def _agree(policy, model="opt0", objective=Objective()):  # noqa: B008 - frozen
+    tables = [solve(policy, model, method, objective) for method in _methods(policy, model)]
+    values = [table.objective_value for table in tables]
+    assert max(values) <= min(values) * (1 + 1e-6)
+    for table in tables:
+        assert table.certificate.relative_gap <= 1e-6
+        assert table.max_violation == 0.0
+        # A bound never above the truth; the truth is at most the best value found.
+        assert table.certificate.lower_bound <= min(values) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("part", range(tries(4, 20)))
+def test_random_policies(part):
+    rng = np.random.default_rng([2, part])
+    for k in range(10):
+        # Few levels are common and 30 are tried: SLSQP's time grows with the cube.
+        t = 30 if (part, k) == (0, 0) else int(log_uniform(rng, 1, 31, None))
+        _agree(random_policy(rng, t, RULES[(10 * part + k) % 3]))
+
+
+def _methods(policy, model):
+    reduced = ("reduced",) if policy.rule_name != "matrix" and model == "opt0" else ()
+    return (*reduced, "slsqp", "conic")
+
+
+@every_model
+@every_rule
+@every_kind
+def test_all_models_and_objectives(model, rule, kind):
+    rng = np.random.default_rng([3, RULES.index(rule)])
+    for _ in range(tries(1, 3)):
+        policy = random_policy(rng, int(rng.integers(1, 10)), rule)
+        _agree(policy, model, random_objective(rng, policy, kind))
+
+
+def _with_budget(policy, i, change):
+    """The policy after raising all pair budgets that belong to level ``i``."""
+    if policy.rule_name != "matrix":
+        epsilons = policy.epsilons.copy()
+        epsilons[i] += change
+        return PrivacyPolicy(epsilons, policy.item_counts, policy.rule)
+    matrix = policy.bounds().copy()
+    matrix[i, :] += change
+    matrix[:, i] += change
+    matrix[i, i] -= change
+    return PrivacyPolicy(policy.epsilons, policy.item_counts, matrix)
+
+
+@every_model
+@every_rule
+@every_kind
+def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind):
+    rng = np.random.default_rng([4, RULES.index(rule)])
+    compared = 0
+    policies = tries(1, 3)
+    for _ in range(policies):
+        policy = random_policy(rng, int(rng.integers(2, 6)), rule, low=0.3, high=4, most=100)
+        objective = random_objective(rng, policy, kind)
+        table = solve(policy, model, objective=objective)
+        for i, price in enumerate(table.shadow_prices):
+            step = 1e-4 * policy.bounds()[i].min()
+            value = {
+                change: solve(
+                    _with_budget(policy, i, change * step), model, objective=objective
+                ).objective_value
+                for change in (-2, -1, 1, 2)
+            }
+            here = table.objective_value
+            before, after = (value[-1] - here) / step, (here - value[1]) / step
+            # Slopes from both sides, extrapolated, tell a kink from a smooth place.
+            before = 2 * before - (value[-2] - here) / (2 * step)
+            after = 2 * after - (here - value[2]) / (2 * step)
+            noise = 1e-6 * here
+            if abs(before - after) > 1e-4 * abs(after) + noise:
+                low, high = sorted((before, after))
+                assert low * (1 - 1e-3) - noise <= price <= high * (1 + 1e-3) + noise
+                continue
+            compared += 1
+            assert price == pytest.approx((before + after) / 2, rel=1e-3, abs=noise)
+    assert compared >= policies
+
+
+def test_prices_of_a_one_level_policy_in_closed_form():
+    # F = m p(tau) (1 + p(tau)) with tau = eps / 2.
+    epsilon, count = 1.4, 7
+    p = 1 / np.expm1(epsilon / 2)
+    slope = count * (1 + 2 * p) * p * (1 + p) / 2
+    for rule in ("min", "avg", [[epsilon]]):
+        table = solve(PrivacyPolicy([epsilon], [count], rule), "opt1")
+        assert table.worst_case_mse == pytest.approx(count * p * (1 + p), rel=1e-12)
+        assert table.shadow_prices[0] == pytest.approx(slope, rel=1e-9)
+
+
+@every_kind
+@every_rule
+@given(seed=seeds)
+def test_no_random_feasible_point_is_better(kind, rule, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), rule)
+    objective = random_objective(rng, policy, kind)
+    table = solve(policy, objective=objective)
+    assert worst_excess(policy, table.a, table.b) <= 1e-12
+    value = objective.coefficients(policy).evaluate
+    best = logodds.to_log_odds(table.a, table.b)
+    bound = table.certificate.lower_bound
+    for near in (0.0, 0.5, 0.99, 0.9999):  # the privacy rows are convex: so are mixtures private
+        s, w = feasible_coordinates(rng, policy, rng.choice([0.2, 1.0]))
+        s, w = near * best[0] + (1 - near) * s, near * best[1] + (1 - near) * w
+        other = value(logodds.noise(s, w), logodds.signal(s, w))
+        assert other >= table.objective_value * (1 - 1e-6)
+        assert other >= bound * (1 - 1e-12)  # the proof holds for every feasible point
+
+
+@given(chosen=levels, rule=rules)
+def test_opt0_is_never_worse_than_its_restrictions(chosen, rule):
+    policy = PrivacyPolicy(*zip(*chosen, strict=True), rule)
+    free = solve(policy)
+    for model in ("opt1", "opt2"):
+        bound = solve(policy, model)
+        assert free.worst_case_mse <= bound.worst_case_mse * (1 + 1e-9)
+    assert solve(policy, "opt1").a + solve(policy, "opt1").b == pytest.approx(1, abs=1e-9)
+    assert solve(policy, "opt2").a == pytest.approx(0.5, abs=1e-9)
+
+
+@every_kind
+@every_model
+@given(seed=seeds)
+def test_the_proof_is_a_lower_bound_from_any_point(kind, model, seed):
+    rng = np.random.default_rng(seed)
+    policy = random_policy(rng, int(rng.integers(1, 6)), RULES[seed % 2])
+    objective = random_objective(rng, policy, kind)
+    program = Program.of(policy, objective, model_named(model))
+    optimum = solve(policy, model, objective=objective).objective_value
+    start = program.model.start(policy)
+    point = program.model.repair(policy, start * rng.uniform(0.5, 1, start.shape))
+    assert prove(program, point).lower_bound <= optimum * (1 + 1e-10)
+
+
+@every_model
+@every_kind
+@pytest.mark.parametrize("rule", ["min", "avg"])
+@pytest.mark.parametrize(
+    ("epsilons", "counts"),
+    [
+        ([1.0], [1]),
+        ([2.0] * 6, [1, 2, 3, 4, 5, 6]),
+        ([1e-3, 50.0], [3, 4]),
+        ([1e-6, 1.0], [3, 4]),
+        ([1.0, 2.0, 3.0], [10**12, 1, 10**12]),
+    ],
+)
+def test_extremes(epsilons, counts, rule, model, kind):
+    prior = np.minimum(counts, 1.0) if kind == "expected" else None
+    table = solve(
+        PrivacyPolicy(epsilons, counts, rule), model, "auto", Objective(kind, prior=prior)
+    )
+    assert table.max_violation == 0.0
+    assert table.certificate.relative_gap <= 1e-6
+    assert table.objective_value > 0
+
+
+@every_model
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_the_largest_budgets(rule, model):
+    table = solve(PrivacyPolicy([30.0, 40.0, 50.0], [2, 1, 1], rule), model)
+    assert table.max_violation == 0.0
+    assert table.certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("model", ["opt0", "opt1"])
+def test_an_error_too_small_for_floating_point_is_refused_with_a_reason(model):
+    with pytest.raises(ConvergenceError, match=r"too small to be told|proven optimal only"):
+        solve(PrivacyPolicy([50.0], [1]), model)
+
+
+@pytest.mark.parametrize("model", [*MODELS, "rappor"])
+def test_a_budget_too_small_for_deployment_is_refused(model):
+    policy = PrivacyPolicy([1.0, 1e-10], [2, 2])
+    with pytest.raises(
+        InputError, match="smallest pair budget is 1e-10 but must be at least 1e-09"
+    ):
+        baseline(policy, model) if model == "rappor" else solve(policy, model)
+
+
+@every_kind
+@every_rule
+def test_levels_without_weight(kind, rule):
+    rng = np.random.default_rng(8)
+    policy = random_policy(rng, 5, rule, most=50)
+    prior = [0.0, 0.5, 0.0, 0.5, 0.0] if kind == "expected" else None
+    table = solve(policy, objective=Objective(kind, weights=[1, 0, 2, 0, 1], prior=prior))
+    assert table.certificate.relative_gap <= 1e-6
+    assert table.max_violation == 0.0
+
+
+def test_a_large_sparse_policy_graph():
+    rng = np.random.default_rng(9)
+    t = 1000
+    matrix = np.full((t, t), np.inf)
+    for i, j in [*((i, i) for i in range(t)), *((i, (i + 1) % t) for i in range(t))]:
+        matrix[i, j] = matrix[j, i] = rng.uniform(0.5, 3)
+    policy = PrivacyPolicy(np.ones(t), rng.integers(1, 50, t), matrix)
+    table = solve(policy)
+    assert table.method == "conic"
+    assert table.max_violation == 0.0
+    assert table.certificate.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("rule", ["min", "avg"])
+def test_a_hundred_thousand_levels(rule):
+    rng = np.random.default_rng(10)
+    policy = PrivacyPolicy(rng.uniform(0.5, 5, 10**5), rng.integers(1, 100, 10**5), rule)
+    table = solve(policy)
+    assert table.method == "reduced"
+    assert table.max_violation == 0.0
+    assert table.certificate.relative_gap <= 1e-6
