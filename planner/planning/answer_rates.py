@@ -35,23 +35,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AnswerRateCurve(Framed):
-    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
-
-    Attributes
-    ----------
-    epsilon:
-        Budgets in nats.
-    answer_rate:
-        Share of people who answer.
-    mean_rmse:
-        Root mean squared error of the estimated mean against the population's, in the
-        question's unit; ``inf`` where nobody answers.
-    missing_rate_rmse:
-        Root mean squared error of the estimated missing rate.
-    reliable:
-        The answer rate is at least five standard errors above 0, so that a ratio of
-        estimates behaves as its first-order variance says.
-    """
+    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``."""
 
     epsilon: Array
     answer_rate: Array
@@ -83,24 +67,7 @@ _GRID_POINTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class BestBudget:
-    """The best budget and what it gives.
-
-    Attributes
-    ----------
-    epsilon:
-        The budget with the smallest predicted error, in nats.
-    rmse:
-        That error, in its unit.
-    flat_lower, flat_upper:
-        Around ``epsilon``, any budget between these has an error of at most
-        ``(1 + tolerance) * rmse``.
-    tolerance:
-        As asked for.
-    answer_rate:
-        Share of people who answer at ``epsilon``.
-    reliable:
-        Whether enough people answer there for first-order predictions.
-    """
+    """The best budget and what it gives."""
 
     epsilon: float
     rmse: float
@@ -121,31 +88,7 @@ def find_best(
     budgets: tuple[float, float],
     tolerance: float,
 ) -> BestBudget:
-    """Minimise ``error`` over a range of budgets: a grid that has all kinks, then Brent.
-
-    Parameters
-    ----------
-    error:
-        Predicted error of a column of budgets; ``inf`` where it is undefined. Smooth
-        between kinks; it may jump upward just above one.
-    kinks:
-        Budgets at which it jumps or bends.
-    budgets:
-        Smallest and largest budget to consider, in nats.
-    tolerance:
-        Of the flat region, above 0.
-
-    Raises
-    ------
-    InputError
-        Range or tolerance make no sense, or the error is nowhere finite.
-
-    Examples
-    --------
-    >>> best = find_best(lambda e: 1 / e + e / 4, np.empty(0), (0.1, 10.0), 0.25)
-    >>> round(best.epsilon, 6), round(best.flat_lower, 6), round(best.flat_upper, 6)
-    (2.0, 1.0, 4.0)
-    """
+    """Minimise ``error`` over a range of budgets: a grid that has all kinks, then Brent."""
     lowest, highest = budgets
     if not 0 < lowest < highest <= MAX_EPSILON:
         allowed = f"such that 0 < lowest < highest <= {MAX_EPSILON:g}"
@@ -377,15 +320,7 @@ class AnswerRateModel:
 
 
 def stated_answers(model: AnswerRateModel, missing: float) -> AssumedAnswers:
-    """Answers around a question's expected mean, with its spread or 0.3 radii of the range.
-
-    Parameters
-    ----------
-    model:
-        The question; its mean is the middle of the range if it states none.
-    missing:
-        Share of people without an answer.
-    """
+    """Answers around a question's expected mean, with its spread or 0.3 radii of the range."""
     place = model.domain
     spread = USUAL_SPREAD * place.radius if model.sd is None else model.sd
     center = float(np.clip(place.from_unit(model.unit_mean), place.lower, place.upper))
@@ -665,13 +600,7 @@ def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> An
 
 
 def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
-    """Plan every numeric question of a survey that states its people's preferences, by name.
-
-    Raises
-    ------
-    InputError
-        There is no such question, or one of its numbers is out of range.
-    """
+    """Plan every numeric question of a survey that states its people's preferences, by name."""
     plans = {
         question.name: plan_answer_rate(model_of(question, survey.users), question.epsilon)
         for question in survey.questions

@@ -242,13 +242,7 @@ def provable_channel(
 
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
-    """Error per person of BiSample-MD's mean, in squared units of the question, first order.
-
-    Examples
-    --------
-    >>> round(bisample_error(1.0, AssumedAnswers(0.0, 0.3, 0.1)), 4)
-    5.7688
-    """
+    """Error per person of BiSample-MD's mean, in squared units of the question, first order."""
     place = assumed.domain
     unit = (assumed.mean - place.center) / place.radius
     variance = first_order(np.tanh(epsilon / 2), 1 - assumed.missing, unit, 1).mean
@@ -323,22 +317,6 @@ def mean_error(
 
     People are drawn at random. Of mechanisms that force an answer whoever has none gives the
     ``"top"`` of the range (the BiSample paper's TOP) or a uniformly ``"random"`` value (its RND).
-
-    Parameters
-    ----------
-    name:
-        ``"bisample-md"``, ``"harmony"``, ``"piecewise"`` or ``"hybrid"``.
-    epsilon, rate:
-        Budget in nats and share of people who answer, of one shape.
-    mean, square:
-        Mean of the answers and of their squares.
-
-    Examples
-    --------
-    >>> [round(float(x), 3) for x in mean_error("bisample-md", 1.0, 0.9, 0.5, 0.3)]
-    [6.787, 0.0]
-    >>> [round(float(x), 3) for x in mean_error("harmony", 1.0, 0.9, 0.5, 0.3)]
-    [4.38, 0.05]
     """
     budgets, rates = np.asarray(epsilon, dtype=np.float64), np.asarray(rate, dtype=np.float64)
     if name == "bisample-md":
@@ -361,11 +339,6 @@ def least_favourable(name: str, epsilon: float) -> float:
 
     BiSample-MD divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody
     at ``m`` it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3.
-
-    Examples
-    --------
-    >>> [round(least_favourable(name, 1.0), 3) for name in ("bisample-md", "harmony")]
-    [7.365, 4.683]
     """
     u = float(1 / np.tanh(epsilon / 2) ** 2)
     if name == "bisample-md":

@@ -49,16 +49,7 @@ class LevelTerms:
 
     @classmethod
     def of(cls, mechanism: FrequencyMechanism, policy: PrivacyPolicy) -> Self:
-        """The terms of a mechanism for one answer; items are numbered through the levels.
-
-        Examples
-        --------
-        >>> from planner import GeneralizedRandomizedResponse
-        >>> policy = PrivacyPolicy([1.0, 2.0], [1, 4])
-        >>> terms = LevelTerms.of(GeneralizedRandomizedResponse(1.0, items=5), policy)
-        >>> terms.a.round(3).tolist(), terms.b.round(3).tolist()
-        ([0.405, 0.405], [0.149, 0.149])
-        """
+        """The terms of a mechanism for one answer; items are numbered through the levels."""
         first = np.cumsum(policy.item_counts) - policy.item_counts
         noise, signal = mechanism.variance_terms()
         a, b = mechanism.a[first], mechanism.b[first]
@@ -146,20 +137,7 @@ class Levels(Framed):
 
 @dataclass(frozen=True, slots=True)
 class LevelExplanation:
-    """One level in plain sentences.
-
-    Attributes
-    ----------
-    level, odds, belief:
-        Its name; what a report says, about 100 people; what an observer can come to believe.
-    with_answer, without_answer, least_without_answer:
-        Probability that a report supports an answer, for people who have it, and for others: the
-        largest and the smallest, whatever their answer.
-    leakage:
-        By how much a report moves the odds of an answer at most, in nats.
-    bounds:
-        For each of :data:`PRIORS` the smallest and the largest belief after any report.
-    """
+    """One level in plain sentences."""
 
     level: str
     odds: str
@@ -196,14 +174,7 @@ class SetPromises:
 
 
 def mechanism_choices(question: Question) -> list[str]:
-    """Names of the mechanisms that a question can be deployed with; the first is the usual one.
-
-    Examples
-    --------
-    >>> from planner.survey.questions import Categorical, Level
-    >>> mechanism_choices(Categorical("q", (Level("any", 1.0, item_count=4),)))
-    ['best', 'subset-design', 'opt0', 'opt1', 'opt2', 'rappor', 'oue', 'grr', 'subset', 'olh']
-    """
+    """Names of the mechanisms that a question can be deployed with; the first is the usual one."""
     offered = [name for name, offer in CATALOGUE.items() if question.kind in offer.kinds]
     if getattr(question, "criterion", "total") != "total":
         offered = [name for name in offered if name != SET_DESIGN]
@@ -216,13 +187,7 @@ def mechanism_choices(question: Question) -> list[str]:
 
 
 def check_mechanism(question: Question) -> None:
-    """Check that a question can be deployed with its mechanism.
-
-    Raises
-    ------
-    InputError
-        It cannot.
-    """
+    """Check that a question can be deployed with its mechanism."""
     known = mechanism_choices(question)
     if question.mechanism not in known:
         what = f"mechanism of question {question.name!r}"
@@ -234,11 +199,6 @@ def plain_rivals(policy: PrivacyPolicy) -> dict[str, FrequencyMechanism]:
     """The single-item mechanisms of plain LDP that protect every pair like the strictest.
 
     One is left out above its largest budget; of local hashing that is 20.
-
-    Examples
-    --------
-    >>> list(plain_rivals(PrivacyPolicy([1.0, 2.0], [1, 4])))
-    ['rappor', 'oue', 'grr', 'subset', 'olh']
     """
     epsilon = float(policy.room(np.zeros(policy.size)).min())
     items = int(policy.item_counts.sum())
@@ -275,13 +235,7 @@ def levelled(question: Question) -> LevelledQuestion:
 
 
 def options(part: Part) -> list[Option]:
-    """What the question can have, and direct encoding, which is compared alone.
-
-    Raises
-    ------
-    SolverError
-        The mechanism asked for could not be proven.
-    """
+    """What the question can have, and direct encoding, which is compared alone."""
     question = levelled(part.question)
     policy, objective, errors = part.deployed.policy, question.objective, errors_of(question)
     plain = {
@@ -437,17 +391,6 @@ def beliefs_after(leakage: Array, prior: float) -> tuple[Array, Array]:
     ``e^L``, whatever the prior on the other inputs. So the odds move by that factor:
     ``prior / (prior + (1 - prior) e^L)`` to ``prior / (prior + (1 - prior) e^-L)``. The bounds of
     table I, ``prior e^-L`` to ``prior e^L``, follow from these and are wider.
-
-    Raises
-    ------
-    InputError
-        ``prior`` is not above 0 and below 1.
-
-    Examples
-    --------
-    >>> low, high = beliefs_after(np.log([4, 6]), 0.5)
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.2, 0.143], [0.8, 0.857])
     """
     if not 0 < prior < 1:
         remedy = "Give the reader's belief before the report, such as 0.5."

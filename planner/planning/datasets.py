@@ -27,20 +27,7 @@ K = TypeVar("K", int, str)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """True answers of all users.
-
-    Attributes
-    ----------
-    labels:
-        Name of each item, by item number.
-    counts:
-        Number of users who have each item, int64, shape ``(items,)``.
-    sets:
-        Every user's set, where users may have several items; ``None`` where each
-        has exactly one, so that the counts say everything.
-    repeats:
-        How often an item stood in one set again; it counts once.
-    """
+    """True answers of all users."""
 
     labels: tuple[str, ...]
     counts: NDArray[np.int64]
@@ -53,13 +40,7 @@ class Answers:
         return self.sets.users if self.sets else int(self.counts.sum())
 
     def first_items(self) -> Answers:
-        """Single-item use: the first item of every set that is not empty.
-
-        Raises
-        ------
-        InputError
-            Every set is empty.
-        """
+        """Single-item use: the first item of every set that is not empty."""
         if self.sets is None:
             return self
         firsts = self.sets.firsts()
@@ -75,19 +56,6 @@ def read_answers(path: str | Path, column: str, known: Collection[str] | None = 
     ``.csv``: counts if the header is ``item,count``, else the column named ``column``.
     Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
     most 20 million people with as many items in all, of one million kinds, 1,000 letters each.
-
-    Parameters
-    ----------
-    path, column:
-        The file, and the question that it answers.
-    known:
-        The question's items, if a person may have several of them: then a cell of the column
-        is a set, as :func:`read_set_column` reads it.
-
-    Raises
-    ------
-    FileError
-        The file cannot be read or used; the message names the line.
     """
     if not str(path).lower().removesuffix(".gz").endswith(".csv"):
         return read_transactions(path)
@@ -103,12 +71,6 @@ def read_transactions(path: str | Path) -> Answers:
     This is the form of the FIMI repository's data (Kosarak, retail). An empty line is a user
     without items. Numbers are ordered by their value, names alphabetically. An item that stands
     in a line again counts once.
-
-    Raises
-    ------
-    FileError
-        Not readable, no transactions, no items at all, or, without any semicolon, something
-        other than item numbers of at least 0.
     """
     if not any(line.strip() for line in read_lines(path)):
         raise FileError(path, "there are no transactions", "Put one user's items on each line.")
@@ -127,11 +89,6 @@ def read_set_column(path: str | Path, column: str, known: Collection[str] = ()) 
     Items are separated by semicolons. Without any semicolon in the column, they are separated by
     blanks if that splits every cell into items that are ``known``, or into numbers. An empty cell
     is an empty set.
-
-    Raises
-    ------
-    FileError
-        Not readable, no such column, no rows, or no item in any row.
     """
     names = set(known)
     split: Callable[[str], list[str]] = _parts
@@ -221,11 +178,6 @@ def read_column(path: str | Path, column: str) -> Answers:
     """One column of a CSV file with a header: a user a row, an answer in each.
 
     Answers are ordered alphabetically.
-
-    Raises
-    ------
-    FileError
-        Not readable, no such column, no rows, or an empty answer.
     """
     known: _Numbered[str] = _Numbered(path)
     counts: list[int] = []
@@ -258,18 +210,7 @@ def _column(path: str | Path, column: str) -> Iterator[tuple[int, str]]:
 
 
 def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
-    """One column of a CSV file with a header: a person a row, a number or nothing in each.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape ``(people,)``; NaN for an empty cell, which is no answer.
-
-    Raises
-    ------
-    FileError
-        Not readable, no such column, no rows, or a cell that is no finite number.
-    """
+    """One column of a CSV file with a header: a person a row, a number or nothing in each."""
     values = array("d")
     for number, cell in _column(path, column):
         try:
@@ -284,14 +225,7 @@ def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
 
 
 def read_counts(path: str | Path) -> Answers:
-    """A CSV file with the header ``item,count``: how many users have each item.
-
-    Raises
-    ------
-    FileError
-        Not readable, a wrong header, no rows, a repeated or empty item, a count that is
-        not a whole number from 0 to 10^12, or all counts 0.
-    """
+    """A CSV file with the header ``item,count``: how many users have each item."""
     header, rows = read_csv(path)
     if [name.lower() for name in header] != ["item", "count"]:
         remedy = "Begin the file with the line item,count."

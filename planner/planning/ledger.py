@@ -145,24 +145,7 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
 
 
 def record_collection(path: str | Path, planned_with: Ledger, collection: Collection) -> None:
-    """Add a collection to a ledger file, unless the file changed since the collection was planned.
-
-    Parameters
-    ----------
-    path:
-        The file; made if it does not exist.
-    planned_with:
-        The ledger whose rest the plan has divided; empty if there was no file.
-    collection:
-        What is to be added.
-
-    Raises
-    ------
-    InputError
-        A collection of that name is there already.
-    FileError
-        Another process writes it, it changed, or it cannot be read or written. Nothing is added.
-    """
+    """Add a collection to a ledger file, unless that changed since the plan was made."""
     path = Path(path)
     with _locked(path):
         now = read_ledger(path) if path.exists() else Ledger()

@@ -42,11 +42,6 @@ def answer_rate(question: Question) -> float | None:
     """Share of the people who answer the question at its budget; None if everybody does.
 
     People decide by the budget of the whole survey, whatever share the question gets of it.
-
-    Raises
-    ------
-    InputError
-        Nobody answers, or there is no budget.
     """
     if not isinstance(question, Numeric) or question.preferences is None:
         return None
@@ -79,11 +74,6 @@ def options(part: Part) -> list[Option]:
 
     They are those that the question states; of ``bisample-md`` where everybody answers the least
     favourable ones, of others, where no mean is stated, the worst of five means over the range.
-
-    Raises
-    ------
-    SolverError
-        The channel was asked for and could not be proven.
     """
     question = part.question
     assert isinstance(question, Numeric)  # noqa: S101 - by its kind
@@ -112,18 +102,6 @@ def best_for(
     A stated mean is what it is made for (with the stated spread, or 0.3 of half the range), at no
     more than 1.02 times BiSample's error for five means over the range; without one the largest
     error of these five is made small. ``roughly`` is for comparisons: the coarsest grid, to 1 %.
-
-    Raises
-    ------
-    SolverError
-        No channel could be proven near the best.
-
-    Examples
-    --------
-    >>> from planner.survey.preferences import NormalPreferences
-    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=10_000, mean=0.5)
-    >>> round((best_for(model, 2.0, missing=0.1).worst_error / 10_000) ** 0.5, 4)
-    0.0098
     """
     five = five_populations(model.domain, missing)
     stated = None if model.mean is None else stated_answers(model, missing)

@@ -93,13 +93,7 @@ class Part:
 
 
 def with_budget_left(question: Question, ledger: Ledger) -> Question:
-    """The question with what the ledger has left of its budgets.
-
-    Raises
-    ------
-    InputError
-        It has no budget, or nothing is left of it.
-    """
+    """The question with what the ledger has left of its budgets."""
     return _with_policy(question, ledger.left(question.policy))
 
 
@@ -138,14 +132,6 @@ class ErrorLaw:
         Squared bias, which more people do not lower, at least 0.
     spread:
         Largest variance of one person's answers; ``1 - 1/m`` of one answer out of ``m``.
-
-    Examples
-    --------
-    >>> law = ErrorLaw(scale=4.0, offset=1.0, bias=0.5, spread=0.9)
-    >>> law.error(3.0), round(law.error(3.0, fraction=0.5), 6)
-    (13.5, 27.4)
-    >>> law.value_for(13.5), law.people(3.0, 0.04, users=10_000)
-    (3.0, 8388)
     """
 
     scale: float = 1.0
@@ -265,19 +251,7 @@ def over(error: float, own: float) -> float:
 
 
 def reason_for(options: Sequence[Option], what: str, *, by_level: bool, alike: bool) -> str:
-    """Why the best of ranked options is the best, in a sentence or two.
-
-    Parameters
-    ----------
-    options:
-        Best first, with their errors.
-    what:
-        Which error it is, in words.
-    by_level:
-        Whether levels may have budgets of their own: then it is said what that gains.
-    alike:
-        Whether all their budgets are equal all the same.
-    """
+    """Why the best of ranked options is the best, in a sentence or two."""
     if len(options) == 1:
         return f"Nothing else can be compared with {options[0].title}."
     if by_level:

@@ -115,17 +115,7 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class OrderedPlan:
-    """The best channel for ordered answers, and what mechanisms for counts would do.
-
-    Attributes
-    ----------
-    candidates:
-        Name, channel and a note of each, the best channel first, as it is drawn; all have the same
-        wanted numbers.
-    lower_bound:
-        Error per person that no mechanism which keeps the budgets is below; None where a
-        budget is above 8 nats, of which only 8 are spent.
-    """
+    """The best channel for ordered answers, and what mechanisms for counts would do."""
 
     candidates: tuple[tuple[str, Channel, str], ...]
     lower_bound: float | None
@@ -145,16 +135,7 @@ class OrderedPlan:
 
 
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
-    """A level for every answer of an ``"ordinal"`` question, in order.
-
-    Examples
-    --------
-    >>> from planner.survey.questions import Level
-    >>> ends, middle = Level("ends", 1.0, ("never", "daily")), Level("middle", 2.0, ("weekly",))
-    >>> question = Ordinal("q", (ends, middle), order=("never", "weekly", "daily"))
-    >>> policy_of_answers(question).epsilons.tolist()
-    [1.0, 2.0, 1.0]
-    """
+    """A level for every answer of an ``"ordinal"`` question, in order."""
     policy = question.policy
     level_of = {item: k for k, level in enumerate(question.levels) for item in level.items}
     levels = np.array([level_of[answer] for answer in question.ordered])
@@ -173,19 +154,6 @@ def plan_ordered_channel(question: Ordinal) -> OrderedPlan:
     Beside it stand generalised randomised response and, where not counts are wanted, the best of
     all mechanisms for counts: both with their estimated counts added up. For a mean there is
     Harmony too.
-
-    Raises
-    ------
-    SolverError
-        No channel could be proven near the best.
-
-    Examples
-    --------
-    >>> from planner.survey.questions import Level
-    >>> answers = ("0", "1-2", "3-5", "6-9", "10+")
-    >>> question = Ordinal("hours", (Level("all", 1.0, answers),))
-    >>> [(name, round(error, 2)) for name, error, _ in plan_ordered_channel(question).errors]
-    [('channel', 9.65), ('subset-design', 12.59), ('grr', 12.59)]
     """
     asked = policy_of_answers(question)
     spent = _provable(asked)
@@ -272,13 +240,7 @@ def errors_of(question: Ordinal) -> ErrorLaw:
 
 
 def options(part: Part) -> list[Option]:
-    """The best channel, and what is compared with it alone.
-
-    Raises
-    ------
-    SolverError
-        No channel could be proven near the best.
-    """
+    """The best channel, and what is compared with it alone."""
     spent = part.deployed
     assert isinstance(spent, Ordinal)  # noqa: S101 - by its kind
     planned, errors = plan_ordered_channel(spent), errors_of(spent)

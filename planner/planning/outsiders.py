@@ -51,30 +51,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OutsiderView(Framed):
-    """What an outsider learns of one question, beside the local guarantee.
-
-    Attributes
-    ----------
-    question:
-        Its name.
-    shuffled:
-        If reports are shuffled or only summed: central epsilon for every pair of levels, or for
-        all levels as one where there are more than five.
-    guess:
-        Success of the best guess from one report, all answers alike before; of item sets for
-        people with as many answers as the padding length. None where it is not known.
-    assumed:
-        The same if answers are as the question's objective expects; None where it does not.
-    guessed:
-        What is guessed, in words.
-    levels:
-        Names of the levels that ``reach`` and ``standard_errors`` are of.
-    reach:
-        By how many people one false report moves the estimated count of an item of each level, at
-        most; shape ``(t,)``; None where no counts are estimated.
-    standard_errors:
-        Of such a count, in people, shape ``(t,)``; None without ``reach``.
-    """
+    """What an outsider learns of one question, beside the local guarantee."""
 
     question: str
     shuffled: ShuffledGuarantee
@@ -171,18 +148,7 @@ class OutsiderView(Framed):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyOutsiderView(Framed):
-    """What an outsider learns from all questions of a survey that share its budgets.
-
-    Attributes
-    ----------
-    questions:
-        Question by question, as far as something can be said.
-    asked:
-        How many of the questions each person answers; None for all of them.
-    left_out:
-        Names of the questions of which nothing can be said: of the kind ``"sampled-choice"``,
-        whose guarantee is of another nature, or with a pair of answers that no budget protects.
-    """
+    """What an outsider learns from all questions of a survey that share its budgets."""
 
     questions: tuple[OutsiderView, ...]
     asked: int | None
@@ -284,13 +250,7 @@ class SurveyOutsiderView(Framed):
 
 
 def negligible(people: int) -> float:
-    """A delta far below one over the people: a power of ten, at most a hundredth of that.
-
-    Examples
-    --------
-    >>> negligible(40_000)
-    1e-07
-    """
+    """A delta far below one over the people: a power of ten, at most a hundredth of that."""
     return float(10.0 ** floor(log10(1 / (100 * people)) + 1e-12))
 
 
@@ -301,21 +261,7 @@ def outsider_view(
     standard_errors: Array | None,
     delta: float | None = None,
 ) -> OutsiderView | None:
-    """The view of a question's mechanism; None where its budgets leave some pair unprotected.
-
-    Parameters
-    ----------
-    question:
-        As deployed, with the budgets that are spent.
-    mechanism:
-        What is deployed.
-    people:
-        Honest people who answer.
-    standard_errors:
-        Of an item's count by level, in people, shape ``(t,)``.
-    delta:
-        See :func:`negligible` when omitted.
-    """
+    """The view of a question's mechanism; None where its budgets leave some pair unprotected."""
     policy = _policy_of(question)
     if not np.isfinite(policy.ldp_epsilon):
         return None

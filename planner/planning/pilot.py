@@ -145,13 +145,7 @@ class PilotSets:
 
 
 def set_model_of(question: Question) -> SetModel | None:
-    """What is known of an item-set question's sets; a pilot's file is read here.
-
-    Raises
-    ------
-    FileError
-        The pilot cannot be read, or has items that the levels do not have.
-    """
+    """What is known of an item-set question's sets; a pilot's file is read here."""
     if not isinstance(question, ItemSet) or isinstance(question.sets, OnlyCap):
         return None
     if not isinstance(question.sets, PilotFile):

@@ -35,17 +35,7 @@ _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usuall
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """One question in both designs.
-
-    Attributes
-    ----------
-    question:
-        Its name.
-    share, error:
-        Of a split: its share of the budgets, and its error as a share of the people.
-    fraction, error_of_some:
-        Of some questions each: the share of the people asked it, and its error then.
-    """
+    """One question in both designs."""
 
     question: str
     share: float
@@ -335,13 +325,7 @@ def _allocated(
 
 
 def target_error(question: Question, users: int) -> float:
-    """The question's total error target as an error per user, for the minimax.
-
-    Raises
-    ------
-    InputError
-        It has none.
-    """
+    """The question's total error target as an error per user, for the minimax."""
     for target in question.targets:
         if target.kind == "error" and target.level is None:
             return users * target.value**2

@@ -400,26 +400,12 @@ class QuestionPlan(Framed):
 
 
 def settled(question: Question, users: float, share: float = 1.0) -> Question:
-    """The question with nothing open: a budget of a mean, a padding length of sets.
-
-    Raises
-    ------
-    InputError
-        What is missing cannot be found.
-    """
+    """The question with nothing open: a budget of a mean, a padding length of sets."""
     return sets.settled(question, users, share) if isinstance(question, ItemSet) else question
 
 
 def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
-    """Plan a settled question: rank its options, take the one asked for or the best.
-
-    Raises
-    ------
-    InputError
-        No option can be planned, or a target does not fit.
-    SolverError
-        The mechanism asked for could not be proven.
-    """
+    """Plan a settled question: rank its options, take the one asked for or the best."""
     kind = KINDS[part.asked.kind]
     found = kind.options(part)
     name = part.asked.mechanism
@@ -472,11 +458,6 @@ def block_of(question: Question, users: int) -> Block:
 
     Of tables, designs and set designs that can be deployed their own, of others opt0's; of
     ordered answers that of their counts, and of means BiSample-MD's.
-
-    Raises
-    ------
-    InputError
-        Something is open, or nobody answers at the budget.
     """
     name, weight = question.name, question.weight
     if isinstance(question, Numeric):
@@ -562,23 +543,6 @@ def budget_curve(
 
     At scale 1 the total error is the plan's. None where the budgets alone do not decide: for
     means, for sets, whose padding length changes too, and for mechanisms with one budget for all.
-
-    Parameters
-    ----------
-    question:
-        The planned question.
-    scales:
-        Factors above 0; those that would raise a budget above 50 are left out. 50 around 1 when
-        omitted, 9 for a subset design.
-
-    Examples
-    --------
-    >>> from planner import Level, Categorical, Survey, plan_survey
-    >>> levels = (Level("low", 1.0, item_count=3), Level("high", 2.0, item_count=9))
-    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
-    >>> curve = budget_curve(plan, np.array([1.0, 2.0]))
-    >>> bool(abs(curve.total_error[0] / plan.error_share - 1) < 1e-9)
-    True
     """
     certified, block = question.certified, question.block
     if not has_budget_curve(question) or certified is None or block is None:
@@ -598,14 +562,6 @@ def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
 
     The largest log-ratio of a report between an item of one level and an item of the other. NaN
     on the diagonal of a level with a single item, which has no pair.
-
-    Examples
-    --------
-    >>> from planner import Level, Categorical, Survey, plan_survey
-    >>> levels = (Level("low", 1.0, ("x",)), Level("high", 2.0, item_count=9))
-    >>> (plan,) = plan_survey(Survey("s", 1000, (Categorical("q", levels),))).questions
-    >>> realised_budgets(plan).round(3).tolist()
-    [[nan, 1.0], [1.0, 2.0]]
     """
     policy = question.deployed.policy
     if question.design is not None:

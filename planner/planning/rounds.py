@@ -32,19 +32,7 @@ _MOST_HISTORIES = 300  # sets of change times that a bound looks at
 
 @dataclass(frozen=True)
 class RoundErrors:
-    """Total squared errors per person of a collection in rounds.
-
-    Attributes
-    ----------
-    each
-        Of the counts of one round.
-    average
-        Of the average over all rounds, where answers stay.
-    change
-        Of the change since the last round, of a person whose answer changed.
-    stayed
-        The same of a person whose answer stayed. None where it is not computed.
-    """
+    """Total squared errors per person of a collection in rounds."""
 
     each: float
     average: float | None = None
@@ -53,34 +41,13 @@ class RoundErrors:
 
 
 def once(value: float, rounds: int, size: float = 1.0) -> RoundErrors:
-    """Errors of one report in one of ``rounds`` rounds.
-
-    Parameters
-    ----------
-    value
-        Total squared error per person of one report.
-    rounds
-        Rounds, at least 1.
-    size
-        Squared length of what is wanted of one person: 1 for a choice.
-
-    Examples
-    --------
-    >>> round(once(175.80530082, rounds=12).each, 6)
-    2120.66361
-    """
+    """Errors of one report in one of ``rounds`` rounds."""
     both = 2 * rounds * (value + size)
     return RoundErrors(rounds * (value + size) - size, value, both - 2 * size, both)
 
 
 def one_value(value: float, changes: int, size: float = 1.0) -> RoundErrors:
-    """Errors of one report about one of a person's first ``changes + 1`` values.
-
-    Examples
-    --------
-    >>> round(one_value(175.80530082, changes=1).each, 6)
-    352.610602
-    """
+    """Errors of one report about one of a person's first ``changes + 1`` values."""
     values = changes + 1
     each = values * (value + size) - size
     return RoundErrors(each, each, 2 * values * (value + size) - 2 * size, 0.0)
@@ -146,11 +113,6 @@ def memoised_errors(items: int, epsilon: float, changes: int) -> dict[str, float
     L-OSUE is OUE (Arcolezi et al. 2022), RAPPOR's symmetric unary encoding (Erlingsson et al.
     2014), LOLOHA's binary randomised response on a hash (Arcolezi et al. 2023). None bounds what
     all histories tell apart: only those that change at the same times.
-
-    Examples
-    --------
-    >>> {name: round(error, 2) for name, error in memoised_errors(100, 1.0, 1).items()}
-    {'L-OSUE': 1568.08, 'LOLOHA': 1666.08, 'RAPPOR': 1591.69}
     """
     each = epsilon / min(changes + 1, items)
     return {
@@ -166,11 +128,6 @@ def round_bound(items: int, epsilon: float, rounds: int, changes: int) -> float:
     Between any two histories of at most ``changes`` changes, whatever it remembers and however
     often it reports: docs/theory/rounds.md, theorem 2. ``epsilon`` is the largest pair budget;
     Where there are too many histories to look at, of those with fewer changes: they bound all.
-
-    Examples
-    --------
-    >>> round(round_bound(100, 1.0, rounds=12, changes=11), 4)
-    4330.3005
     """
     spread = float(rounds)
     if changes < rounds - 1:

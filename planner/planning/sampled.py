@@ -128,19 +128,7 @@ _INWARD = 1 - 1e-12  # a rounding error in the search must not overdraw a budget
 
 @dataclass(frozen=True, slots=True)
 class SamplingDesign:
-    """The parameters found, and why they are the best.
-
-    Attributes
-    ----------
-    question:
-        What was asked for.
-    mechanism:
-        The mechanism with its (rounded, re-verified) probabilities.
-    best_sampling:
-        Optimum of the linear program before rounding.
-    limited_by:
-        ``"cap"`` or ``"budgets"``: what keeps the sampling probability from growing.
-    """
+    """The parameters found, and why they are the best."""
 
     question: SamplingQuestion
     mechanism: SamplingPrivacy
@@ -179,18 +167,6 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
     ``(1 - floor)/(1 + W)`` and, if output 0 is protected, ``1/(1 + W + w_0)``. Probability that a
     cap leaves over goes to the outputs in proportion to ``w_j``, which lowers every loss below its
     budget.
-
-    Raises
-    ------
-    VerificationError
-        A rounded probability overdraws its budget (never seen; nothing is returned).
-
-    Examples
-    --------
-    >>> question = SamplingQuestion(np.log(4), [300], population=10_000, cap=0.9)
-    >>> mechanism = find_parameters(question).mechanism
-    >>> round(mechanism.sampling, 6), round(mechanism.zero, 6)  # tanh(eps/2), 1/(1+e^eps)
-    (0.6, 0.2)
     """
     budgets = question.output_budgets
     closed = float(closed_form(budgets, question.floor, question.cap))
@@ -207,20 +183,7 @@ def find_parameters(question: SamplingQuestion) -> SamplingDesign:
 def error_grid(
     question: SamplingQuestion, epsilons: ArrayLike, confidence: float = 0.95
 ) -> ErrorGrid:
-    """Absolute error of every count at each common budget, by the closed form.
-
-    Parameters
-    ----------
-    epsilons:
-        Budgets, shape ``(k,)``, in nats, each above 0 and at most 50; each is given to
-        all outputs in turn.
-
-    Examples
-    --------
-    >>> question = SamplingQuestion(1.0, [100, 400], population=1000, cap=0.5)
-    >>> error_grid(question, [0.5, 1.0, 4.0]).errors.round(1).tolist()
-    [[42.1, 84.3], [25.9, 51.8], [19.6, 39.2]]
-    """
+    """Absolute error of every count at each common budget, by the closed form."""
     grid = positive_numbers("epsilons", epsilons, MAX_EPSILON)
     protected = np.isfinite(question.output_budgets)
     budgets = np.where(protected, grid[:, None], inf)
@@ -413,13 +376,7 @@ def plan_sampling(
 
 
 def plan_sampling_survey(survey: Survey) -> dict[str, SamplingPlan]:
-    """A plan for each ``"sampled-choice"`` question of a survey, by question name.
-
-    Raises
-    ------
-    InputError
-        No question is of that kind, or as :func:`plan_sampling`.
-    """
+    """A plan for each ``"sampled-choice"`` question of a survey, by question name."""
     plans = {}
     for question in survey.questions:
         if question.kind != "sampled-choice":

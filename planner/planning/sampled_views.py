@@ -78,22 +78,6 @@ def difference_delta(others: int, sampling: float, epsilon: float) -> float:
     ``P = Binomial(others, sampling)`` against ``Q = Binomial(others + 1, sampling)``.
     Every term of the sum is positive and computed from the log-ratio
     ``ln Q/P = ln((others + 1) (1 - sampling) / (others + 1 - x))``, so nothing cancels.
-
-    Parameters
-    ----------
-    others:
-        Number of other people with the value, 0 to 10^7.
-    sampling:
-        ``pi_s``, above 0 and below 1.
-    epsilon:
-        In nats, 0 to 50.
-
-    Examples
-    --------
-    >>> difference_delta(0, 0.25, 5.0)  # alone, a sampled person is seen
-    0.25000000005
-    >>> f"{difference_delta(10**7, 0.45, 0.001):.3e}"
-    '1.714e-08'
     """
     check_arguments(sampling, epsilon, others)
     first, p = binomial_window(others, sampling)
@@ -117,11 +101,6 @@ def exchange_delta(leaving: int, joining: int, sampling: float, epsilon: float) 
     Releasing the totals of both rounds reveals no more than these differences: unsampled
     people answer alike whatever their value, so round one given the differences has the
     same law under P and Q.
-
-    Examples
-    --------
-    >>> exchange_delta(500, 500, 0.45, 0.5) > difference_delta(500, 0.45, 0.5)
-    True
     """
     check_arguments(sampling, epsilon, leaving, joining)
     there = _exchange_one_way(leaving, joining, sampling, epsilon)
@@ -129,14 +108,7 @@ def exchange_delta(leaving: int, joining: int, sampling: float, epsilon: float) 
 
 
 def check_arguments(sampling: float, epsilon: float, *counts: int) -> None:
-    """Check what all curves take.
-
-    Raises
-    ------
-    InputError
-        ``sampling`` is not inside (0, 1), ``epsilon`` not in 0 to 50, or a count of other
-        people not a whole number from 0 to 10^7.
-    """
+    """Check what all curves take."""
     if not 0 < sampling < 1:
         remedy = "Give the share of people who are sampled, such as 0.45."
         raise InputError("sampling", sampling, "a probability above 0 and below 1", remedy)
@@ -149,22 +121,7 @@ def check_arguments(sampling: float, epsilon: float, *counts: int) -> None:
 
 
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
-    """Smallest ``epsilon`` with ``curve(epsilon) <= delta``, rounded up; ``inf`` above 50.
-
-    Parameters
-    ----------
-    curve:
-        A falling function from epsilon to delta, as the others in this module.
-    delta:
-        Above 0 and below 1.
-
-    Examples
-    --------
-    >>> round(smallest_epsilon(lambda e: difference_delta(3000, 0.45, e), 1e-6), 4)
-    0.0598
-    >>> smallest_epsilon(lambda e: difference_delta(3, 0.45, e), 1e-6)
-    inf
-    """
+    """Smallest ``epsilon`` with ``curve(epsilon) <= delta``, rounded up; ``inf`` above 50."""
     if not 0 < delta < 1:
         remedy = "Choose a small probability, such as 1e-6."
         raise InputError("delta", delta, "above 0 and below 1", remedy)
@@ -206,12 +163,6 @@ def totals_delta_exact(
 
         P (No):   pi_1 f(a-1, x) + (1 - pi_1) f(a, x)
         Q (Yes):  pi_1 f(a-1, x) + pi_0 f(a, x) + pi_s f(a, x-1)
-
-    Raises
-    ------
-    InputError
-        ``(others_yes + 2) (others_yes + others_no + 2)`` exceeds 10^6: use
-        :func:`totals_delta_bound`.
     """
     check_arguments(sampling, epsilon, others_yes, others_no)
     _check_zero(zero, sampling)
@@ -260,12 +211,6 @@ def totals_delta_bound(
     With several values, ``pi_1`` stands for all decoys together: people with none and with
     value v send each decoy alike, so only the sum of round one's totals speaks of v; people
     with the other values only add independent noise and are left out.
-
-    Examples
-    --------
-    >>> case = dict(others_yes=300, others_no=3000, zero=0.25, sampling=0.45, epsilon=0.2)
-    >>> f"{totals_delta_exact(**case):.3e}", f"{totals_delta_bound(**case):.3e}"
-    ('5.054e-06', '5.096e-06')
     """
     check_arguments(sampling, epsilon, others_yes, others_no)
     _check_zero(zero, sampling)
@@ -356,15 +301,6 @@ class AggregateView:
     The guarantee is about changing one person's answer. It holds for every population in
     which, that person not counted, at least ``others_yes`` people have each value and at
     least ``others_no`` have none: more people never hurt.
-
-    Attributes
-    ----------
-    mechanism:
-        The parameters.
-    others_yes:
-        Assumed number of other people per value, shape ``(V,)``, 0 to 10^7.
-    others_no:
-        Assumed number of other people with none of the values, 0 to 10^7.
     """
 
     mechanism: SamplingPrivacy

@@ -313,12 +313,6 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
     """The question with a padding length: its own, else the best for so many people.
 
     Of ``"best"`` it is that of the set design, or of the best table if its error is smaller.
-
-    Raises
-    ------
-    InputError
-        Neither a padding length nor anything about the sets is given; or sets are known, and an
-        objective is asked for that their sizes do not tell.
     """
     if question.padding_length is not None:
         return question
@@ -353,13 +347,7 @@ def law_at(question: ItemSet, users: int, length: int | None = None) -> PaddedEr
 
 
 def options(part: Part) -> list[Option]:
-    """A set design, and tables for one item that is drawn of a set, at the planned length.
-
-    Raises
-    ------
-    SolverError
-        The mechanism asked for could not be proven.
-    """
+    """A set design, and tables for one item that is drawn of a set, at the planned length."""
     question, length = _of(part.deployed), _length(part)
     at = law_at(question, part.everybody)
     found = [

@@ -43,28 +43,7 @@ def solve_for(
     objective: Objective = TOTAL,
     tolerance: float = TIGHT,
 ) -> Certified:
-    """The best table of a model, a baseline, or the best design of at most five levels.
-
-    Parameters
-    ----------
-    policy:
-        The levels, their budgets and the pair rule.
-    name:
-        ``"opt0"``, ``"opt1"``, ``"opt2"``, ``"rappor"``, ``"oue"`` or ``"subset-design"``.
-    objective, tolerance:
-        What is made small; the gap to which a design is solved.
-
-    Raises
-    ------
-    InputError, SolverError
-        As :func:`planner.solve` and :func:`planner.best_design`.
-
-    Examples
-    --------
-    >>> policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    >>> [round(solve_for(policy, name).worst_case_mse, 2) for name in ("opt0", "subset-design")]
-    [239.72, 175.81]
-    """
+    """The best table of a model, a baseline, or the best design of at most five levels."""
     solved = _solved if policy.size <= _SMALL else _solved.__wrapped__
     return solved(policy, name, objective, tolerance if name == DESIGN else TIGHT)
 

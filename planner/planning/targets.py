@@ -54,15 +54,7 @@ class UserAnswer:
 
 
 def achieved(table: Terms, users: float, target: Target) -> float:
-    """What ``table`` reaches for ``target``, as a share of ``users``; ``inf`` if undetectable.
-
-    Examples
-    --------
-    >>> from planner import PrivacyPolicy, solve
-    >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
-    >>> round(achieved(table, 1_000_000, Target(error=0.01)), 6)
-    0.015483
-    """
+    """What ``table`` reaches for ``target``, as a share of ``users``; ``inf`` if undetectable."""
     if not 0 < users < float("inf"):
         remedy = "Give the number of people who will answer."
         raise InputError("users", users, "above 0 and finite", remedy)
@@ -120,15 +112,6 @@ def detectable_frequencies(
     Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``. With ``x = n f`` and
     ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the larger root of a
     quadratic.
-
-    Parameters
-    ----------
-    noise, signal:
-        Variance of a count per user, and extra per user who has the item; one shape.
-    users:
-        Number of reports, above 0.
-    level, power:
-        Confidence of the one-sided test against zero, and its power.
     """
     reach = normal_quantile(level) * np.sqrt(users * noise)
     z2 = normal_quantile(power) ** 2
@@ -144,15 +127,7 @@ def users_to_detect(
     level: float = 0.95,
     power: float = 0.8,
 ) -> NDArray[np.float64]:
-    """Number of users at which ``frequency`` is just detectable: the inverse of the above.
-
-    Examples
-    --------
-    >>> noise, signal = np.array([3.0]), np.array([0.5])
-    >>> share = detectable_frequencies(noise, signal, users=12_345)
-    >>> users_to_detect(noise, signal, float(share[0])).round(6).tolist()
-    [12345.0]
-    """
+    """Number of users at which ``frequency`` is just detectable: the inverse of the above."""
     reach = normal_quantile(level) * np.sqrt(noise)
     spread = normal_quantile(power) * np.sqrt(noise + frequency * signal)
     return np.square((reach + spread) / frequency)
@@ -161,14 +136,7 @@ def users_to_detect(
 def check_targets(
     targets: Iterable[Target], levels: Sequence[str], *, of_sets: bool = False
 ) -> None:
-    """Check targets against levels and each other.
-
-    Raises
-    ------
-    InputError
-        A target names an unknown level, two set different values for one thing, or one ``of_sets``
-        is not about the total error.
-    """
+    """Check targets against levels and each other."""
     wanted = tuple(targets)
     for target in wanted:
         if of_sets and not target.of_all:

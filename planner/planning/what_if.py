@@ -548,11 +548,6 @@ def answer_targets(
 
     Targets are about the total error, unweighted, whatever the question's objective weighs; of
     one answer also about a level or about what is detected.
-
-    Raises
-    ------
-    InputError
-        A target does not fit the question.
     """
     kind = part.asked.kind
     if kind != "categorical":

@@ -60,7 +60,7 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     assert not bisample.compared
     assert all(plan.option(name).compared for name in ("harmony", "piecewise", "hybrid"))
     rng, missing = np.random.default_rng(3), 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
-    people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10)
+    people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10).round(1)
     people[: round(missing * people.size)] = np.nan
     mechanism = MeanChannelMechanism.of(plan.channel)
     squared = squared_error(mechanism, people, np.nanmean(people))
