@@ -15,8 +15,6 @@ from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
-from planner.mechanisms.rounding import drawn_design
-from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import choice, mean, ordered, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
@@ -33,7 +31,7 @@ from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import PaddingPlan
 from planner.planning.shares import Block, ChoiceBlock, KnownBlock, MeanBlock
-from planner.planning.solve import DESIGN, TOTAL, Certified, largest_budgets, tried
+from planner.planning.solve import DESIGN, Certified, largest_budgets, tried
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
@@ -43,7 +41,6 @@ from planner.planning.what_if import (
     relaxations,
     usual_scales,
 )
-from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.solvers.models import MODELS
 from planner.survey.questions import (
@@ -555,43 +552,3 @@ def budget_curve(
     asked = curve.total_error**2 * question.users
     errors = [block.law.of_sample(float(one), question.fraction) for one in asked]
     return replace(curve, total_error=np.sqrt(np.array(errors) / question.everybody))
-
-
-def realised_budgets(question: QuestionPlan) -> NDArray[np.float64]:
-    """Realised budget of every pair of levels, in nats, shape ``(t, t)``; of sets, of one item.
-
-    The largest log-ratio of a report between an item of one level and an item of the other. NaN
-    on the diagonal of a level with a single item, which has no pair.
-    """
-    policy = question.deployed.policy
-    if question.design is not None:
-        return _of_design(question.design)
-    if question.channel is not None:
-        return _of_channel(question.channel, question.deployed)
-    if question.table is None:
-        losses = np.full((policy.size, policy.size), question.mechanism.privacy_loss())
-        return _nothing_alone(losses, policy)
-    # Two items of each level tell all there is to tell about its pairs.
-    small = policy.with_changes(item_counts=np.minimum(policy.item_counts, 2))
-    table = replace(question.table, policy=small, objective=TOTAL)
-    return UnaryMechanism(table).pair_losses()
-
-
-def _of_channel(channel: Channel, question: Question) -> NDArray[np.float64]:
-    """The largest of all answers of two levels."""
-    answers = [list(map(channel.symbols.index, level.items)) for level in question.levels]
-    pairs = channel.pair_losses
-    losses = np.array([[pairs[np.ix_(a, b)].max() for b in answers] for a in answers])
-    return _nothing_alone(losses, question.policy)
-
-
-def _of_design(design: SubsetDesign) -> NDArray[np.float64]:
-    """As it is drawn: its probabilities are rounded to the private side."""
-    return _nothing_alone(drawn_design(design).pair_losses, design.policy)
-
-
-def _nothing_alone(losses: NDArray[np.float64], policy: PrivacyPolicy) -> NDArray[np.float64]:
-    """A level of a single item has no pair within."""
-    alone = policy.item_counts == 1
-    losses[np.diag_indices(alone.size)] = np.where(alone, np.nan, np.diag(losses))
-    return losses

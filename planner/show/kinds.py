@@ -12,6 +12,7 @@ from planner.planning.choice import SetPromises
 from planner.planning.question import QuestionPlan, budget_curve
 from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
 from planner.planning.sets import PaddingPlan
+from planner.planning.what_if import people_needed
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,
@@ -53,11 +54,9 @@ def budgets(question: QuestionPlan) -> dict[str, float]:
 
 def people_for(question: QuestionPlan, share: float) -> int | None:
     """How many people the survey would ask for an error of such a share; None if none do."""
-    if question.block is None:
-        return None
-    law, fraction = question.block.law, question.fraction
-    value = law.value_for(question.error, fraction)
-    return law.people(value, share, question.everybody, fraction)
+    own = question.planned
+    assert own is not None  # noqa: S101 - a question that shares budgets has one
+    return people_needed(question.part, own.errors, own.value, share, question.padding)
 
 
 def budget_figure(question: QuestionPlan) -> Figure:

@@ -139,22 +139,24 @@ def pair_rows(question: Any) -> list[dict[str, Any]]:
     ]
 
 
+def pairs_table(law: Any) -> Table:
+    """What is proven of a law, pair by pair of levels."""
+    rows = [
+        (
+            row["level"],
+            row["against"],
+            rounded_up(row["realised"], 12),
+            "none" if row["demanded"] is None else lowered(row["demanded"], 12),
+        )
+        for row in pair_rows(law)
+    ]
+    return _table(law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows)
+
+
 def verification_blocks(parameters: Parameters) -> list[Block]:
     """What is proven again of parameters, pair by pair."""
     title = f"{parameters.survey}: parameters for {parameters.users:,} people"
-    blocks: list[Block] = [Heading(title, level=1)]
-    for question in parameters.questions:
-        rows = [
-            (
-                row["level"],
-                row["against"],
-                rounded_up(row["realised"], 12),
-                "none" if row["demanded"] is None else lowered(row["demanded"], 12),
-            )
-            for row in pair_rows(question)
-        ]
-        headings = ("level", "against", "realised epsilon", "promised epsilon")
-        blocks.append(_table(question.name, headings, rows))
+    blocks: list[Block] = [Heading(title, level=1), *map(pairs_table, parameters.questions)]
     proven = "Every pair keeps its promised budget, proven in exact integer arithmetic."
     return [*blocks, Sentence(proven, tone="proof")]
 

@@ -148,8 +148,10 @@ def headline(question: QuestionPlan) -> Facts:
     needed = [one.users for one in question.targets] or [kinds.people_for(question, _USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
     known = [one for one in needed if one is not None]
+    figure = "no number is enough, as long sets are cut"
     if len(known) == len(needed):
-        facts.append(Fact(f"people needed for {for_what}", f"{max(known):,}"))
+        figure = f"{max(known):,}"
+    facts.append(Fact(f"people needed for {for_what}", figure))
     return Facts(tuple(facts))
 
 

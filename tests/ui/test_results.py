@@ -101,7 +101,7 @@ def test_meaning_says_odds_and_moves_beliefs(questions):
     app.slider[0].set_value(50).run()
     beliefs, pairs, *_ = tables(app)
     assert beliefs["at most"] == ["80.00 %", "85.72 %"]
-    used, allowed = (map(float, pairs[name]) for name in ("realised epsilon", "allowed"))
+    used, allowed = (map(float, pairs[name]) for name in ("realised epsilon", "promised epsilon"))
     assert all(map(float.__le__, used, allowed))
 
 

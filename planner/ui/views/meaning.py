@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
+from planner.deployment.parameter_file.building import survey_parameters
 from planner.planning.choice import beliefs_after
 from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan, realised_budgets
-from planner.policy.budget_text import rounded_up
+from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, texts
 from planner.show.guarantees import outsider_blocks, promises_of
+from planner.show.others import pairs_table
 from planner.ui import render
 from planner.ui.document import KINDS
 from planner.ui.fields import kept_item
@@ -87,27 +88,8 @@ def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
     if not box.open:
         return
     with box:
-        _pairs(plan)
+        if plan.explanations and plan.deployed.policy.size <= _MOST_PAIRS:
+            (law,) = survey_parameters(survey, plan.name).questions
+            render.render([pairs_table(law)])
         view = remembered(("outsiders", survey), survey.outsiders)
         render.render(outsider_blocks(view))
-
-
-def _pairs(plan: QuestionPlan) -> None:
-    policy = plan.deployed.policy
-    if not plan.explanations or policy.size > _MOST_PAIRS:
-        return
-    realised, bounds = realised_budgets(plan), policy.bounds()
-    pairs = [
-        (i, j)
-        for i in range(policy.size)
-        for j in range(i, policy.size)
-        if not np.isnan(realised[i, j])
-    ]
-    render.table(
-        (
-            texts("level", (policy.names[i] for i, _ in pairs)),
-            texts("against", (policy.names[j] for _, j in pairs)),
-            Column("realised epsilon", tuple(rounded_up(realised[pair], 9) for pair in pairs)),
-            Column("allowed", tuple(rounded_up(bounds[pair], 9, "any") for pair in pairs)),
-        )
-    )
