@@ -12,9 +12,14 @@ from itertools import count
 import numpy as np
 from measure import Figure, rows, seconds, show
 
-from planner.planning import sampled_views as binomial_window
-from planner.planning.sampled import SamplingQuestion, error_grid, find_parameters
-from planner.planning.sampled_views import difference_delta, totals_delta_bound
+from planner.planning.sampled import (
+    SamplingQuestion,
+    binomial_window,
+    difference_delta,
+    error_grid,
+    find_parameters,
+    totals_delta_bound,
+)
 
 LIMIT = 0.050
 PEOPLE = 10**7
@@ -86,7 +91,7 @@ def _anew(values: int, call: Callable[[SamplingQuestion], object]) -> float:
 
 
 def _uncached(curve: Callable[[], float]) -> float:
-    binomial_window.binomial_window.cache_clear()
+    binomial_window.cache_clear()
     return curve()
 
 

@@ -11,8 +11,7 @@ from reproduction.run import main
 
 from planner import PaddedUnaryMechanism, solve
 from planner.estimates.truncation import SetSizes
-from planner.planning.datasets import Answers
-from planner.planning.pilot import PilotSets
+from planner.planning.datasets import Answers, PilotSets
 from planner.planning.sets import plan_padding
 from planner.survey.sets import AssumedSets, SetModel
 

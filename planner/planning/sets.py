@@ -29,8 +29,8 @@ from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.set_design import SetDesignMechanism, set_support, smallest_budget
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
+from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.pilot import set_model_of
 from planner.planning.solve import TOTAL, scaled, solve_for
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy

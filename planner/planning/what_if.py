@@ -25,9 +25,10 @@ from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
 from planner.planning import choice, ordered, sets
+from planner.planning.choice import achieved, check_targets, users_needed
+from planner.planning.datasets import set_model_of
 from planner.planning.mean import BISAMPLE
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.pilot import set_model_of
 from planner.planning.sets import PaddedError, Padding, PaddingPlan, plan_padding
 from planner.planning.shares import Block
 from planner.planning.solve import (
@@ -39,7 +40,6 @@ from planner.planning.solve import (
     scaled,
     solve_for,
 )
-from planner.planning.targets import achieved, check_targets, users_needed
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable

@@ -202,7 +202,7 @@ class AssumedSets(Description):
 class PilotFile(Description):
     """A file of transactions from a pilot; it is read when the survey is planned.
 
-    :class:`planner.planning.pilot.PilotSets` is what it becomes.
+    :class:`planner.planning.datasets.PilotSets` is what it becomes.
     """
 
     path: Annotated[Name, Field(validation_alias="pilot", serialization_alias="pilot")]

@@ -7,7 +7,7 @@ import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, UnaryMechanism
 from planner.estimates.truncation import LongerSets, SetSizes, TruncatedEstimates
-from planner.planning.pilot import PilotSets
+from planner.planning.datasets import PilotSets
 from planner.survey.sets import AssumedSets
 
 

@@ -19,8 +19,8 @@ from planner.planning.datasets import (
     read_numbers,
     read_set_column,
     read_transactions,
+    set_model_of,
 )
-from planner.planning.pilot import set_model_of
 from planner.survey.questions import ItemSet
 from planner.survey.sets import AssumedSets, PilotFile
 

@@ -11,7 +11,7 @@ import pytest
 
 from planner.errors import InputError
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning.sampled_views import (
+from planner.planning.sampled import (
     binomial_window,
     difference_delta,
     exchange_delta,

@@ -10,8 +10,7 @@ from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, U
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, smallest_budget
-from planner.planning.datasets import read_transactions
-from planner.planning.pilot import PilotSets
+from planner.planning.datasets import PilotSets, read_transactions
 from planner.planning.plan import plan_survey
 from planner.planning.sets import plan_padding, plan_whole_sets
 from planner.planning.solve import scaled

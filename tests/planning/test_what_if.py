@@ -18,8 +18,8 @@ from planner import (
     plan_survey,
     solve,
 )
+from planner.planning.choice import achieved, detectable_frequencies, users_needed
 from planner.planning.solve import largest_budgets, relaxed, scaled, solve_for
-from planner.planning.targets import achieved, detectable_frequencies, users_needed
 from planner.planning.what_if import frontier, relaxations, smallest_budgets, usual_scales
 from planner.survey.questions import Categorical, ItemSet, Ordinal
 from tests.planning.surveys import (

@@ -176,7 +176,7 @@ def _prove(laws: Iterable[CollectedLaw]) -> None:
 
 def _prove_totals(die: Die) -> None:
     """Both (epsilon, delta) statements about released totals, by sums over binomial laws."""
-    from planner.planning.sampled_views import ROUNDING, AggregateView
+    from planner.planning.sampled import ROUNDING, AggregateView
 
     stated = die.totals
     view = AggregateView(die.mechanism, stated.others_with_each_value, stated.others_with_none)
