@@ -107,7 +107,7 @@ def certificate_sentences(question: QuestionPlan) -> list[str]:
             f"{people(bound)} people{where}; the plan's is within a factor of 1 + {gap:.0e} of "
             f"it. Found by the method {table.method!r}."
         )
-    if question.least_error is not None:
+    if question.least_error:
         gap = max(question.total_error / question.least_error - 1, 1e-9)
         proven = _best_of_all(question, question.least_error)
         found.append(f"{proven} the plan's is within {within(gap)} of it.")
