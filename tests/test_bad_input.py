@@ -176,7 +176,7 @@ def test_the_largest_budgets_are_planned_and_proven(tmp_path):
     survey, out = tmp_path / "survey.toml", tmp_path / "params.json"
     largest = GOOD.replace('"ln 4"', "50").replace("1.2 * ln 6", "50").replace("= 4\n", "= 1\n")
     survey.write_text(largest)
-    planned = CliRunner().invoke(app, ["plan", str(survey), "--out", str(out)])
+    planned = CliRunner().invoke(app, ["plan", str(survey), "--details", "--out", str(out)])
     assert planned.exit_code == 0
     assert "Proven" not in planned.stdout
     assert CliRunner().invoke(app, ["verify", str(out)]).exit_code == 0
