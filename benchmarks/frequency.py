@@ -17,7 +17,7 @@ from planner.deployment.parameter_file.building import parameters_from_mechanism
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import BernoulliRows
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
-from planner.mechanisms.packed import bit_counts
+from planner.mechanisms.packed import BitCounter
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
@@ -25,6 +25,7 @@ from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical
 
 USERS, ITEMS, EPSILON = 1_000_000, 1000, 1.0
+PART = 50_000  # reports at a time, as the collector reads them
 BIG_USERS, BIG_ITEMS = 990_002, 41_270
 PEER_USERS = 10_000
 
@@ -52,10 +53,19 @@ def words_a_second() -> float:
 
 
 def collect(users: int = USERS) -> None:
-    mechanism = UnaryMechanism.oue(EPSILON, ITEMS)
-    rng = np.random.default_rng(1)
-    values = rng.integers(ITEMS, size=users)
-    mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng)))
+    all_alike = Categorical("q", (Level("all", EPSILON, item_count=ITEMS),))
+    _collected(all_alike, UnaryMechanism.oue(EPSILON, ITEMS), users)
+
+
+def _collected(question: Categorical, mechanism: object, users: int) -> None:
+    """Drawn in bulk by the deployed law, counted and estimated, a part at a time."""
+    made = parameters_from_mechanisms(Survey("s", users, (question,)), {"q": mechanism})
+    law, rng = made.questions[0], np.random.default_rng(1)
+    values, words = rng.integers(ITEMS, size=users), seeded_words(rng)
+    counter = law.shape.counter()
+    for part in np.array_split(values, -(-users // PART)):
+        counter.add(law.draw_many(part, words)[0])
+    law.estimate([counter.sums()], 0.95)
 
 
 def plain_numpy(users: int, chunk: int = 1000) -> None:
@@ -146,7 +156,13 @@ def _peer(name: str, run: Callable[[], None]) -> Figure:
 
 def aggregation() -> Figure:
     reports = np.random.default_rng(1).integers(2**63, size=(USERS, 16), dtype=np.uint64)
-    rate = reports.nbytes / seconds(lambda: bit_counts(reports, ITEMS), repeat=7)
+
+    def count() -> None:
+        counter = BitCounter(ITEMS)
+        counter.add(reports)
+        counter.counts()
+
+    rate = reports.nbytes / seconds(count, repeat=7)
     part = reports[: USERS // 20]
     unpacked = part.nbytes / seconds(
         lambda: np.unpackbits(part.view(np.uint8), axis=1).sum(axis=0), repeat=1
@@ -184,15 +200,13 @@ def design_policy(items: int) -> PrivacyPolicy:
 def design_collection() -> Figure:
     """The best of all mechanisms beside the best table, in turns on the same people."""
     policy = design_policy(ITEMS)
-    table, design = UnaryMechanism(solve(policy)), SubsetDesignMechanism.of(best_design(policy))
-    values = np.random.default_rng(1).integers(ITEMS, size=USERS)
-
-    def collect_with(mechanism: UnaryMechanism | SubsetDesignMechanism) -> float:
-        rng = np.random.default_rng(2)
-        once = lambda: mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng)))  # noqa: E731
-        return seconds(once, repeat=1)
-
-    times = [(collect_with(table), collect_with(design)) for _ in range(3)]
+    levels = zip(policy.epsilons.tolist(), policy.item_counts.tolist(), strict=True)
+    question = Categorical("q", tuple(Level(f"{e}", e, item_count=m) for e, m in levels))
+    solved = solve(policy), best_design(policy)
+    times = [
+        [seconds(lambda one=one: _collected(question, one, USERS), repeat=1) for one in solved]
+        for _ in range(3)
+    ]
     theirs, ours = (min(column) for column in zip(*times, strict=True))
     return Figure(
         f"the same with a subset design, {USERS:,} users x {ITEMS:,} items",

@@ -12,13 +12,17 @@ import random
 import numpy as np
 from measure import Figure, peak_megabytes, rows, seconds, show
 
-from planner.mechanisms.means import BiSampleMD
+from planner import Numeric, Survey
+from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.mechanisms.means import MeanMechanism
+from planner.mechanisms.words import seeded_words
 from planner.planning.answer_rates import AnswerRateModel
 from planner.survey.preferences import NormalPreferences
 
 USERS = 10_000_000
 PEER_USERS = 100_000
 EPSILON = 3.0
+CHUNK = 100_000
 
 
 def people(users: int) -> tuple[np.ndarray, np.ndarray]:
@@ -28,10 +32,15 @@ def people(users: int) -> tuple[np.ndarray, np.ndarray]:
 
 def collect(values: np.ndarray, preferences: np.ndarray) -> float:
     """Who tolerates less does not answer; perturb, aggregate and estimate."""
-    mechanism, rng = BiSampleMD(EPSILON), np.random.default_rng(2)
+    question = Numeric("q", -1, 1, epsilon=EPSILON, mechanism="bisample-md")
+    mechanism = MeanMechanism.bisample_md(EPSILON)
+    survey = Survey("s", values.size, (question,))
+    law = parameters_from_mechanisms(survey, {"q": mechanism}).questions[0]
     given = np.where(preferences < EPSILON, np.nan, values)
-    reports = mechanism.perturb(given, rng)
-    return float(mechanism.estimate(mechanism.aggregate(reports)).mean.value or 0.0)
+    counter, words = law.shape.counter(), seeded_words(np.random.default_rng(2))
+    for part in np.array_split(given, max(1, given.size // CHUNK)):
+        counter.add(law.draw_many(part, words)[0])
+    return float(mechanism.estimate(counter.sums()).mean.value or 0.0)
 
 
 def whole_run() -> None:

@@ -14,8 +14,10 @@ from planner import (
     channel_curve,
     five_populations,
 )
-from planner.estimates.channel import estimate_mean
+from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.rivals import privkvm
+from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import mean_error
 
 SOURCE = "this project"
@@ -111,8 +113,10 @@ def _simulated(channel, rounds: int) -> tuple[float, float]:
     """Share of intervals that cover, and squared error over the predicted one."""
     rng, users = np.random.default_rng(11), 20_000
     assumed, scenario = five_populations()[3], channel.scenarios[3]
-    reports = rng.multinomial(users, scenario.population @ channel.matrix, size=rounds)
-    means = [estimate_mean(channel, counts) for counts in reports]
+    law = drawn_channel(channel).matrix
+    reports = rng.multinomial(users, scenario.population @ law, size=rounds)
+    mechanism = MeanMechanism.of(channel)
+    means = [mechanism.estimate(Aggregate(users, counts)).mean for counts in reports]
     covered = np.mean([one.lower <= assumed.mean <= one.upper for one in means])
     square = np.mean([(one.value - assumed.mean) ** 2 for one in means])
     return float(covered), float(square * users / channel.error(scenario))

@@ -8,7 +8,6 @@ from planner.errors import PlannerError as PlannerError
 from planner.errors import SolverError as SolverError
 from planner.errors import UnboundedError as UnboundedError
 from planner.errors import VerificationError as VerificationError
-from planner.estimates.channel import estimate_mean as estimate_mean
 from planner.estimates.channel import estimate_ordered as estimate_ordered
 from planner.estimates.counts import Estimates as Estimates
 from planner.estimates.ordered import OrderedEstimates as OrderedEstimates
@@ -16,7 +15,7 @@ from planner.mechanisms.counting import Aggregate as Aggregate
 from planner.mechanisms.itemsets import ItemSets as ItemSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism as PaddedUnaryMechanism
 from planner.mechanisms.itemsets import set_budgets as set_budgets
-from planner.mechanisms.means import BiSampleMD as BiSampleMD
+from planner.mechanisms.means import MeanMechanism as MeanMechanism
 from planner.mechanisms.plain import GeneralizedRandomizedResponse as GeneralizedRandomizedResponse
 from planner.mechanisms.plain import OptimizedLocalHashing as OptimizedLocalHashing
 from planner.mechanisms.plain import SubsetSelection as SubsetSelection

@@ -31,7 +31,8 @@ from planner import (
 )
 from planner.estimates.ordered import OrderedEstimates
 from planner.frames import Framed
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.means import MeanMechanism
 from planner.outsiders import seen_of, shuffled
 from planner.planning.answer_rates import channel_curve
 from planner.survey.numeric_domain import NumericDomain
@@ -51,8 +52,7 @@ def shown(survey):
     whole = plan_survey(survey)
     health = load_survey(ROOT / "examples" / "health.toml")
     plans = plan_survey(health)
-    rng = np.random.default_rng(1)
-    mean = BiSampleMD(2.0, NumericDomain(0, 10))
+    mean = MeanMechanism.bisample_md(2.0, NumericDomain(0, 10))
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
     table = solve(POLICY)
     return {
@@ -78,7 +78,7 @@ def shown(survey):
         "ordered": OrderedEstimates(
             ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100
         ),
-        "mean": mean.estimate(mean.aggregate(mean.perturb([1.0, 9.0, 5.0] * 500, rng))),
+        "mean": mean.estimate(Aggregate(1500, np.array([350, 400, 300, 450]))),
     }
 
 

@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import BiSampleMD
+from planner import MeanMechanism
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rivals import HYBRID_THRESHOLD
 
 __all__ = ["COLLECTIONS", "Collection", "TwoCoins", "harmony", "hybrid", "piecewise"]
@@ -26,8 +27,11 @@ Collection = Callable[[Array, float, np.random.Generator], Estimates]
 
 
 def _bisample(values: Array, epsilon: float, rng: np.random.Generator) -> Estimates:
-    mechanism = BiSampleMD(epsilon)
-    estimates = mechanism.estimate(mechanism.aggregate(mechanism.perturb(values, rng)))
+    mechanism = MeanMechanism.bisample_md(epsilon)
+    cells = mechanism.output_law(values).cumsum(axis=1)[:, :-1]
+    reports = (rng.random((values.size, 1)) > cells).sum(axis=1)
+    counts = np.bincount(reports, minlength=mechanism.outputs)
+    estimates = mechanism.estimate(Aggregate(values.size, counts))
     missing = estimates.missing_rate
     return estimates.mean.value, None if missing is None else missing.value
 

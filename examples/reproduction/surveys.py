@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from planner import BiSampleMD
+from planner import MeanMechanism
 from planner.mechanisms.rivals import privkvm
 
 from . import populations
@@ -89,7 +89,7 @@ def expected(values: Array, missing: float, epsilon: float, name: str) -> Expect
     answering = values.size - silent.size
     rate, bias = answering / values.size, 0.0
     if name == "BiSample":
-        variance = BiSampleMD(epsilon).variance(given)
+        variance = MeanMechanism.bisample_md(epsilon).variance(given)
         of_mean, of_rate = variance.mean, variance.missing_rate
     else:
         found = privkvm(epsilon, rate, float(np.nanmean(given)))

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.estimates.means import Estimate, Ratio
 from planner.estimates.ordered import OrderedEstimates
 from planner.solvers.answers import Channel
 
@@ -89,48 +88,6 @@ def wanted_estimates(
         values += share * mean
         covariance += share**2 * (spread * seen) @ spread.T / others / n
     return ChannelEstimates(values, covariance, users)
-
-
-def estimate_mean(channel: Channel, counts: ArrayLike, confidence: float = 0.95) -> Estimate:
-    """The mean of those who answered, with Fieller's interval.
-
-    The interval is the set of means ``m`` for which the estimate of ``sum - m * number`` is
-    compatible with 0. It covers where the first-order interval around the ratio does not:
-    when few answer, or budgets are small. Where the reports cannot rule out that nobody
-    answered it is the whole range, and says so.
-
-    Parameters
-    ----------
-    channel:
-        From :func:`~planner.planning.channels.best_channel`: it wants the sum of the
-        answers and their number.
-    counts:
-        Number of people who sent each report, shape ``(outputs,)``.
-    confidence:
-        Share of repeated collections in which the interval covers.
-
-    Raises
-    ------
-    InputError
-        A channel for other numbers, or bad counts or confidence.
-
-    Examples
-    --------
-    >>> from planner import best_channel
-    >>> channel = best_channel(2.0)
-    >>> counts = np.rint(1000 * channel.scenarios[3].population @ channel.matrix).astype(int)
-    >>> mean = estimate_mean(channel, counts)
-    >>> abs(mean.value - 0.494) < 0.02, bool(mean.lower < 0.494 < mean.upper)
-    (True, True)
-    """
-    if len(channel.wanted) != 2 or not np.isin(channel.wanted[1], (0.0, 1.0)).all():
-        reason = f"the channel is for {', '.join(channel.wanted_names)}, not for a mean"
-        raise InputError.because("channel", reason, "Take one from best_channel.")
-    values, covariance, _ = estimate_wanted(channel, counts)
-    answers = channel.wanted[0][channel.wanted[1] == 1]
-    total, number = values.tolist()
-    ratio = Ratio(total, number, covariance[0, 0], covariance[1, 1], covariance[0, 1])
-    return ratio.estimate(confidence, (float(answers.min()), float(answers.max())))
 
 
 def estimate_ordered(

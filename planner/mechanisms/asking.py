@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from planner.errors import InputError
 from planner.estimates.channel import ChannelEstimates
 from planner.estimates.counts import Estimates
-from planner.estimates.means import Ratio, large_sample
+from planner.estimates.means import large_sample
 from planner.estimates.ordered import OrderedEstimates
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import SIZES_MISS, LongerSets, SetSizes, TruncatedEstimates
@@ -26,7 +26,7 @@ from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
-from planner.mechanisms.means import summarise_ratio
+from planner.mechanisms.means import mean_estimates
 from planner.mechanisms.staircase import Staircase, cut_estimates
 from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
@@ -129,7 +129,7 @@ class Number(answers.Number, Estimating):
     """A number in a range, or none."""
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
-        unit = np.array([np.nan if code is None else code for code in codes], dtype=np.float64)
+        unit = np.array(codes, dtype=np.float64)  # None becomes NaN
         none, last = np.isnan(unit), self.points - 1
         share = (np.where(none, self.lower, unit) - self.lower) / (self.upper - self.lower) * last
         below = np.minimum(share.astype(np.int64), last - 1)
@@ -139,9 +139,7 @@ class Number(answers.Number, Estimating):
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         """Of the mean with Fieller's interval, the total, the missing rate; of yes and no too."""
         domain = NumericDomain(self.lower, self.upper, self.yes_no)
-        (signed, rate), ((first, both), (_, second)) = found.values, found.covariance.tolist()
-        ratio = Ratio(float(signed), float(rate), first, second, both)
-        estimates = summarise_ratio(domain, found.users, ratio, confidence)
+        estimates = mean_estimates(domain, found, confidence)
         quantities = (
             ("mean", estimates.mean, (domain.lower, domain.upper)),
             ("total", estimates.total, None),

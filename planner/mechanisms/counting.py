@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.mechanisms.fixed_weight import Segments
-from planner.mechanisms.packed import BitCounter, check_reports
+from planner.mechanisms.packed import BitCounter, require_inside
 
 Words = NDArray[np.uint64]
 _CHUNK_WORDS = 2**16  # weighed at once: in the cache, yet few calls
@@ -143,7 +143,9 @@ class PackedCounter:
 
     def add(self, rows: Rows) -> None:
         """Count some reports."""
-        self._counter.add(check_reports(rows.view("<u8"), self._bits))
+        words = rows.view("<u8")
+        require_inside(words, self._bits, self._users)
+        self._counter.add(words)
         self._users += len(rows)
 
     def sums(self) -> Aggregate:
@@ -152,81 +154,56 @@ class PackedCounter:
 
 
 class SidesCounter:
-    """Reports of types and sides: for each type its reports, then each bit's ones."""
+    """Reports of types and sides: for each type its reports, then each bit's ones.
 
-    def __init__(self, counts: NDArray[np.int64], types: NDArray[np.int64]) -> None:
-        self._counter, self._types, self._users = TypedCounter(counts, types), len(types), 0
-
-    def add(self, rows: Rows) -> None:
-        """Count some reports; of one type alone they do not say it."""
-        words = rows.view("<u8")
-        if self._types == 1:
-            words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
-        self._counter.add(words)
-        self._users += len(rows)
-
-    def sums(self) -> Aggregate:
-        """What was counted."""
-        return Aggregate(self._users, self._counter.counts().ravel())
-
-
-class TypedCounter:
-    """Counts, for every type of a subset design, its reports and how many of them set each bit.
-
-    A report is a row of uint64: first the type's number, then the packed bits of the items, level
-    by level. A type fixes how many of each level's bits are 1, so a report of any other weight is
-    none that the mechanism can send, and is refused.
+    A report is a row of words: the type's number, unless there is one type alone, then the packed
+    bits of the items, level by level. A type fixes how many of each level's bits are 1, so a report
+    of any other weight is none that the law can send, and is refused.
 
     Parameters
     ----------
-    item_counts:
+    counts:
         Items in each level, shape ``(t,)``.
-    high_counts:
+    types:
         Ones in each level by type, shape ``(n, t)``.
 
     Examples
     --------
-    >>> counter = TypedCounter(np.array([3]), np.array([[1], [0]]))
-    >>> counter.add(np.array([[0, 0b100], [1, 0], [0, 0b001]], dtype=np.uint64))
-    >>> counter.counts().tolist()  # reports of the type, then each item's ones
+    >>> counter = SidesCounter(np.array([3]), np.array([[1], [0]]))
+    >>> counter.add(np.array([[0, 0b100], [1, 0], [0, 0b001]], dtype="<u8").view(np.uint8))
+    >>> counter.sums().counts.reshape(2, 4).tolist()  # reports of the type, then each item's ones
     [[2, 1, 0, 1], [1, 0, 0, 0]]
-    >>> counter.add(np.array([[0, 0b110]], dtype=np.uint64))
+    >>> counter.add(np.array([[0, 0b110]], dtype="<u8").view(np.uint8))
     Traceback (most recent call last):
     ...
-    planner.errors.InputError: size of reports[0] is [2] but must be [1], by level, for type 0. ...
+    planner.errors.InputError: size of reports[3] is [2] but must be [1], by level, for type 0. ...
     """
 
-    __slots__ = ("_counters", "_items", "_reports", "_weights")
-
-    def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
-        self._items = int(item_counts.sum())
+    def __init__(self, counts: NDArray[np.int64], types: NDArray[np.int64]) -> None:
+        self._items = int(counts.sum())
         # The adders want rows without gaps, so the type's word is added up with the others.
-        self._counters = [BitCounter(64 + self._items) for _ in high_counts]
-        self._reports = np.zeros(len(high_counts), dtype=np.int64)
-        self._weights = _Weights(item_counts, high_counts)
+        self._counters = [BitCounter(64 + self._items) for _ in types]
+        self._reports = np.zeros(len(types), dtype=np.int64)
+        self._weights = _Weights(counts, types)
 
-    def add(self, reports: Words, first: int = 0) -> None:
-        """Check and count at least one report, uint64, shape ``(n, 1 + words)``.
-
-        ``first`` is the number of the first one, for errors.
-
-        Raises
-        ------
-        InputError
-            Reports of the wrong shape, or one that the mechanism cannot send.
-        """
-        rows = check_reports(reports, 64 + self._items)
-        kinds = self._weights.types_of(rows, first)
+    def add(self, rows: Rows) -> None:
+        """Check and count some reports."""
+        words, first = rows.view("<u8"), int(self._reports.sum())
+        if len(self._counters) == 1:
+            words = np.hstack([np.zeros((len(words), 1), dtype=words.dtype), words])
+        require_inside(words, 64 + self._items, first)
+        kinds = self._weights.types_of(words, first)
         order = np.argsort(kinds, kind="stable")
         ends = np.searchsorted(kinds.take(order), np.arange(self._reports.size), side="right")
         self._reports += np.diff(ends, prepend=0)
         for counter, numbers in zip(self._counters, np.split(order, ends[:-1]), strict=True):
-            counter.add_some(rows, numbers)
+            counter.add_some(words, numbers)
 
-    def counts(self) -> NDArray[np.int64]:
-        """By type: its reports, then how many of them set each bit; shape ``(n, 1 + items)``."""
+    def sums(self) -> Aggregate:
+        """What was counted."""
         bits = [counter.counts()[64 : 64 + self._items] for counter in self._counters]
-        return np.column_stack([self._reports, np.array(bits)])
+        counts = np.column_stack([self._reports, np.array(bits)])
+        return Aggregate(int(self._reports.sum()), counts.ravel())
 
 
 class _Weights:

@@ -89,27 +89,6 @@ def true_counts(counts: ArrayLike, items: int) -> NDArray[np.int64]:
     return array.astype(np.int64, copy=False)
 
 
-def report_rows(reports: object, dtype: type[np.generic], columns: int) -> NDArray[Any]:
-    """Reports as they are, if they are an array of ``dtype`` and shape ``(n, columns)``, n >= 1.
-
-    Raises
-    ------
-    InputError
-        They are not.
-    """
-    name = np.dtype(dtype).name
-    if not isinstance(reports, np.ndarray) or reports.dtype != dtype:
-        kind = f"of dtype {reports.dtype}" if isinstance(reports, np.ndarray) else reports
-        raise InputError(
-            "reports", kind, f"a NumPy array of {name}", "Pass on what perturb returned, unchanged."
-        )
-    if reports.ndim != 2 or reports.shape[1] != columns or len(reports) == 0:
-        allowed = f"at least one row of {columns} {name}"
-        remedy = "Pass on what perturb of this mechanism returned, not an empty part of it."
-        raise InputError("reports", f"of shape {reports.shape}", allowed, remedy)
-    return reports
-
-
 def _whole_numbers(argument: str, values: ArrayLike) -> NDArray[Any]:
     try:
         array = np.asarray(values)

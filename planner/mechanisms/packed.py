@@ -6,15 +6,12 @@ Report ``u`` is row ``u`` of a uint64 array of shape ``(n, words)``; item ``k`` 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.mechanisms import inputs
-from planner.mechanisms.words import map_rows
 
 Words = NDArray[np.uint64]
 _LITTLE = np.dtype("<u8")  # so that byte 0 of a word holds bits 0 to 7 on every machine
@@ -47,44 +44,22 @@ def unpack(reports: Words, items: int) -> NDArray[np.uint8]:
     return np.unpackbits(octets, axis=1, bitorder="little", count=items)
 
 
-def check_reports(reports: NDArray[Any], items: int) -> Words:
-    """Return ``reports`` if they are packed reports over ``items`` bits, at least one.
-
-    Raises
-    ------
-    InputError
-        Wrong dtype, wrong length, none at all, or bits set beyond the domain.
-    """
-    rows = inputs.report_rows(reports, np.uint64, words_for(items))
-    if items % 64:
-        beyond = rows[:, -1] >> np.uint64(items % 64)
+def require_inside(rows: Words, bits: int, first: int = 0) -> None:
+    """InputError naming the first report with a bit beyond ``bits``; ``first`` is row 0's."""
+    if bits % 64:
+        beyond = rows[:, -1] >> np.uint64(bits % 64)
         for u in np.flatnonzero(beyond)[:1]:
-            allowed = f"0 in all bits from {items} on, as there are {items}"
+            allowed = f"0 in all bits from {bits} on, as there are {bits}"
             remedy = "Read the reports with the mechanism that made them."
-            raise InputError(f"reports[{u}]", hex(int(rows[u, -1])), allowed, remedy)
-    return np.ascontiguousarray(rows)
-
-
-def bit_counts(reports: Words, items: int) -> NDArray[np.int64]:
-    """How many reports set each bit, shape ``(items,)``.
-
-    Carry-save adders: slabs of reports are added bit by bit, 64 columns a word, into
-    sums and carries, so that only the last few rows are unpacked (Harley and Seal;
-    Mula, Kurz and Lemire 2018). Smaller slabs in the end, as less is left to add.
-
-    Examples
-    --------
-    >>> bit_counts(pack(np.array([[1, 0, 1], [0, 0, 1]])), 3).tolist()
-    [1, 0, 2]
-    """
-    rows, words = reports.shape
-    share = max(-(-rows // (os.cpu_count() or 1)), _SLAB_WORDS // words, 1)
-    tasks = map_rows(lambda part, _: _add_up([(0, reports[part])], _SLAB_WORDS), rows, share)
-    return _finish([part for task in tasks for part in task], words)[:items]
+            raise InputError(f"reports[{first + u}]", hex(int(rows[u, -1])), allowed, remedy)
 
 
 class BitCounter:
     """Counts how often each of ``items`` bits is set in many batches; the addition ends once.
+
+    Carry-save adders: slabs of reports are added bit by bit, 64 columns a word, into sums and
+    carries, so that only the last few rows are unpacked (Harley and Seal; Mula, Kurz and Lemire
+    2018).
 
     Examples
     --------

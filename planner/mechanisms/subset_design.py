@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,18 +11,17 @@ from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.counting import Aggregate, TypedCounter
+from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.fixed_weight import Segments, draw_sets
 from planner.mechanisms.packed import words_for
 from planner.mechanisms.rounding import GridTypes, round_types
-from planner.mechanisms.unary import ROUNDING, levels_of_items
-from planner.mechanisms.words import Words, map_rows, seeded_words
+from planner.mechanisms.unary import ROUNDING
+from planner.mechanisms.words import Words, map_rows
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
 _MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
-_LEAST_SHARE = 2**13  # reports that are worth a thread
 _CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
 
 
@@ -60,13 +57,11 @@ class SubsetDesignMechanism:
     estimator:
         ``g``, shape ``(n, t, 2)``, side 0 low and 1 high.
     level_of:
-        Level number of each item, shape ``(m,)``; when omitted, the first ``m_1`` items are in
-        level 0, and so on. Bits stand in the order of the levels, whatever this says.
+        Level number of each item, shape ``(m,)``. Bits stand in the order of the levels, whatever
+        this says.
 
     Raises
     ------
-    InputError
-        The assignment does not fit the policy.
     VerificationError
         The integers break the policy, or the estimator is biased.
 
@@ -75,25 +70,22 @@ class SubsetDesignMechanism:
     >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
     >>> design = SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0])
     >>> mechanism = SubsetDesignMechanism.of(design)
-    >>> reports = mechanism.perturb([0] * 600 + [3] * 400, np.random.default_rng(1))
-    >>> reports.shape, reports.dtype
-    ((1000, 2), dtype('uint64'))
-    >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
-    [576.0, 40.0, -16.0, 392.0, 8.0]
+    >>> counts = mechanism.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
+    >>> mechanism.estimate(counts).values.round().tolist()
+    [600.0, -10.0, -0.0, 400.0, -0.0]
     """
 
     policy: PrivacyPolicy
     high_counts: NDArray[np.int64]
     integers: NDArray[np.int64]
     estimator: NDArray[np.float64]
-    level_of: NDArray[np.int64] = None  # type: ignore[assignment]
+    level_of: NDArray[np.int64]
     _types: OutputTypes = field(init=False, repr=False)
     _variances: Variances = field(init=False, repr=False)
     _order: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         set_field = object.__setattr__
-        set_field(self, "level_of", levels_of_items(self.level_of, self.policy))
         set_field(self, "_order", np.argsort(self.level_of, kind="stable"))
         grid = GridTypes(self.high_counts, self.integers)
         set_field(self, "_types", grid.output_types(self.policy.item_counts))
@@ -108,21 +100,11 @@ class SubsetDesignMechanism:
         set_field(self, "_variances", self._types.variances(self.estimator))
 
     @classmethod
-    def of(
-        cls, design: SubsetDesign, level_of: NDArray[np.int64] | None = None
-    ) -> SubsetDesignMechanism:
+    def of(cls, design: SubsetDesign) -> SubsetDesignMechanism:
         """A solved design with its probabilities rounded to the private side.
 
         The mechanism's levels are the design's groups of levels, and its policy is theirs. The
         estimator is that of the rounded probabilities, and so exactly as unbiased.
-
-        Parameters
-        ----------
-        design:
-            The design.
-        level_of:
-            Level number of each item in the design's policy, shape ``(m,)``; when omitted, the
-            first ``m_1`` items are in level 0, and so on.
 
         Raises
         ------
@@ -132,7 +114,7 @@ class SubsetDesignMechanism:
         groups = pooled(design.policy, design.groups)
         grid = round_types(groups, design.types)
         estimator = grid.output_types(groups.item_counts).estimator(design.prior)
-        level_of = design.groups[levels_of_items(level_of, design.policy)]
+        level_of = np.repeat(design.groups, design.policy.item_counts)
         return cls(groups, grid.high_counts, grid.integers, estimator, level_of)
 
     @property
@@ -146,11 +128,6 @@ class SubsetDesignMechanism:
         return self._types
 
     @property
-    def order(self) -> NDArray[np.int64]:
-        """The item that each bit stands for, level by level, shape ``(items,)``."""
-        return self._order
-
-    @property
     def variances(self) -> Variances:
         """What one person adds to the variance of an item's estimated count, by levels."""
         return self._variances
@@ -162,41 +139,6 @@ class SubsetDesignMechanism:
         return float(
             ((other * (self.policy.item_counts - np.eye(own.size))).sum(axis=1) + own).max()
         )
-
-    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
-        """Reports: the type's number and the packed bits, uint64, shape ``(n, 1 + words)``.
-
-        Parameters
-        ----------
-        values:
-            One item number per user, from 0, shape ``(n,)``.
-        rng:
-            Seeds the draws; the result does not depend on the number of processors.
-        """
-        true = inputs.item_numbers(values, self.items)
-        place = np.empty_like(self._order)
-        place[self._order] = np.arange(self.items)
-        words, items = seeded_words(inputs.generator(rng)), self.policy.item_counts
-        return draw_sides(place[true], items, self.high_counts, self.integers, words)
-
-    def aggregate(self, reports: NDArray[Any]) -> Aggregate:
-        """By type: its reports, then how many set each bit, shape ``(types, 1 + items)``.
-
-        Raises
-        ------
-        InputError
-            Not reports of this design: an unknown type, or a weight that is not the type's.
-        """
-        width = 1 + words_for(self.items)
-        rows = inputs.report_rows(reports, np.uint64, width)
-
-        def count(part: slice, _: int) -> NDArray[np.int64]:
-            counter = TypedCounter(self.policy.item_counts, self.high_counts)
-            counter.add(rows[part], part.start)
-            return counter.counts()
-
-        share = max(-(-len(rows) // (os.cpu_count() or 1)), _LEAST_SHARE)
-        return Aggregate(len(rows), np.sum(map_rows(count, len(rows), share), axis=0))
 
     def estimate(self, aggregate: Aggregate) -> Estimates:
         """Unbiased counts with standard errors, shape ``(items,)``, in users.

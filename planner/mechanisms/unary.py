@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from planner import arguments
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.packed import bit_counts, check_reports, words_for
+from planner.mechanisms.packed import words_for
 from planner.mechanisms.plain import FrequencyMechanism
-from planner.mechanisms.words import Words, map_rows, rows_per_chunk, seeded_words
+from planner.mechanisms.words import Words, map_rows, rows_per_chunk
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
@@ -44,25 +42,23 @@ class UnaryMechanism(FrequencyMechanism):
     table:
         Bit probabilities per level, and the policy they keep.
     level_of:
-        Level number of each item, shape ``(m,)``, with as many items per level as the
-        policy says; when omitted, the first ``m_1`` items are in level 0, and so on.
+        Level number of each item, shape ``(m,)``; when omitted, the first ``m_1`` items are in
+        level 0, and so on.
 
     Raises
     ------
     InputError
-        The assignment does not fit the policy, or a level's probabilities are
-        closer than the grid of 2^-32 can express.
+        The assignment does not fit the policy, or a level's probabilities are closer than the grid
+        of 2^-32 can express.
     VerificationError
         The table breaks its own policy.
 
     Examples
     --------
     >>> mechanism = UnaryMechanism.rappor(np.log(4), items=5)
-    >>> reports = mechanism.perturb([0] * 600 + [3] * 400, np.random.default_rng(1))
-    >>> reports.shape, reports.dtype
-    ((1000, 1), dtype('uint64'))
-    >>> mechanism.estimate(mechanism.aggregate(reports)).values.round().tolist()
-    [563.0, 32.0, -34.0, 389.0, 26.0]
+    >>> counts = mechanism.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
+    >>> mechanism.estimate(counts).values.round().tolist()
+    [614.0, 17.0, 68.0, 419.0, -1.0]
     """
 
     table: UnaryTable
@@ -73,7 +69,12 @@ class UnaryMechanism(FrequencyMechanism):
     def __post_init__(self) -> None:
         policy = self.table.policy
         set_field = object.__setattr__
-        set_field(self, "level_of", levels_of_items(self.level_of, policy))
+        in_order = np.repeat(np.arange(policy.size), policy.item_counts)
+        levels = in_order if self.level_of is None else np.array(self.level_of)
+        if not np.array_equal(np.bincount(levels, minlength=policy.size), policy.item_counts):
+            allowed = f"a level of each item, with {policy.item_counts.tolist()} of each"
+            raise InputError("level_of", levels, allowed, "Change it, or the policy's item_counts.")
+        set_field(self, "level_of", levels)
         a, b = thresholds_below(self.table.a), thresholds_above(self.table.b)
         for i in np.flatnonzero(b >= a):  # a below 1 and b above 0 stay so when rounded inward
             pair = (float(self.table.a[i]), float(self.table.b[i]))
@@ -123,25 +124,6 @@ class UnaryMechanism(FrequencyMechanism):
         """``(s, w)`` per level of the law really drawn, see :mod:`planner.policy.logodds`."""
         return logodds.to_log_odds(self._a / DENOMINATOR, self._b / DENOMINATOR)
 
-    def perturb(self, values: ArrayLike, rng: np.random.Generator) -> NDArray[np.uint64]:
-        """Packed reports, uint64, shape ``(n, words)``; see :mod:`planner.mechanisms.packed`.
-
-        Parameters
-        ----------
-        values:
-            One item number per user, from 0, shape ``(n,)``.
-        rng:
-            Seeds the draws; the result does not depend on the number of processors.
-        """
-        true = inputs.item_numbers(values, self.items)
-        rng = inputs.generator(rng)
-        return draw_reports(true, self._a[self.level_of], self._b[self.level_of], seeded_words(rng))
-
-    def aggregate(self, reports: NDArray[Any]) -> Aggregate:
-        """How many reports set each bit, shape ``(items,)``."""
-        checked = check_reports(reports, self.items)
-        return Aggregate(len(checked), bit_counts(checked, self.items))
-
     def privacy_loss(self) -> float:
         """Largest of :meth:`pair_losses`, in nats; 0.0 if there is only one item."""
         losses = self.pair_losses()
@@ -186,28 +168,6 @@ def draw_reports(
 
     map_rows(draw, true.size, chunk)
     return reports
-
-
-def levels_of_items(level_of: ArrayLike | None, policy: PrivacyPolicy) -> NDArray[np.int64]:
-    """Level number of each item, shape ``(m,)``, checked against ``policy``.
-
-    Without an assignment the first ``m_1`` items are in level 0, and so on.
-
-    Raises
-    ------
-    InputError
-        A level does not exist, or has another number of items in the policy.
-    """
-    if level_of is None:
-        levels = np.repeat(np.arange(policy.size), policy.item_counts)
-    else:
-        levels = inputs.item_numbers(level_of, policy.size, "level_of").copy()
-    for i in np.flatnonzero(np.bincount(levels, minlength=policy.size) != policy.item_counts):
-        allowed = f"{policy.item_counts[i]}, as the policy says"
-        remedy = "Change level_of, or the item_counts of the policy."
-        raise InputError(f"items in level {i}", int(np.sum(levels == i)), allowed, remedy)
-    levels.setflags(write=False)
-    return levels
 
 
 def _one_level(

@@ -25,7 +25,7 @@ from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -510,9 +510,9 @@ def _alike(policy: PrivacyPolicy, cap: float) -> PrivacyPolicy:
     return PrivacyPolicy([cap] * policy.size, policy.item_counts, names=policy.names)
 
 
-def _ends(mechanism: BiSampleMD) -> Rows:
-    """Two ends and no answer; the law of a number between is a mixture of those of the ends."""
-    law = mechanism.output_law([mechanism.domain.lower, mechanism.domain.upper, np.nan])
+def _ends(mechanism: MeanMechanism) -> Rows:
+    """BiSample-MD; the law of a number between is a mixture of those of the ends."""
+    law = mechanism.integers / DENOMINATOR
     return Rows(law, ("the lowest number", "the highest number", "no answer"))
 
 
@@ -526,7 +526,7 @@ _KINDS: dict[type, Callable[[Any, PrivacyPolicy], Seen]] = {
     SubsetSelection: _selection,
     GeneralizedRandomizedResponse: _selection,
     OptimizedLocalHashing: Hashed,
-    BiSampleMD: lambda one, _: _ends(one),
+    MeanMechanism: lambda one, _: _ends(one),
     Channel: lambda channel, _: Rows(channel.matrix, channel.symbols),
 }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from planner.errors import InputError, SolverError
-from planner.mechanisms.means import BiSampleMD, first_order
+from planner.mechanisms.means import MeanMechanism, first_order
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.answer_rates import AnswerRateModel, channel_curve, model_of, stated_answers
 from planner.planning.channels import (
@@ -89,7 +89,7 @@ def options(part: Part) -> list[Option]:
         moments = [one.moments for one in assumed]
     found = [_best_channel(part, model, epsilon, missing, assumed)]
     for name in (BISAMPLE, *_COMPARED):
-        law = BiSampleMD(epsilon, question.domain) if name == BISAMPLE else None
+        law = MeanMechanism.bisample_md(epsilon, question.domain) if name == BISAMPLE else None
         found.append(_known(part, name, epsilon, moments, 1 - missing, law))
     return found
 
@@ -146,7 +146,7 @@ def _known(
     epsilon: float,
     moments: Sequence[tuple[float, float]],
     rate: float,
-    law: BiSampleMD | None,
+    law: MeanMechanism | None,
 ) -> Option:
     """A mechanism with a formula, for the worst of these people; of none the least favourable."""
     if not moments:

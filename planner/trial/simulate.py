@@ -27,7 +27,7 @@ from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanChannelMechanism
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import spawn
@@ -493,7 +493,7 @@ def _drawable(mechanism: Any) -> Any:
 
 def _numeric(question: Question, mechanism: Any) -> Any:
     if isinstance(mechanism, Channel) and question.kind == "numeric":
-        return MeanChannelMechanism.of(mechanism, question.yes_no)
+        return MeanMechanism.of(mechanism, question.yes_no)
     return mechanism
 
 

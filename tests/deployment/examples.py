@@ -8,7 +8,7 @@ from planner.deployment.client.document import content_hash
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -94,8 +94,8 @@ def every_mechanism():
         "whole sets": SetDesignMechanism.of(
             questions[12].policy, 2, 2.0, LongerSets(2, (5,), (0.2,))
         ),
-        "age": BiSampleMD(2.0, ages),
-        "yes": BiSampleMD(1.0, yes),
+        "age": MeanMechanism.bisample_md(2.0, ages),
+        "yes": MeanMechanism.bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
         "order": plan_ordered_channel(ORDERED).channel,

@@ -103,5 +103,5 @@ def test_first_items_of_baskets(firsts, epsilon):
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
     assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread
     table = UnaryMechanism(solve(question.policy))
-    others = table.estimate(table.aggregate(table.perturb(firsts, rng))).values - truth
+    others = table.estimate(table.draw_aggregate(truth, rng)).values - truth
     assert np.square(errors).sum() < 0.9 * np.square(others).sum()

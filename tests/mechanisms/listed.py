@@ -61,7 +61,7 @@ def _design(mechanism):
     counts = mechanism.policy.item_counts.tolist()
     kinds, bits = design_reports(counts, mechanism.high_counts.tolist())
     law, splits = np.empty((mechanism.items, kinds.size)), np.bincount(kinds)
-    for place, item in enumerate(mechanism.order):
+    for place, item in enumerate(mechanism._order):
         side = ((bits >> np.uint64(place)) & np.uint64(1)).astype(int)
         level = mechanism.level_of[item]
         counted = mechanism.integers[level, kinds, side] / 2**32  # own side and type

@@ -1,20 +1,20 @@
 """Exact draws in bulk, words, packed reports and counting: what all mechanisms draw with."""
 
+import os
 from itertools import combinations
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from planner import UnaryMechanism
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.fixed_weight import Segments, draw_sets
-from planner.mechanisms.means import BiSampleMD, SignCoin
-from planner.mechanisms.packed import BitCounter, bit_counts, pack, unpack
+from planner.mechanisms.packed import BitCounter, pack, unpack
+from planner.mechanisms.unary import draw_reports
 from planner.mechanisms.words import Words, seeded_words, spawn, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 
@@ -33,18 +33,6 @@ class Scripted(np.random.Generator):
         assert values.shape == (size if isinstance(size, tuple) else (size,))
         assert np.all((values >= 0) & (values < high))
         return values.astype(dtype)
-
-
-@pytest.mark.parametrize(
-    ("rows", "items"), [(1, 1), (7, 64), (40_001, 5), (9001, 1000), (70, 40_000)]
-)
-def test_carry_save_counts_are_plain_counts(rows, items):
-    bits = np.random.default_rng(rows).integers(2, size=(rows, items), dtype=np.uint8)
-    reports = pack(bits)
-    kept = reports.copy()
-    np.testing.assert_array_equal(bit_counts(reports, items), bits.sum(axis=0))
-    np.testing.assert_array_equal(reports, kept)
-    np.testing.assert_array_equal(unpack(reports, items), bits)
 
 
 THRESHOLDS = np.array(
@@ -210,18 +198,34 @@ def test_segments_of_levels_that_meet_in_words():
 
 
 def test_the_true_bit_at_its_edge(monkeypatch):
-    mechanism = UnaryMechanism.oue(1.0, 3)
-    (a,), (b,) = mechanism.thresholds
-    assert (a, b) == (DENOMINATOR // 2, np.ceil(DENOMINATOR / (np.e + 1)))
-    own = SimpleNamespace(half=lambda _count: np.array([a - 1, a], dtype=np.uint32))
-    monkeypatch.setattr(
-        "planner.mechanisms.unary.seeded_words", lambda _rng: Words(None, lambda _count: [own])
-    )
+    a, b = np.full(3, DENOMINATOR // 2, np.uint32), np.ones(3, np.uint32)
+    own = SimpleNamespace(half=lambda _count: np.array([a[0] - 1, a[0]], dtype=np.uint32))
     monkeypatch.setattr(
         "planner.mechanisms.unary.BernoulliRows.fill", lambda _self, rows, _words: rows.fill(7)
     )
-    reports = mechanism.perturb([1, 1], np.random.default_rng(0))
+    reports = draw_reports(np.array([1, 1]), a, b, Words(None, lambda _count: [own]))
     assert unpack(reports, 3).tolist() == [[1, 1, 1], [1, 0, 1]]
+
+
+@pytest.mark.parametrize("items", [1, 63, 64, 65, 200])
+def test_every_width_of_report(items):
+    true = np.arange(5000) % items
+    a, b = np.full(items, 2**31, np.uint32), np.full(items, 86, np.uint32)
+    bits = unpack(draw_reports(true, a, b, seeded_words(np.random.default_rng(0))), items)
+    own = bits[np.arange(true.size), true]
+    assert abs(own.mean() - 0.5) < 4.9 * 0.5 / np.sqrt(true.size)  # every item has its own bit
+    assert bits.sum() - own.sum() <= true.size * items * 2e-8 + 3
+
+
+def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
+    true = np.random.default_rng(0).integers(1000, size=7001)
+    a, b = np.full(1000, 2**31, np.uint32), np.full(1000, 2**30, np.uint32)
+    reports = []
+    for processors in (1, 2, 5):
+        monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
+        reports.append(draw_reports(true, a, b, seeded_words(np.random.default_rng(1))))
+    np.testing.assert_array_equal(reports[0], reports[1])
+    np.testing.assert_array_equal(reports[0], reports[2])
 
 
 def test_thresholds_round_outward():
@@ -269,23 +273,6 @@ def test_children_are_seeded_by_all_of_256_bits():
     assert first.integers(2**62) != second.integers(2**62)
 
 
-@pytest.mark.parametrize("shape", [(0, 1), (2, 3), (2,), (2, 1, 1)])
-def test_reports_of_the_wrong_shape_are_named(shape):
-    with pytest.raises(InputError, match="but must be at least one row of 1 uint64"):
-        UnaryMechanism.oue(1.0, 3).aggregate(np.zeros(shape, dtype=np.uint64))
-
-
-def test_coins_come_up_below_their_threshold_only():
-    coin = SignCoin(1.0)
-    edge = float(coin.low)
-    rng = Scripted([coin.low - 1, coin.low])
-    assert SignCoin.toss(np.array([edge, edge]), rng).tolist() == [True, False]
-    assert coin.low / DENOMINATOR >= 1 / (np.e + 1)
-    assert (coin.low - 1) / DENOMINATOR < 1 / (np.e + 1)
-    ends = [coin.low, DENOMINATOR / 2, DENOMINATOR - coin.low]
-    assert coin.threshold(np.array([-1.0, 0.0, 1.0])).tolist() == ends
-
-
 def test_counts_that_no_reports_have():
     for users, counts, message in (
         (-1, [0], "users is -1 but must be at least 0"),
@@ -309,5 +296,3 @@ def test_the_first_wrong_item_is_named():
     ):
         with pytest.raises(InputError, match=message):
             inputs.item_numbers(values, 5)
-    with pytest.raises(InputError, match=r"^reports\[1\] is 8 but must be from 0 to 3"):
-        BiSampleMD(1.0).aggregate([0, 8, 9])

@@ -10,7 +10,7 @@ import xxhash
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.inputs import MAX_ITEMS
-from planner.mechanisms.means import SignCoin
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -126,9 +126,9 @@ def test_subsets_never_round_over_their_budget(items):
 def test_signs_never_round_over_their_budget():
     for epsilon in _at_the_edge(lambda low: (1 - low) / low):
         if epsilon >= 1e-4:
-            low = SignCoin(epsilon).low
-            assert Fraction(DENOMINATOR - low, low) <= _exp(epsilon)
-            assert low < 3 or Fraction(DENOMINATOR - low + 2, low - 2) > _exp(epsilon)
+            few, many = MeanMechanism.bisample_md(epsilon).integers[0, :2].tolist()
+            assert Fraction(many, few) <= _exp(epsilon)
+            assert few < 3 or Fraction(many + 2, few - 2) > _exp(epsilon)
 
 
 def test_budgets_below_the_grid_are_refused():

@@ -6,15 +6,16 @@ import pytest
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
-from planner.mechanisms.counting import TypedCounter
+from planner.mechanisms.counting import SidesCounter
 from planner.mechanisms.packed import pack, unpack
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
+from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes
-from tests.mechanisms.listed import design_reports, output_law
+from tests.mechanisms.listed import output_law
 from tests.mechanisms.random_designs import random_design
-from tests.mechanisms.suite import ItemReportsSuite, wrong_reports
+from tests.mechanisms.suite import SingleItemSuite
 
 # Levels 0.6 and 1.2 apart, so that a level parks in the middle of the other's window.
 MATRIX = PrivacyPolicy([1.0, 1.4], [2, 3], [[1.0, 0.6], [0.6, 1.4]])
@@ -23,33 +24,16 @@ WINDOWS = [([0.6, 0.0], [0.6, 1.2]), ([0.0, 0.4], [1.0, 0.6]), ([0.0, 0.0], [0.6
 BY_MATRIX = SubsetDesignMechanism.of(random_design(MATRIX, np.random.default_rng(5), WINDOWS))
 AVERAGE = SubsetDesignMechanism.of(best_design(PrivacyPolicy([1.0, 2.0], [2, 3], "avg")))
 _TABLE_II = best_design(PrivacyPolicy(np.log([4, 6]), [1, 4]))  # of the IDUE paper
-TABLE_II = SubsetDesignMechanism.of(_TABLE_II, [1, 1, 0, 1, 1])
+TABLE_II = SubsetDesignMechanism.of(_TABLE_II)
 
 
-class DesignSuite(ItemReportsSuite):
+class DesignSuite(SingleItemSuite):
     """Five items; hooks give the design and the largest budget that it spends."""
-
-    def index(self, reports):
-        design = self.mechanism()
-        counts, types = design.policy.item_counts.tolist(), design.high_counts.tolist()
-        kinds, bits = design_reports(counts, types)
-        place = {key: column for column, key in enumerate(zip(kinds, bits, strict=True))}
-        return np.array([place[tuple(row)] for row in reports.tolist()])
-
-    def bad_reports(self):
-        mechanism = self.mechanism()
-        good = mechanism.perturb([0, 1, 2], np.random.default_rng(0))
-        unknown, heavy = good.copy(), good.copy()
-        unknown[1, 0] = len(mechanism.high_counts)
-        heavy[2, 1] ^= np.uint64(1)  # one item more or less than the type says
-        return [*wrong_reports(self.items, 2), unknown, heavy]
 
     @pytest.mark.parametrize("n", [1, 1000])
     def test_standard_errors_are_of_the_estimated_counts(self, n):
         mechanism = self.mechanism()
-        aggregate = mechanism.aggregate(
-            mechanism.perturb(np.repeat([0, 3], n), np.random.default_rng(4))
-        )
+        aggregate = mechanism.draw_aggregate([n, 0, 0, n, 0], np.random.default_rng(5))
         estimates = mechanism.estimate(aggregate)
         level, values = mechanism.level_of, estimates.values
         people = np.maximum(np.bincount(level, values), 0)
@@ -69,15 +53,14 @@ class DesignSuite(ItemReportsSuite):
         short = mechanism.integers.copy()
         short[0, 0, np.argmax(short[0, 0])] -= 1
         parts = mechanism.policy, mechanism.high_counts
+        levels = mechanism.level_of
         with pytest.raises(VerificationError, match="sum to 2"):
-            SubsetDesignMechanism(*parts, short, mechanism.estimator)
+            SubsetDesignMechanism(*parts, short, mechanism.estimator, levels)
         with pytest.raises(VerificationError, match="biased"):
-            SubsetDesignMechanism(*parts, mechanism.integers, mechanism.estimator * 1.00001)
+            SubsetDesignMechanism(*parts, mechanism.integers, mechanism.estimator * 1.00001, levels)
         strict = PrivacyPolicy(mechanism.policy.epsilons / 2, parts[0].item_counts, "min")
         with pytest.raises(VerificationError, match="exceeds a pair's budget"):
-            SubsetDesignMechanism(strict, parts[1], mechanism.integers, mechanism.estimator)
-        with pytest.raises(InputError, match="items in level"):
-            SubsetDesignMechanism(*parts, mechanism.integers, mechanism.estimator, [0] * 5)
+            SubsetDesignMechanism(strict, parts[1], mechanism.integers, mechanism.estimator, levels)
 
 
 class TestRuleMin(DesignSuite):
@@ -136,21 +119,24 @@ def test_equal_budgets_give_subset_selection():
 def test_reports_hold_exactly_the_items_that_their_type_says(counts):
     policy = PrivacyPolicy(np.linspace(1, 2, len(counts)), counts)
     mechanism = SubsetDesignMechanism.of(best_design(policy))
-    rng = np.random.default_rng(12)
-    values = rng.integers(sum(counts), size=5_000)
-    reports = mechanism.perturb(values, rng)
+    rng, items = np.random.default_rng(12), np.array(counts)
+    own = rng.integers(sum(counts), size=5_000)
+    drawn = (items, mechanism.high_counts, mechanism.integers)
+    reports = draw_sides(own, *drawn, seeded_words(rng))
     bits = unpack(np.ascontiguousarray(reports[:, 1:]), sum(counts))
     starts = np.concatenate([[0], np.cumsum(counts)])
     weights = np.add.reduceat(bits, starts[:-1], axis=1, dtype=np.int64)
     np.testing.assert_array_equal(weights, mechanism.high_counts[reports[:, 0].astype(int)])
-    total = mechanism.aggregate(reports)
-    assert total.counts[:, 0].sum() == 5_000
-    expected = np.zeros_like(total.counts[:, 1:])
+    counter = SidesCounter(items, mechanism.high_counts)
+    counter.add(reports.view(np.uint8))
+    total = counter.sums().counts.reshape(-1, 1 + sum(counts))
+    assert total[:, 0].sum() == 5_000
+    expected = np.zeros_like(total[:, 1:])
     np.add.at(expected, reports[:, 0].astype(int), bits)
-    np.testing.assert_array_equal(total.counts[:, 1:], expected)
+    np.testing.assert_array_equal(total[:, 1:], expected)
     reports[1_234, 1] ^= np.uint64(1)  # its first level has one too many, or one too few
-    with pytest.raises(InputError, match=r"size of reports\[1234\] is \["):
-        mechanism.aggregate(reports)
+    with pytest.raises(InputError, match=r"size of reports\[6234\] is \["):
+        counter.add(reports.view(np.uint8))
 
 
 @pytest.mark.parametrize("exact", [2**24, 500])
@@ -168,12 +154,13 @@ def test_no_weight_passes_for_another(counts, exact, monkeypatch):
         for start, ones, size in zip(starts, high[kind], counts, strict=False):
             row[start + rng.permutation(size)[:ones]] = 1
     good = np.column_stack([np.array(rows, dtype=np.uint64), pack(bits)])
-    counter = TypedCounter(items, high)
+    counter = SidesCounter(items, high)
     for _ in range(2):
-        counter.add(good)
+        counter.add(good.view(np.uint8))
     total = [2 * bits[np.array(rows) == kind].sum(axis=0, dtype=int) for kind in range(3)]
-    np.testing.assert_array_equal(counter.counts()[:, 1:], total)
-    assert counter.counts()[:, 0].tolist() == [4, 2, 4]
+    counted = counter.sums().counts.reshape(3, -1)
+    np.testing.assert_array_equal(counted[:, 1:], total)
+    assert counted[:, 0].tolist() == [4, 2, 4]
     for level in range(0, levels - 1, 2):  # full, then empty: one more carries into the next digit
         forged = bits.copy()
         forged[4, starts[level] : starts[level + 1]] = 0
@@ -181,7 +168,7 @@ def test_no_weight_passes_for_another(counts, exact, monkeypatch):
         bad = np.column_stack([good[:, 0], pack(forged)])
         seen = [*full[:level].tolist(), 0, 1]
         with pytest.raises(InputError, match=r"size of reports\[14\] is \[") as refused:
-            TypedCounter(items, high).add(bad, first=10)
+            counter.add(bad.view(np.uint8))
         if level < 5:  # long lists are cut
             assert f"is {seen}"[:-1] in str(refused.value)
 
@@ -192,14 +179,8 @@ def test_many_items_are_estimated_within_their_errors():
     mechanism = SubsetDesignMechanism.of(best_design(policy))
     rng = np.random.default_rng(20200420)
     truth = np.bincount(rng.zipf(1.3, size=40_000) % 1000, minlength=1000)
-    values = np.repeat(np.arange(1000), truth)
-    for draw in (
-        lambda: mechanism.aggregate(mechanism.perturb(values, rng)),
-        lambda: mechanism.draw_aggregate(truth, rng),
-    ):
-        error = np.square(mechanism.estimate(draw()).values - truth).sum()
-        variance = mechanism.variance(truth).sum()
-        assert abs(error / variance - 1) < 5 * np.sqrt(2 / 1000)
+    error = np.square(mechanism.estimate(mechanism.draw_aggregate(truth, rng)).values - truth).sum()
+    assert abs(error / mechanism.variance(truth).sum() - 1) < 5 * np.sqrt(2 / 1000)
 
 
 def test_a_design_that_breaks_its_policy_is_refused():
@@ -223,9 +204,5 @@ def test_levels_alike_share_a_group_and_keep_their_items():
     assert mechanism.policy.size == 2
     assert mechanism.level_of.tolist() == [0] * 2 + [1] * 60 + [0] * 3
     truth = np.repeat([5_000, 1_000, 30_000], [2, 60, 3])
-    for draw in (
-        lambda rng: mechanism.aggregate(mechanism.perturb(np.repeat(range(65), truth), rng)),
-        lambda rng: mechanism.draw_aggregate(truth, rng),
-    ):
-        estimates = mechanism.estimate(draw(np.random.default_rng(3)))
-        assert np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5
+    estimates = mechanism.estimate(mechanism.draw_aggregate(truth, np.random.default_rng(3)))
+    assert np.abs((estimates.values - truth) / estimates.standard_errors).max() < 5

@@ -15,9 +15,11 @@ from planner import (
     solve,
 )
 from planner.errors import InputError
+from planner.mechanisms.counting import Aggregate, SidesCounter
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.plain import xxh32
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
+from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
 from planner.outsiders.shapes import Anything, Bits
 from tests.mechanisms.listed import output_law, unary_law
@@ -139,9 +141,17 @@ def test_the_weights_of_designs_and_sets():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     design = best_design(policy)
     mechanism = SubsetDesignMechanism.of(design)
-    drawn = mechanism.perturb(np.arange(3).repeat(400), np.random.default_rng(1))
-    reports = np.unique(drawn, axis=0)
-    moved = [mechanism.estimate(mechanism.aggregate(report[None])).values for report in reports]
+    own, words = mechanism.level_of.argsort().argsort().repeat(400), np.random.default_rng(1)
+    integers = mechanism.policy.item_counts, mechanism.high_counts, mechanism.integers
+    reports = np.unique(draw_sides(own, *integers, seeded_words(words)), axis=0)
+
+    def estimated(report):
+        counter = SidesCounter(*integers[:2])
+        counter.add(report[None].view(np.uint8))
+        counts = counter.sums().counts.reshape(len(integers[1]), -1)
+        return mechanism.estimate(Aggregate(1, counts)).values
+
+    moved = [estimated(report) for report in reports]
     for level, items in enumerate(([0], [1, 2])):
         of_level = np.array(moved)[:, items]
         most = max(of_level.max(), 1 - of_level.min())

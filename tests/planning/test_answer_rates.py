@@ -9,7 +9,8 @@ from examples.reproduction import populations
 from examples.reproduction.rivals import harmony, piecewise
 from planner import Survey, load_survey
 from planner.errors import InputError
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.means import MeanMechanism
 from planner.planning.answer_rates import (
     AnswerRateModel,
     channel_curve,
@@ -48,13 +49,15 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize("epsilon", [1.0, 3.157, 6.0])
     def test_bisample_md(self, epsilon):
         rng = np.random.default_rng(41)
-        mechanism, users, repeats = BiSampleMD(epsilon), 4000, 4000
+        mechanism, users, repeats = MeanMechanism.bisample_md(epsilon), 4000, 4000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)
             values[rng.normal(5, 1.5, users) < epsilon] = np.nan
-            reports = mechanism.perturb(values, rng)
-            estimates = mechanism.estimate(mechanism.aggregate(reports))
+            cells = mechanism.output_law(values).cumsum(axis=1)[:, :-1]
+            reports = (rng.random((users, 1)) > cells).sum(axis=1)
+            counts = np.bincount(reports, minlength=mechanism.outputs)
+            estimates = mechanism.estimate(Aggregate(users, counts))
             rate = PREFERENCES.answer_rate(epsilon)
             errors[i] = (
                 (estimates.mean.value or 0) - 0.5,

@@ -8,7 +8,7 @@ from planner import NormalPreferences, Survey, best_channel, plan_survey
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.means import MeanChannelMechanism
+from planner.mechanisms.means import MeanMechanism
 from planner.planning import channels
 from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations, mean_error
@@ -62,7 +62,7 @@ def test_the_best_is_the_channel_and_its_error_is_what_its_people_have():
     rng, missing = np.random.default_rng(3), 1 - PEOPLE.answer_rate(np.array([2.0]))[0]
     people = np.clip(rng.normal(7.0, 1.5, 10_000), 0, 10).round(1)
     people[: round(missing * people.size)] = np.nan
-    mechanism = MeanChannelMechanism.of(plan.channel)
+    mechanism = MeanMechanism.of(plan.channel)
     squared = squared_error(mechanism, people, np.nanmean(people))
     # Those people were drawn at random, too, and stray by the spread of the answers.
     stated = plan.total_error**2 - np.nanvar(people) / np.isfinite(people).sum()

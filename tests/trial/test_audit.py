@@ -18,7 +18,7 @@ from planner.deployment import Client
 from planner.deployment.client.client import Report
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -48,7 +48,7 @@ FILES = {
     "olh": parameters_for(OptimizedLocalHashing(1.0, 5)),
     "subset": parameters_for(SubsetSelection(1.0, 5)),
     "design": parameters_for(best_design(QUESTION.policy)),
-    "bisample": parameters_for(BiSampleMD(2.0, RANGE), NUMBER),
+    "bisample": parameters_for(MeanMechanism.bisample_md(2.0, RANGE), NUMBER),
     "channel": parameters_for(best_channel(2.0, five_populations(RANGE), tolerance=1e-3), NUMBER),
 }
 

@@ -18,12 +18,7 @@ from planner.laws.exact import round_inward
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import (
-    BiSampleMD,
-    MeanChannelMechanism,
-    NumericMechanism,
-    SignCoin,
-)
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
@@ -202,8 +197,7 @@ def _unary(source: Any, question: Question) -> dict[str, Any]:
 def _table_of(mechanism: UnaryMechanism, question: Question) -> UnaryTable:
     """The mechanism's table, as one of the question's levels."""
     table, policy = mechanism.table, question.policy
-    order = np.repeat(np.arange(table.policy.size), table.policy.item_counts)
-    if not np.array_equal(mechanism.level_of, order):
+    if (np.diff(mechanism.level_of) < 0).any():
         remedy = "Number the items through the levels, one level after the other."
         raise InputError("level_of", mechanism.level_of, "in the order of the levels", remedy)
     _require_items(mechanism.items, question)
@@ -304,52 +298,34 @@ def _hashing(source: OptimizedLocalHashing, question: Question) -> dict[str, Any
     }
 
 
-def _number(mechanism: NumericMechanism, question: Question, points: int) -> dict[str, Any]:
-    domain = mechanism.domain
+def _mean(source: MeanMechanism, question: Question) -> dict[str, Any]:
+    domain = source.domain
     if not isinstance(question, Numeric) or question.domain != domain:
         allowed, remedy = "that of a numeric question", "Plan the mechanism for this range."
         raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
     promised = question.epsilon
-    if promised is not None and mechanism.epsilon > promised:
+    if promised is not None and source.epsilon > promised:
         remedy = "Plan the mechanism with the promised budget."
-        raise InputError("epsilon", mechanism.epsilon, f"at most {promised}, as promised", remedy)
+        raise InputError("epsilon", source.epsilon, f"at most {promised}, as promised", remedy)
     return {
+        "mechanism": "bisample-md" if source.blocks else "mean-channel",
         "asked": "number",
         "law": "rows",
-        "epsilon": float(mechanism.epsilon),
+        "epsilon": source.epsilon,
         "lower": domain.lower,
         "upper": domain.upper,
         "yes_no": domain.yes_no,
-        "points": points,
-    }
-
-
-def _two_bits(source: BiSampleMD, question: Question) -> dict[str, Any]:
-    """Reports ``2s + b``: by positive (1) or negative (0) sampling, a bit; half of each."""
-    low = SignCoin(source.epsilon).low
-    low += low % 2
-    few, many = low // 2, D // 2 - low // 2
-    theta, noise = (D - 2 * low) / D, low / D
-    signs = [0.0, -2 / theta, 0.0, 2 / theta]
-    answered = [-2 * noise / theta, (2 - 2 * noise) / theta] * 2
-    return _number(source, question, 2) | {
-        "mechanism": "bisample-md",
-        "rows": [[few, many, many, few], [many, few, few, many], [many, few, many, few]],
-        "values": [signs, answered],
-        "blocks": [2, 2],
+        "points": len(source.integers) - 1,
+        "rows": source.integers.tolist(),
+        "values": source.values.tolist(),
+        "blocks": list(source.blocks),
     }
 
 
 def _channel(source: Channel, question: Question) -> dict[str, Any]:
     if question.kind != "ordinal":
         yes_no = isinstance(question, Numeric) and question.yes_no
-        mechanism = MeanChannelMechanism.of(source, yes_no)
-        return _number(mechanism, question, len(mechanism.integers) - 1) | {
-            "mechanism": "mean-channel",
-            "rows": mechanism.integers.tolist(),
-            "values": mechanism.values.tolist(),
-            "blocks": [],
-        }
+        return _mean(MeanMechanism.of(source, yes_no), question)
     answers, drawn = question.ordered, drawn_channel(source)
     if source.symbols != answers:
         raise _wrong_mechanism(question, "channel", f"for {', '.join(source.symbols)}")
@@ -397,7 +373,7 @@ MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
     SubsetSelection: _subset,
     GeneralizedRandomizedResponse: _response,
     OptimizedLocalHashing: _hashing,
-    BiSampleMD: _two_bits,
+    MeanMechanism: _mean,
     Channel: _channel,
     SamplingPlan: _sampling,
 }

@@ -5,7 +5,7 @@ import pytest
 from planner import InputError, Level, PrivacyPolicy, Survey, VerificationError, solve
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.means import BiSampleMD
+from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning import sampled as sampling_plan
@@ -40,7 +40,7 @@ def test_sampling_privacy_without_acknowledgement_is_not_written():
         (GeneralizedRandomizedResponse(1.01, 5), VerificationError, "realises"),
         (GeneralizedRandomizedResponse(1.0, 6), InputError, "items"),
         (UnaryMechanism.oue(1.01, 5), VerificationError, "break the policy"),
-        (BiSampleMD(1.0, NumericDomain(0, 1)), InputError, "domain"),
+        (MeanMechanism.bisample_md(1.0, NumericDomain(0, 1)), InputError, "domain"),
         ("idue", InputError, "can be deployed"),
     ],
 )
@@ -101,9 +101,9 @@ def test_items_are_numbered_through_the_levels():
 def test_a_numeric_question_keeps_what_it_promised():
     domain = NumericDomain(0, 10)
     promised = Numeric("n", domain.lower, domain.upper, epsilon=1.0)
-    assert built(BiSampleMD(1.0, domain), promised).asked.epsilon == 1.0
+    assert built(MeanMechanism.bisample_md(1.0, domain), promised).asked.epsilon == 1.0
     with pytest.raises(InputError, match=r"epsilon is 1.1 but must be at most 1.0, as promised"):
-        built(BiSampleMD(1.1, domain), promised)
+        built(MeanMechanism.bisample_md(1.1, domain), promised)
 
 
 # -- item sets of a plan -----------------------------------------------------------------
