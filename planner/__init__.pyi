@@ -40,10 +40,7 @@ from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans
 from planner.planning.plan import plan_survey as plan_survey
 from planner.planning.question import QuestionPlan as QuestionPlan
-from planner.planning.sampled import GuaranteeViews as GuaranteeViews
 from planner.planning.sampled import SamplingPlan as SamplingPlan
-from planner.planning.sampled import SamplingQuestion as SamplingQuestion
-from planner.planning.sampled import guarantee_views as guarantee_views
 from planner.planning.sampled import plan_sampling as plan_sampling
 from planner.planning.sets import Padding as Padding
 from planner.planning.sets import PaddingPlan as PaddingPlan

@@ -13,7 +13,6 @@ from planner import (
     Estimates,
     NormalPreferences,
     PrivacyPolicy,
-    SamplingQuestion,
     Survey,
     allocate,
     baseline,
@@ -25,7 +24,6 @@ from planner import (
     load_survey,
     plan_answer_rate,
     plan_padding,
-    plan_sampling,
     plan_survey,
     solve,
 )
@@ -51,6 +49,7 @@ def shown(survey):
     """One of everything that a notebook shows."""
     whole = plan_survey(survey)
     health = load_survey(ROOT / "examples" / "health.toml")
+    ages = load_survey(ROOT / "examples" / "sampled-ages.toml")
     plans = plan_survey(health)
     mean = MeanMechanism.bisample_md(2.0, NumericDomain(0, 10))
     answers = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 1000))
@@ -73,7 +72,7 @@ def shown(survey):
         "padding": plan_padding(solve(POLICY), 1000, AssumedSets([0.2, 0.5, 0.3])),
         "answers": answers,
         "curve": answers.curve,
-        "sampling": plan_sampling(SamplingQuestion(1.0, [300, 40], population=10_000), "round-two"),
+        "sampling": plan_survey(ages).questions[0].sampling,
         "estimates": Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200),
         "ordered": OrderedEstimates(
             ("low", "middle", "high"), np.array([0.3, 0.7]), 0.01 * np.eye(2), 100
@@ -157,7 +156,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     answers = shown["answers"].to_frame()
     assert answers["mean_rmse"].min() == pytest.approx(shown["answers"].best.rmse, rel=1e-3)
     sampling = shown["sampling"]
-    assert sampling.to_frame()["decoy"].tolist() == list(sampling.design.mechanism.decoys)
+    assert sampling.to_frame()["decoy"].tolist() == list(sampling.mechanism.decoys)
     estimates = shown["estimates"].to_frame()
     assert estimates["significant"].tolist() == [True, False]
     assert estimates["lower"].tolist() == shown["estimates"].intervals()[0].tolist()
@@ -168,7 +167,7 @@ def test_frames_hold_what_the_plans_hold(shown):
     assert len(comparison.to_frame()) == len(comparison.rows)
 
 
-HAVE_CHARTS = ("whole", "planned", "frontier", "padding", "answers", "sampling")
+HAVE_CHARTS = ("whole", "planned", "frontier", "padding", "answers")
 
 
 @pytest.mark.parametrize("name", HAVE_CHARTS)

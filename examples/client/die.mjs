@@ -7,7 +7,7 @@ import { checkRatio } from "./exact.mjs";
 
 const ACKNOWLEDGEMENTS = {
   "round-two": "Nobody who sees a person's round two can see that person's round one.",
-  "aggregates-only": "A trusted aggregator releases totals only.",
+  "aggregates-only": "A trusted aggregator releases the estimates alone.",
 };
 
 export function die(question, { levels }) {
@@ -28,8 +28,8 @@ export function die(question, { levels }) {
   for (const [face, epsilon] of faces) {
     for (const budget of [epsilon, roundTwo]) checkRatio([face + sampled, face], budget);
   }
-  if (relied === "aggregates-only" && aggregates.totals_epsilon === "infinite") {
-    refuse("released totals have no finite epsilon, yet are relied on");
+  if (relied === "aggregates-only" && aggregates.epsilon === "infinite") {
+    refuse("released estimates have no finite epsilon, yet are relied on");
   }
   return {
     cells: 2 * (1 + levels.total), // of both rounds

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, ClassVar, NamedTuple, Self
+from math import inf
+from typing import Any, ClassVar, Self
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import check_ratio, log_upper_bound
@@ -31,7 +32,7 @@ from planner.limits import MAX_EPSILON
 
 ACKNOWLEDGEMENTS = {
     "round-two": "Nobody who sees a person's round two can see that person's round one.",
-    "aggregates-only": "A trusted aggregator releases totals only.",
+    "aggregates-only": "A trusted aggregator releases the estimates alone.",
 }
 _MAX_OTHERS = 10**7
 _INFINITE = choice("infinite")
@@ -40,13 +41,10 @@ _EPSILON = either(_FINITE, _INFINITE)
 _AGGREGATES = record(
     {
         "delta": {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-        "difference_epsilon": _EPSILON,
-        "totals_epsilon": _EPSILON,
-        "totals_are_exact": FLAG,
+        "epsilon": _EPSILON,
         "others_with_each_value": list_of(whole(0, _MAX_OTHERS)),
-        "others_with_none": whole(0, _MAX_OTHERS),
     },
-    "What released totals promise, (epsilon, delta), to people of whom so many others are asked.",
+    "What estimates alone promise, (epsilon, delta), to people of whom so many others are asked.",
 )
 _GUARANTEE = record(
     {
@@ -58,17 +56,6 @@ _GUARANTEE = record(
     },
     "The three views; a deployment relies on one of the weaker two and says so.",
 )
-
-
-class Totals(NamedTuple):
-    """What released totals promise; ``None`` stands for an endless epsilon."""
-
-    delta: float
-    difference_epsilon: float | None
-    totals_epsilon: float | None
-    totals_are_exact: bool
-    others_with_each_value: tuple[int, ...]
-    others_with_none: int
 
 
 @dataclass(frozen=True)
@@ -114,13 +101,10 @@ class Die(Shape):
         """Whatever the numbers are; what does not fit has no proof."""
 
     @property
-    def totals(self) -> Totals:
-        """What is promised of released totals, which a device cannot prove."""
-        stated = dict(self.guarantee["aggregates"])
-        for key in ("difference_epsilon", "totals_epsilon"):
-            stated[key] = None if isinstance(stated[key], str) else float(stated[key])
-        stated["others_with_each_value"] = tuple(stated["others_with_each_value"])
-        return Totals(**stated)
+    def released(self) -> float:
+        """The stated epsilon of released estimates, which a device cannot prove."""
+        stated = self.guarantee["aggregates"]["epsilon"]
+        return inf if isinstance(stated, str) else float(stated)
 
     @property
     def cells(self) -> int:
@@ -137,10 +121,8 @@ class Die(Shape):
     def check(self, wanted: Wanted | None) -> None:
         del wanted
         values = self.levels.total
-        for what, found in (
-            ("decoys", len(self.decoys)),
-            ("numbers of others", len(self.totals.others_with_each_value)),
-        ):
+        others = self.guarantee["aggregates"]["others_with_each_value"]
+        for what, found in (("decoys", len(self.decoys)), ("numbers of others", len(others))):
             if found != values:
                 raise VerificationError(f"{found} {what} for {values} values")
         total = self.sampling + self.zero + sum(self.decoys)
@@ -151,9 +133,8 @@ class Die(Shape):
         for i, (label, budget) in enumerate(self._promised):
             check_ratio(self.ratio(i, i), budget, label)
             check_ratio(self.ratio(i, i), self.guarantee["round_two_epsilon"], "Round two")
-        endless = self.totals.totals_epsilon is None
-        if self.guarantee["relies_on"] == "aggregates-only" and endless:
-            raise VerificationError("Released totals have no finite epsilon, yet are relied on")
+        if self.guarantee["relies_on"] == "aggregates-only" and self.released == inf:
+            raise VerificationError("Released estimates have no finite epsilon, yet are relied on")
 
     def ratio(self, i: int, j: int) -> Fraction:
         """How much having a value of level ``i`` raises the chance of reporting it in round two."""

@@ -25,10 +25,9 @@ from planner.planning.ledger import Collection, Ledger
 from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
 from planner.planning.question import QuestionPlan, block_of, plan_question, plan_sampled, settled
-from planner.planning.sampled import SamplingPlan, plan_sampling_survey
 from planner.planning.shares import Allocation, allocate
 from planner.survey.file import load_survey
-from planner.survey.questions import Question, Survey
+from planner.survey.questions import Question, SampledChoice, Survey
 
 _ROUNDS = 4  # of padding lengths and shares that fit each other; two are usually enough
 
@@ -265,17 +264,10 @@ def plan_survey(
     if sharing:
         parts, allocation = _settled(survey.replacing(questions=sharing), ledger)
         planned = {part.asked.name: plan_question(part, what_if=what_if) for part in parts}
-    for name, sampled in _sampled(survey).items():
-        (question,) = (q for q in survey.questions if q.name == name)
-        planned[name] = plan_sampled(question, survey.users, sampled)
+    for question in survey.questions:
+        if isinstance(question, SampledChoice):
+            planned[question.name] = plan_sampled(question, survey.users)
     return SurveyPlan(survey, tuple(planned[q.name] for q in survey.questions), allocation)
-
-
-def _sampled(survey: Survey) -> dict[str, SamplingPlan]:
-    asked = tuple(q for q in survey.questions if q.kind == "sampled-choice")
-    if not asked:
-        return {}
-    return plan_sampling_survey(survey.replacing(questions=asked, objective="sum", asked=None))
 
 
 def _settled(survey: Survey, ledger: Ledger | None) -> tuple[list[Part], Allocation | None]:

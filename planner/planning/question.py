@@ -28,7 +28,7 @@ from planner.planning.option import (
     rounded,
 )
 from planner.planning.outsiders import OutsiderView, outsider_view
-from planner.planning.sampled import SamplingPlan
+from planner.planning.sampled import SamplingPlan, plan_sampling
 from planner.planning.sets import PaddingPlan
 from planner.planning.shares import Block, ChoiceBlock, KnownBlock, MeanBlock
 from planner.planning.solve import DESIGN, Certified, largest_budgets, tried
@@ -53,6 +53,7 @@ from planner.survey.questions import (
     Numeric,
     Ordinal,
     Question,
+    SampledChoice,
 )
 
 _RELAX_BY = 0.1  # nats
@@ -443,9 +444,10 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     return replace(plan, reason=reason, targets=targets, relaxations=relaxed)
 
 
-def plan_sampled(question: Question, users: int, plan: SamplingPlan) -> QuestionPlan:
-    """A question asked in two rounds, from the plan of these."""
-    largest = float(plan.design.absolute_errors().max())
+def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
+    """A question that is asked in two rounds, planned."""
+    plan = plan_sampling(question, users)
+    largest = float(plan.absolute_errors().max())
     part = Part(question, question, question, 1.0, 1.0, users)
     return QuestionPlan(part, question, plan, (), (), "", largest**2 / users)
 

@@ -16,7 +16,6 @@ from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
 from planner.planning.choice import PRIORS, LevelExplanation
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
-from planner.planning.sampled import SamplingPlan, error_grid
 from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
@@ -75,9 +74,11 @@ def survey_figure(plan: SurveyPlan) -> Figure:
 
 
 def question_figure(plan: QuestionPlan) -> Figure:
-    """Errors of all mechanisms, the best first; of Sampling Privacy against a budget."""
+    """Errors of all mechanisms, the best first; of Sampling Privacy those of the answers."""
     if plan.sampling is not None:
-        return sampling_figure(plan.sampling)
+        labels = [label for level in plan.question.levels for label in level.labels]
+        found = {"error at 95 %": plan.sampling.absolute_errors().tolist()}
+        return bars(labels, found, "error at 95 %, people")
     ranked = plan.options
     errors = {"error": [one.error for one in ranked]}
     return bars([one.title for one in ranked], errors, f"error, {plan.unit}")
@@ -131,17 +132,6 @@ def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> 
     if plan.offered is not None:
         made.add_vline(float(plan.offered.epsilon[0]), line={"color": PURPLE, "dash": "dash"})
     return made
-
-
-def sampling_figure(plan: SamplingPlan) -> Figure:
-    """Error of each value's count at 95 % against a common budget; at most six values."""
-    grid = error_grid(plan.design.question, _BUDGETS)
-    names = [f"value {k}" for k in range(1, grid.errors.shape[1] + 1)]
-    return figure(
-        *curves(grid.epsilons, zip(names, grid.errors.T, CYCLE, cycle(DASHES), strict=False)),
-        xaxis={"title": "epsilon of all answers (more private to the left)"},
-        yaxis={"title": "error at 95 %, people", "rangemode": "tozero"},
-    )
 
 
 def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Figure:
@@ -316,6 +306,5 @@ _CHARTS: dict[type, Callable[[Any], Figure]] = {
     SurveyPlan: survey_figure,
     QuestionPlan: question_figure,
     AnswerRatePlan: error_figure,
-    SamplingPlan: sampling_figure,
     OrderedEstimates: ordered_figure,
 }

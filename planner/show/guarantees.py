@@ -26,7 +26,7 @@ def promises_of(planned: QuestionPlan) -> list[str]:
     """What one question promises: a sentence per level, or per view of its guarantee."""
     sampled = planned.sampling
     if sampled is not None:
-        return list(sampled.views.sentences(sampled.delta))
+        return list(sampled.sentences())
     if planned.question.kind == "numeric":
         spent = planned.spending[0].spent
         return [

@@ -7,10 +7,11 @@ from math import isfinite, sqrt
 from typing import TYPE_CHECKING, Any, cast
 
 from planner.estimates.truncation import LongerSets
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import SetPromises
 from planner.planning.question import QuestionPlan, budget_curve
-from planner.planning.sampled import ACKNOWLEDGEMENTS, SamplingPlan, error_grid
+from planner.planning.sampled import SamplingPlan
 from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import people_needed
 from planner.policy.budget_text import rounded_up
@@ -18,10 +19,8 @@ from planner.show.blocks import (
     Block,
     Fact,
     Facts,
-    Heading,
     Sentence,
     Table,
-    bars,
     numbers,
     people,
     percent,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from planner.planning.what_if import Frontier
 
-_GRID = (0.25, 0.5, 1.0, 2.0, 4.0)
 _MOST_SHARES = 10
 
 
@@ -356,17 +354,16 @@ def reliance_sentence(plan: SamplingPlan) -> str:
 
 def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
     """The parameters, the errors and all three views of the guarantee."""
-    mechanism = plan.design.mechanism
-    limit = {"cap": "the cap", "budgets": "the budgets"}[plan.design.limited_by]
+    limit = {"cap": "the cap", "budgets": "the budgets"}[plan.limited_by]
     figures = (
         Fact("people asked, twice", f"{question.users:,}"),
         Fact("every count, at 95 %, within", f"{question.total_error:,.1f} people"),
     )
     parameters = (
-        Fact(f"sampled, limited by {limit}", f"{mechanism.sampling:.4f}"),
-        Fact("staying at none", f"{mechanism.zero:.4f}"),
+        Fact(f"sampled, limited by {limit}", f"{plan.mechanism.sampling:.4f}"),
+        Fact("staying at none", f"{plan.mechanism.zero:.4f}"),
     )
-    views = zip(("round-two", "", "aggregates-only"), plan.views.sentences(plan.delta), strict=True)
+    views = zip(("round-two", "", "aggregates-only"), plan.sentences(), strict=True)
     return [
         Facts(figures),
         Sentence(reliance_sentence(plan), tone="met" if plan.acknowledged else "missed"),
@@ -376,17 +373,13 @@ def sampled_blocks(question: QuestionPlan, plan: SamplingPlan) -> list[Block]:
         ),
         Facts(parameters, "details"),
         _values(question, plan),
-        Heading("What another budget, the same for all answers, would give", "details", 3),
-        _other_budgets(plan),
-        Heading("If aggregates alone are released", "details", 3),
-        _released(plan),
     ]
 
 
 def _values(question: QuestionPlan, plan: SamplingPlan) -> Table:
-    design, mechanism = plan.design, plan.design.mechanism
-    none, *losses = plan.views.round_two_losses
-    budget_none, *others = design.question.budgets
+    mechanism = plan.mechanism
+    none, *losses = mechanism.output_losses.tolist()
+    budget_none, *others = plan.budgets
     labels = [label for level in question.question.levels for label in level.labels]
     rows = [
         (
@@ -403,8 +396,8 @@ def _values(question: QuestionPlan, plan: SamplingPlan) -> Table:
             others,
             losses,
             mechanism.decoys,
-            design.question.yes_counts,
-            design.absolute_errors(),
+            plan.counts,
+            plan.absolute_errors(),
             strict=True,
         )
     ]
@@ -418,48 +411,18 @@ def _values(question: QuestionPlan, plan: SamplingPlan) -> Table:
     return Table("Values: budget, loss in round two, error at 95 %", tuple(found))
 
 
-def _other_budgets(plan: SamplingPlan) -> Table:
-    grid = error_grid(plan.design.question, _GRID)
-    columns = (
-        numbers("epsilon", grid.epsilons, "g"),
-        numbers("sampled", grid.sampling, ".4f"),
-        bars("largest error", grid.errors.max(axis=1).tolist(), lambda error: f"{error:.1f}"),
-    )
-    return Table("All answers with one budget", columns)
-
-
-def _released(plan: SamplingPlan) -> Table:
-    difference, totals = plan.views.aggregates.curve(_GRID)
-
-    def up(delta: float) -> str:
-        """Two digits round by 5 % at most, and the raised number is never below the true one."""
-        return f"{1.0527 * delta:.1e}"
-
-    columns = (
-        numbers("epsilon", _GRID, "g"),
-        numbers("delta, estimates alone", difference, up),
-        numbers("delta, both rounds' totals", totals, up),
-    )
-    return Table("The third view in full", columns)
-
-
 def sampling_json(plan: SamplingPlan) -> dict[str, Any]:
-    """The plan for programs; the parameters only if they may be written."""
-    views = plan.views
-    difference, totals = views.aggregates.curve(_GRID)
-    said = zip(("round-two", "linkable", "aggregates-only"), views.sentences(), strict=True)
+    """The plan for programs; what a parameter file states only if it may be written."""
+    said = zip(("round-two", "linkable", "aggregates-only"), plan.sentences(), strict=True)
     return {
-        "limited_by": plan.design.limited_by,
-        "expected_counts": list(plan.design.question.yes_counts),
-        "absolute_errors_95": plan.design.absolute_errors().tolist(),
+        "limited_by": plan.limited_by,
+        "expected_counts": list(plan.counts),
+        "absolute_errors_95": plan.absolute_errors().tolist(),
+        "sampling": plan.mechanism.sampling,
+        "zero": plan.mechanism.zero,
+        "decoys": list(plan.mechanism.decoys),
         "views": dict(said),
-        "aggregate_curve": {
-            "epsilons": _GRID,
-            "difference_deltas": difference.tolist(),
-            "totals_deltas": totals.tolist(),
-            "totals_are_exact": views.aggregates.totals_are_exact,
-        },
         "relies_on": plan.relies_on,
-        "parameters": plan.to_document() if plan.acknowledged else None,
         "acknowledgement_needed": ACKNOWLEDGEMENTS[plan.relies_on],
+        "acknowledged": plan.acknowledged,
     }

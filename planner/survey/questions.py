@@ -546,9 +546,22 @@ class Ordinal(Levelled):
 class Sampling(Description):
     """What a sampled choice needs beyond its levels.
 
-    The meaning and ranges of all fields are those of
-    :class:`planner.planning.sampling.question.SamplingQuestion` and
-    :class:`planner.planning.sampling.plan.SamplingPlan`, which check them.
+    Attributes
+    ----------
+    relies_on:
+        View of the guarantee that a deployment relies on.
+    acknowledged:
+        The sentence about that view, word for word; without it nothing is written.
+    cap:
+        Largest sampling probability, above 0 and below 1; 0.45 (the paper's choice) keeps a sampled
+        person in the minority.
+    floor:
+        Smallest ``pi_0``, at least 0 and below 1: people who stay at 0 hide the sampled ones in
+        round one.
+    none_epsilon:
+        Budget of the answer "none of the values"; the smallest of the levels' if omitted.
+    everyone_has_value:
+        True only if "none of the values" cannot be an answer; then output 0 needs no budget.
     """
 
     relies_on: Name
@@ -582,6 +595,12 @@ class SampledChoice(Levelled):
             remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
             error = InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)
             raise at("rule", error=error)
+        for name, low in (("cap", 0), ("floor", -1)):
+            share = getattr(self.sampling, name)
+            if not low < share < 1:
+                allowed = f"{'above 0' if low == 0 else 'at least 0'} and below 1"
+                remedy = "Give a probability, such as 0.45 for the cap and 0.1 for the floor."
+                raise at("sampling", name, error=InputError(name, share, allowed, remedy))
 
 
 class Numeric(Asked):

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from importlib import resources
 from typing import Any
 
-from planner.planning.sampled import ACKNOWLEDGEMENTS
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.survey.description import Mistake
 from planner.survey.file import survey_text
 from planner.survey.questions import Survey

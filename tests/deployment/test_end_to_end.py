@@ -102,6 +102,7 @@ def _within_prediction(parameters, table, truth, estimate):
     variance = SubsetDesignMechanism(
         PrivacyPolicy(law.levels.epsilons, law.levels.item_counts),
         *(np.array(part) for part in (law.types, law.weights, law.values)),
+        np.repeat(np.arange(len(law.levels.names)), law.levels.item_counts),
     ).variance(truth)
     # Errors of items are normal but for rounding and all but independent.
     spread = np.sqrt(2 * np.square(variance).sum()) / variance.sum()

@@ -1,10 +1,11 @@
-"""Sampling Privacy: its question, the best parameters, the plan."""
+"""Sampling Privacy: the best parameters, the plan, what released estimates say."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from math import exp, inf, tanh
+from fractions import Fraction
+from itertools import pairwise, product
+from math import comb, exp, inf, tanh
 
 import numpy as np
 import pytest
@@ -12,88 +13,65 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from planner import Level, Survey, load_survey
+from planner import Level, SampledChoice, Sampling, load_survey, plan_sampling, plan_survey
 from planner.errors import InputError, VerificationError
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.sampling_privacy import SamplingPrivacy
-from planner.planning import sampled as design
+from planner.planning import sampled
 from planner.planning.sampled import (
-    ACKNOWLEDGEMENTS,
-    SamplingPlan,
-    SamplingQuestion,
-    closed_form,
-    error_grid,
-    find_parameters,
-    place,
-    plan_sampling,
-    plan_sampling_survey,
+    best_sampling,
+    binomial_window,
+    difference_delta,
+    exchange_delta,
+    released_delta,
+    smallest_epsilon,
+    upper_tail,
 )
-from planner.survey.questions import Categorical
 from tests.surveys import EXAMPLES
+
+EPSILONS = (0, 0.1, 0.5, 1, 3)
+
+
+def asked(epsilons=(1.0,), counts=(300,), relies_on="round-two", **about):
+    levels = tuple(
+        Level(f"level {i}", epsilon, items=(f"value {i}",), yes_counts=(count,))
+        for i, (epsilon, count) in enumerate(zip(epsilons, counts, strict=True))
+    )
+    return SampledChoice("q", levels, sampling=Sampling(relies_on=relies_on, **about))
+
+
+def planned(population=10_000, **about):
+    return plan_sampling(asked(**about), population)
 
 
 @pytest.mark.parametrize(
-    ("change", "match"),
+    ("change", "population", "match"),
     [
-        ({"epsilons": 0}, "epsilons"),
-        ({"epsilons": -1.0}, "epsilons"),
-        ({"epsilons": float("nan")}, "epsilons"),
-        ({"epsilons": 51}, "epsilons"),
-        ({"epsilons": "1"}, "epsilons"),
-        ({"epsilons": [1.0]}, "epsilons"),
-        ({"epsilons": [[1.0, 1.0]]}, "epsilons"),
-        ({"epsilons": [1.0, 0.0]}, r"epsilons\[1\]"),
-        ({"yes_counts": []}, "yes_counts"),
-        ({"yes_counts": [1.5, 2]}, "yes_counts"),
-        ({"yes_counts": [-1, 2]}, r"yes_counts\[0\]"),
-        ({"yes_counts": [600, 600]}, "at most the population"),
-        ({"yes_counts": [2, 2], "everyone_has_value": True}, "everyone has a value"),
-        ({"population": 0}, "population"),
-        ({"population": 10.5}, "population"),
-        ({"cap": 0}, "cap"),
-        ({"cap": 1}, "cap"),
-        ({"cap": float("nan")}, "cap"),
-        ({"floor": -0.1}, "floor"),
-        ({"floor": 1}, "floor"),
-        ({"none_epsilon": 0}, "none_epsilon"),
+        ({"counts": (600, 600)}, 1000, "at most the population"),
+        ({"counts": (2, 2), "everyone_has_value": True}, 1000, "everyone has a value"),
+        ({"counts": (2, 2)}, 0, "population"),
+        ({"counts": (2, 2)}, 10.5, "population"),
+        ({"cap": 0}, 1000, "cap"),
+        ({"cap": 1}, 1000, "cap"),
+        ({"floor": 1}, 1000, "floor"),
     ],
 )
-def test_bad_questions(change, match):
-    good = {"epsilons": [1.0, 2.0], "yes_counts": [10, 20], "population": 1000}
+def test_bad_questions(change, population, match):
     with pytest.raises(InputError, match=match):
-        SamplingQuestion(**(good | change))
-
-
-questions = st.builds(
-    lambda epsilons, cap, floor, everyone: SamplingQuestion(
-        epsilons,
-        [10] * len(epsilons),
-        10 * len(epsilons) + (0 if everyone else 7),
-        cap,
-        floor,
-        everyone_has_value=everyone,
-    ),
-    st.lists(st.floats(0.01, 12), min_size=1, max_size=6),
-    st.floats(0.05, 0.95),
-    st.floats(0, 0.8),
-    st.booleans(),
-)
+        planned(population, **({"epsilons": (1.0, 2.0), "counts": (10, 20)} | change))
 
 
 def test_binary_closed_form_of_the_paper():
-    question = SamplingQuestion(1.3, [300], 10_000, cap=0.99)
-    design = find_parameters(question)
-    assert design.limited_by == "budgets"
-    assert design.mechanism.sampling == pytest.approx(tanh(0.65), abs=1e-8)
-    assert design.mechanism.zero == pytest.approx(1 / (1 + exp(1.3)), abs=1e-8)
-    assert 1.3 - 1e-7 < design.mechanism.privacy_loss("round-two") <= 1.3
+    plan = planned(epsilons=(1.3,), cap=0.99)
+    assert plan.limited_by == "budgets"
+    assert plan.mechanism.sampling == pytest.approx(tanh(0.65), abs=1e-8)
+    assert plan.mechanism.zero == pytest.approx(1 / (1 + exp(1.3)), abs=1e-8)
+    assert 1.3 - 1e-7 < plan.round_two_epsilon <= 1.3
 
 
 def test_several_values_closed_form():
     epsilons = np.array([0.5, 1.0, 2.0])
-    question = SamplingQuestion(
-        epsilons, [3, 4, 5], 12, cap=0.99, floor=0.1, everyone_has_value=True
-    )
-    mechanism = find_parameters(question).mechanism
+    mechanism = best_sampling([0.5, *epsilons], 0.99, 0.1, everyone_has_value=True)
     best = 0.9 / (1 + (1 / np.expm1(epsilons)).sum())
     assert mechanism.sampling == pytest.approx(best, abs=1e-8)
     np.testing.assert_allclose(mechanism.decoys, best / np.expm1(epsilons), atol=1e-8)
@@ -101,33 +79,37 @@ def test_several_values_closed_form():
 
 
 @settings(max_examples=60, deadline=None)
-@given(questions)
-def test_optimal_and_within_every_budget(question):
+@given(
+    st.lists(st.floats(0.01, 12), min_size=2, max_size=7),
+    st.floats(0.05, 0.95),
+    st.floats(0, 0.8),
+    st.booleans(),
+)
+def test_optimal_and_within_every_budget(budgets, cap, floor, everyone):
     """Against scipy's own linear program, written out row by row."""
-    design = find_parameters(question)
-    mechanism, budgets = design.mechanism, question.output_budgets
+    mechanism = best_sampling(budgets, cap, floor, everyone_has_value=everyone)
+    budgets = np.array(budgets)
+    budgets[0] = inf if everyone else budgets[0]
     assert (mechanism.output_losses <= budgets).all()
-    assert mechanism.sampling <= question.cap
-    assert mechanism.zero >= question.floor
+    assert mechanism.sampling <= cap
+    assert mechanism.zero >= floor
     n = budgets.size
     rows = np.hstack([np.ones((n, 1)), -np.diag(np.expm1(np.minimum(budgets, 50)))])
     rows = rows[np.isfinite(budgets)]
-    bounds = [(0, question.cap), (question.floor, 1), *[(0, 1)] * (n - 1)]
+    bounds = [(0, cap), (floor, 1), *[(0, 1)] * (n - 1)]
     peer = linprog(-np.eye(n + 1)[0], rows, np.zeros(len(rows)), np.ones((1, n + 1)), [1], bounds)
-    assert design.best_sampling == pytest.approx(-peer.fun, rel=1e-6, abs=1e-7)
     assert mechanism.sampling == pytest.approx(-peer.fun, abs=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [1e-4, 0.01, 1.0, 20.0, 50.0])
 @pytest.mark.parametrize("values", [1, 10, 300])
-def test_hard_numbers_are_solved_or_refused_by_name(epsilon, values):
-    question = SamplingQuestion(epsilon, [10] * values, 10**6)
-    mechanism = find_parameters(question).mechanism
+def test_hard_numbers_are_solved(epsilon, values):
+    mechanism = best_sampling([epsilon] * (values + 1), 0.45, 0.0)
     assert mechanism.output_losses.max() <= epsilon
 
 
 def test_a_cap_lowers_every_loss_alike():
-    capped = find_parameters(SamplingQuestion([2.0, 3.0], [5, 5], 100, cap=0.1))
+    capped = planned(100, epsilons=(2.0, 3.0), counts=(5, 5), cap=0.1)
     assert capped.limited_by == "cap"
     assert capped.mechanism.sampling == pytest.approx(0.1, abs=1e-8)
     odds = np.expm1(capped.mechanism.output_losses) / np.expm1([2.0, 2.0, 3.0])
@@ -136,141 +118,262 @@ def test_a_cap_lowers_every_loss_alike():
 
 
 def test_an_overdrawn_budget_is_not_returned(monkeypatch):
-    monkeypatch.setattr(design, "_INWARD", 1 + 1e-6)
+    monkeypatch.setattr(sampled, "_INWARD", 1 + 1e-6)
     with pytest.raises(VerificationError, match="overdraws"):
-        find_parameters(SamplingQuestion(0.5, [5], 100))
+        best_sampling([0.5, 0.5], 0.45, 0.0)
 
 
 def test_error_at_95_percent_holds_in_simulation():
     """The share of misses lies in a two-sided 1e-6 binomial region around 5 %."""
     from scipy.stats import binom
 
-    design = find_parameters(SamplingQuestion(1.0, [30_000], 10**6))
+    plan = planned(10**6, counts=(30_000,))
     rng, runs = np.random.default_rng(5), 100_000
-    estimates = rng.binomial(30_000, design.mechanism.sampling, runs) / design.mechanism.sampling
+    estimates = rng.binomial(30_000, plan.mechanism.sampling, runs) / plan.mechanism.sampling
     for factor, agrees in ((1, True), (1.05, False), (0.95, False)):
-        misses = np.sum(np.abs(estimates - 30_000) > design.absolute_errors()[0] * factor)
+        misses = np.sum(np.abs(estimates - 30_000) > plan.absolute_errors()[0] * factor)
         low, high = binom.ppf([5e-7, 1 - 5e-7], runs, 0.05)
         assert (low <= misses <= high) is np.bool_(agrees)
 
 
-def test_grid_agrees_with_the_search():
-    question = SamplingQuestion(1.0, [100, 400], 1000, cap=0.4, floor=0.1)
-    grid = error_grid(question, np.linspace(0.1, 4, 5))
-    assert grid.errors.shape == (5, 2)
-    assert (np.diff(grid.errors, axis=0) <= 0).all()
-    for epsilon, errors in zip(grid.epsilons, grid.errors, strict=True):
-        same = find_parameters(replace(question, epsilons=epsilon, none_epsilon=epsilon))
-        np.testing.assert_allclose(errors, same.absolute_errors(), rtol=1e-7)
-    for bad in ([], [0.0], [51.0], [float("nan")]):
-        with pytest.raises(InputError, match="epsilons"):
-            error_grid(question, bad)
-
-
 @pytest.mark.parametrize("confidence", [0.0, 1.0, float("nan")])
 def test_bad_confidences(confidence):
-    design = find_parameters(SamplingQuestion(1.0, [300], 10_000))
     with pytest.raises(InputError, match="confidence"):
-        design.absolute_errors(confidence)
+        planned().absolute_errors(confidence)
 
 
-def by_linear_program(budgets, floor, cap):
-    """Maximise ``pi_s`` over ``(pi_0, ..., pi_V, pi_s)`` as written down in ``find_parameters``."""
-    outputs = budgets.size
-    rows = np.column_stack([-np.diag(np.expm1(budgets)), np.ones(outputs)])
-    protected = np.isfinite(budgets)
-    answer = linprog(
-        np.append(np.zeros(outputs), -1.0),
-        A_ub=rows[protected] if protected.any() else None,
-        b_ub=np.zeros(protected.sum()),
-        A_eq=np.ones((1, outputs + 1)),
-        b_eq=[1.0],
-        bounds=[(floor, 1), *[(0, 1)] * (outputs - 1), (0, cap)],
-        method="highs",
-    )
-    assert answer.status == 0
-    return -answer.fun
-
-
-def test_program_and_closed_form_agree_on_random_budgets():
-    rng = np.random.default_rng(3)
-    for _ in range(100):
-        budgets = rng.uniform(0.05, 6, int(rng.integers(2, 7)))
-        floor, cap = rng.uniform(0, 0.5), rng.uniform(0.05, 1)
-        closed = float(closed_form(budgets, floor, cap))
-        assert by_linear_program(budgets, floor, cap) == pytest.approx(closed, rel=1e-6)
-        zero, decoys = place(closed, budgets, floor)
-        assert zero + decoys.sum() + closed == pytest.approx(1)
-        assert zero >= floor
-
-
-PLAIN = Categorical("plain", (Level("a", 1.0, item_count=3),))
-QUESTION = SamplingQuestion(1.0, [300], population=10_000)
+# -- what is relied on -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("relies_on", sorted(ACKNOWLEDGEMENTS))
 def test_nothing_is_written_without_the_acknowledgement(relies_on):
-    plan = plan_sampling(QUESTION, relies_on)
-    assert plan.views.linkable_epsilon == inf  # planning and showing is free
+    plan = planned(relies_on=relies_on)
+    assert "INFINITE" in plan.sentences()[1]  # planning and showing is free
     with pytest.raises(InputError, match="acknowledged is missing"):
-        plan.to_document()
-    for wrong in ("", "yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
+        plan.guarantee()
+    for wrong in ("yes", *(set(ACKNOWLEDGEMENTS.values()) - {ACKNOWLEDGEMENTS[relies_on]})):
         with pytest.raises(InputError, match="word for word"):
-            plan_sampling(QUESTION, relies_on, wrong)
+            planned(relies_on=relies_on, acknowledged=wrong)
 
 
-@pytest.mark.parametrize("relies_on", ["linkable", "", None])
-def test_no_plan_relies_on_linkable_rounds(relies_on):
+def test_no_plan_relies_on_linkable_rounds():
     with pytest.raises(InputError, match="infinite"):
-        plan_sampling(QUESTION, relies_on)
+        planned(relies_on="linkable")
 
 
 @pytest.mark.parametrize("relies_on", sorted(ACKNOWLEDGEMENTS))
-def test_document(relies_on):
-    plan = plan_sampling(QUESTION, relies_on, ACKNOWLEDGEMENTS[relies_on])
-    document = json.loads(json.dumps(plan.to_document(), allow_nan=False))
-    assert document["sampling"] + document["zero"] + sum(document["decoys"]) == 2**32
-    again = SamplingPrivacy(
-        document["sampling"] / 2**32,
-        document["zero"] / 2**32,
-        [d / 2**32 for d in document["decoys"]],
-    )
-    assert again == plan.design.mechanism
-    guarantee = document["guarantee"]
+def test_what_a_file_states(relies_on):
+    plan = planned(relies_on=relies_on, acknowledged=ACKNOWLEDGEMENTS[relies_on])
+    guarantee = json.loads(json.dumps(plan.guarantee(), allow_nan=False))
     assert guarantee["relies_on"] == relies_on
     assert guarantee["linkable_epsilon"] == "infinite"
-    assert plan.views.round_two_epsilon <= guarantee["round_two_epsilon"]
+    assert plan.round_two_epsilon <= guarantee["round_two_epsilon"]
     assert guarantee["aggregates"]["others_with_each_value"] == [299]
-    epsilon = guarantee["aggregates"]["totals_epsilon"]
-    assert plan.views.aggregates.totals_delta(epsilon) <= plan.delta
+    epsilon = guarantee["aggregates"]["epsilon"]
+    assert released_delta([299], plan.mechanism.sampling, epsilon) <= plan.delta
 
 
 def test_nothing_is_written_on_a_guarantee_that_does_not_exist():
-    rare = SamplingQuestion(1.0, [2], population=10_000)
-    plan = plan_sampling(rare, "aggregates-only", ACKNOWLEDGEMENTS["aggregates-only"])
+    sentence = ACKNOWLEDGEMENTS["aggregates-only"]
+    plan = planned(counts=(2,), relies_on="aggregates-only", acknowledged=sentence)
     with pytest.raises(VerificationError, match="no finite epsilon"):
-        plan.to_document()
-    other = plan_sampling(rare, "round-two", ACKNOWLEDGEMENTS["round-two"])
-    assert other.to_document()["guarantee"]["aggregates"]["totals_epsilon"] == "infinite"
-
-
-def test_bad_delta():
-    with pytest.raises(InputError, match="delta"):
-        SamplingPlan(plan_sampling(QUESTION, "round-two").design, "round-two", delta=0)
+        plan.guarantee()
+    other = planned(counts=(2,), acknowledged=ACKNOWLEDGEMENTS["round-two"])
+    assert other.guarantee()["aggregates"]["epsilon"] == "infinite"
 
 
 def test_a_survey_is_planned_value_by_value():
     survey = load_survey(EXAMPLES / "sampled-ages.toml")
-    plans = plan_sampling_survey(survey.replacing(questions=(*survey.questions, PLAIN)))
-    (asked,) = survey.questions
-    assert list(plans) == [asked.name]  # others are left out
-    question = plans[asked.name].design.question
-    values = [(level.epsilon, count) for level in asked.levels for count in level.yes_counts]
-    assert list(zip(question.epsilons, question.yes_counts, strict=True)) == values
-    assert question.population == survey.users
-    assert plans[asked.name].relies_on == asked.sampling.relies_on
+    (question,) = survey.questions
+    plan = plan_survey(survey).questions[0].sampling
+    values = [(level.epsilon, count) for level in question.levels for count in level.yes_counts]
+    assert list(zip(plan.budgets[1:], plan.counts, strict=True)) == values
+    assert plan.population == survey.users
+    assert plan.relies_on == question.sampling.relies_on
 
 
-def test_a_survey_without_such_a_question_is_refused():
-    with pytest.raises(InputError, match=r"kind is 'categorical'.*sampled-choice"):
-        plan_sampling_survey(Survey("s", 10, (PLAIN,)))
+def test_three_views_side_by_side():
+    plan = sampled.SamplingPlan(asked(), 10_000, SamplingPrivacy(0.45, 0.3, [0.25]))
+    assert plan.round_two_epsilon == pytest.approx(np.log(0.7 / 0.25))
+    assert plan.others == (299,)
+    alone, linkable, released = plan.sentences()
+    assert "1.0297" in alone  # rounded up
+    assert "no protection" in linkable
+    assert "probability 0.6" in linkable
+    assert "epsilon 0.2236 at delta 1e-06, exact" in released
+
+
+def test_nobody_else_with_the_value_means_no_protection():
+    plan = planned(counts=(1,))
+    assert plan.released_epsilon == inf
+    assert "INFINITE at delta" in plan.sentences()[2]
+
+
+def test_huge_counts_keep_the_guarantee_of_the_limit():
+    plans = [planned(3 * n, counts=(n,)) for n in (10**7 + 1, 10**8)]
+    assert plans[0].others == plans[1].others == (10**7,)
+
+
+# -- against laws enumerated exactly -----------------------------------------------------
+
+
+def hockey_stick(p, q, epsilon):
+    """Both directions, over dictionaries of probabilities, in exact arithmetic."""
+    growth = Fraction(exp(epsilon))
+    outcomes = p.keys() | q.keys()
+    pairs = [(p.get(o, Fraction(0)), q.get(o, Fraction(0))) for o in outcomes]
+    return float(
+        max(
+            sum(max(b - growth * a, Fraction(0)) for a, b in pairs),
+            sum(max(a - growth * b, Fraction(0)) for a, b in pairs),
+        )
+    )
+
+
+def binomial(size, chance):
+    chance = Fraction(chance)
+    return {x: comb(size, x) * chance**x * (1 - chance) ** (size - x) for x in range(size + 1)}
+
+
+def totals(mechanism, answers):
+    """Exact law of all released totals, person by person, from the stated output law."""
+    law = {(0,) * (2 * mechanism.items): Fraction(1)}
+    stay = [mechanism.zero, *mechanism.decoys]
+    for answer in answers:
+        moves = {}
+        for first, second, chance in [
+            *((j, j, stay[j]) for j in range(mechanism.items)),
+            (0, answer, mechanism.sampling),
+        ]:
+            step = [0] * (2 * mechanism.items)
+            step[first] += 1
+            step[mechanism.items + second] += 1
+            moves[tuple(step)] = moves.get(tuple(step), Fraction(0)) + Fraction(chance)
+        new = {}
+        for (total, p), (step, q) in product(law.items(), moves.items()):
+            key = tuple(a + b for a, b in zip(total, step, strict=True))
+            new[key] = new.get(key, Fraction(0)) + p * q
+        law = new
+    return law
+
+
+def test_the_window_holds_the_whole_law():
+    from scipy.stats import binom
+
+    for size, chance in [(0, 0.5), (1, 0.1), (50, 0.99), (10**6, 1e-5), (10**7, 0.3)]:
+        first, pmf = binomial_window(size, chance)
+        x = first + np.arange(pmf.size)
+        np.testing.assert_allclose(pmf, binom.pmf(x, size, chance), rtol=1e-6, atol=1e-290)
+        assert binom.cdf(first - 1, size, chance) + binom.sf(x[-1], size, chance) < 1e-300
+        at = np.array([-3, 0, int(size * chance), size, size + 1, size + 5])
+        np.testing.assert_allclose(
+            upper_tail(size, chance, at), binom.sf(at - 1, size, chance), rtol=1e-6, atol=1e-290
+        )
+
+
+@pytest.mark.parametrize("others", [0, 1, 5, 40, 200])
+@pytest.mark.parametrize("sampling", [0.05, 0.45, 0.9])
+def test_difference_against_fractions(others, sampling):
+    p, q = binomial(others, sampling), binomial(others + 1, sampling)
+    for epsilon in EPSILONS:
+        truth = hockey_stick(p, q, epsilon)
+        found = difference_delta(others, sampling, epsilon)
+        assert truth <= found <= truth * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("epsilon", "window"), [(0.0005, 30_000), (0.001, 30_000)])
+def test_difference_of_ten_million_against_scipy(epsilon, window):
+    from scipy.stats import binom
+
+    k, s = 10**7, 0.45
+    x = np.arange(int(k * s) - window, int(k * s) + window)
+    p, q = binom.pmf(x, k, s), binom.pmf(x, k + 1, s)
+    found = difference_delta(k, s, epsilon)
+    assert found == pytest.approx(np.maximum(q - exp(epsilon) * p, 0).sum(), rel=1e-5)
+    assert np.maximum(p - exp(epsilon) * q, 0).sum() <= found
+
+
+def test_difference_is_stable_far_in_the_tail():
+    deltas = [difference_delta(10**7, 0.45, e) for e in np.linspace(0, 0.01, 50)]
+    assert all(0 < later < former for former, later in pairwise(deltas))
+    assert deltas[-1] < 1e-200
+
+
+@pytest.mark.parametrize("others", [0, 3, 30])
+def test_more_people_never_hurt(others):
+    for epsilon in EPSILONS:
+        assert difference_delta(others + 1, 0.4, epsilon) <= difference_delta(others, 0.4, epsilon)
+        more = exchange_delta(others + 1, 4, 0.4, epsilon)
+        assert more <= exchange_delta(others, 4, 0.4, epsilon) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("leaving", "joining"), [(0, 0), (0, 9), (9, 0), (7, 12), (30, 25)])
+def test_exchange_against_fractions(leaving, joining):
+    sampling = 0.375
+    laws = [binomial(size, sampling) for size in (leaving, leaving + 1, joining, joining + 1)]
+    p = {(x, y): a * b for (x, a), (y, b) in product(laws[1].items(), laws[2].items())}
+    q = {(x, y): a * b for (x, a), (y, b) in product(laws[0].items(), laws[3].items())}
+    for epsilon in EPSILONS:
+        truth = hockey_stick(p, q, epsilon)
+        assert truth <= exchange_delta(leaving, joining, sampling, epsilon) <= truth + 1e-9
+
+
+def test_with_a_value_for_everyone_round_one_adds_nothing():
+    """Exact law of all totals against the exact law of the differences."""
+    mechanism = SamplingPrivacy(0.25, 0.25, [0.125, 0.375], everyone_has_value=True)
+    p, q = totals(mechanism, [1, 1, 2, 2, 1]), totals(mechanism, [1, 1, 2, 2, 2])
+    for epsilon in EPSILONS:
+        truth = hockey_stick(p, q, epsilon)
+        assert truth <= exchange_delta(2, 2, 0.25, epsilon) <= truth + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: difference_delta(-1, 0.5, 1), "others"),
+        (lambda: difference_delta(10**7 + 1, 0.5, 1), "others"),
+        (lambda: difference_delta(1.5, 0.5, 1), "others"),
+        (lambda: difference_delta(5, 0, 1), "sampling"),
+        (lambda: difference_delta(5, float("nan"), 1), "sampling"),
+        (lambda: exchange_delta(5, 5, 0.5, -1), "epsilon"),
+        (lambda: exchange_delta(5, 5, 0.5, float("nan")), "epsilon"),
+        (lambda: smallest_epsilon(lambda _: 0.0, 0), "delta"),
+        (lambda: smallest_epsilon(lambda _: 0.0, 1), "delta"),
+    ],
+)
+def test_bad_arguments_of_the_curves(call, match):
+    with pytest.raises(InputError, match=match):
+        call()
+
+
+@pytest.mark.parametrize("everyone", [False, True])
+def test_released_estimates_of_several_values_against_convolution(everyone):
+    """Differences of all totals, every pair of neighbours: never above the delta stated."""
+    mechanism = SamplingPrivacy(0.25, 0.25, [0.125, 0.375], everyone_has_value=everyone)
+    people = [1, 1, 2] + [0] * (0 if everyone else 2)
+    answers = (1, 2) if everyone else (0, 1, 2)
+
+    def differences(of):
+        law = {}
+        for total, chance in totals(mechanism, of).items():
+            moved = tuple(np.subtract(total[mechanism.items :], total[: mechanism.items]).tolist())
+            law[moved] = law.get(moved, Fraction(0)) + chance
+        return law
+
+    law = differences(people)
+    neighbours = [
+        differences([*people[:i], other, *people[i + 1 :]])
+        for i, other in product(range(len(people)), answers)
+        if other != people[i]
+    ]
+    for epsilon in EPSILONS:
+        worst = max(hockey_stick(law, other, epsilon) for other in neighbours)
+        assert worst <= released_delta([1, 0], 0.25, epsilon, everyone_has_value=everyone)
+
+
+def test_smallest_epsilon_is_the_inverse():
+    for delta in (1e-3, 1e-6, 1e-9):
+        curve = lambda epsilon: released_delta([299], 0.45, epsilon)  # noqa: E731
+        epsilon = smallest_epsilon(curve, delta)
+        assert curve(epsilon) <= delta
+        assert curve(epsilon) == pytest.approx(delta, rel=1e-5)

@@ -123,7 +123,7 @@ def test_answer_rates_give_the_best_budget_and_offer_it():
 def test_sampling_always_shows_all_three_views():
     app = open_page("sampling", example="sampled-ages")
     plan = plan_survey(example("sampled-ages")).questions[0].sampling
-    for sentence in plan.views.sentences(plan.delta):
+    for sentence in plan.sentences():
         assert sentence in words(app)
 
 

@@ -349,19 +349,19 @@ def _channel(source: Channel, question: Question) -> dict[str, Any]:
 
 
 def _sampling(source: SamplingPlan, question: Question) -> dict[str, Any]:
-    planned = source.to_document()  # refuses while the weak point is not acknowledged
-    keys = ("sampling", "zero", "decoys", "everyone_has_value", "guarantee")
-    return (
-        _item(_levels(question))
-        | {key: planned[key] for key in keys}
-        | {
-            "mechanism": "sampling-privacy",
-            "asked": "item-or-none",
-            "law": "die",
-            "rule": "min",
-            "none_epsilon": source.design.question.none_epsilon,
-        }
-    )
+    guarantee, drawn = source.guarantee(), source.mechanism
+    return _item(_levels(question)) | {
+        "mechanism": "sampling-privacy",
+        "asked": "item-or-none",
+        "law": "die",
+        "rule": "min",
+        "sampling": round(drawn.sampling * D),
+        "zero": round(drawn.zero * D),
+        "decoys": [round(decoy * D) for decoy in drawn.decoys],
+        "none_epsilon": source.budgets[0],
+        "everyone_has_value": drawn.everyone_has_value,
+        "guarantee": guarantee,
+    }
 
 
 MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {

@@ -14,6 +14,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -165,34 +166,30 @@ def json_schema() -> str:
 
 
 def _prove(laws: Iterable[CollectedLaw]) -> None:
-    """What a device cannot prove of the questions that were read: released totals."""
+    """What a device cannot prove of the questions that were read: released estimates."""
     for law in laws:
         if isinstance(law.shape, Die):
             try:
-                _prove_totals(law.shape)
+                _prove_released(law.shape)
             except VerificationError as error:
                 raise VerificationError(f"Question {law.name!r}: {error.reason}") from error
 
 
-def _prove_totals(die: Die) -> None:
-    """Both (epsilon, delta) statements about released totals, by sums over binomial laws."""
-    from planner.planning.sampled import ROUNDING, AggregateView
+def _prove_released(die: Die) -> None:
+    """The (epsilon, delta) statement about released estimates, by sums over binomial laws."""
+    from planner.planning.sampled import ROUNDING, released_delta
 
-    stated = die.totals
-    view = AggregateView(die.mechanism, stated.others_with_each_value, stated.others_with_none)
-    for what, epsilon, curve in (
-        ("The estimates", stated.difference_epsilon, view.difference_delta),
-        ("The totals of both rounds", stated.totals_epsilon, view.totals_delta),
-    ):
-        if epsilon is not None and epsilon > MAX_EPSILON:
-            reason = f"{what} have epsilon {epsilon:.6g}, of which nothing can be proven"
-            raise VerificationError(reason)
-        realised = 0.0 if epsilon is None else curve(epsilon)
-        if realised > stated.delta * (1 + ROUNDING):  # which is less than what was added
-            reason = f"{what} have delta {realised:.3g} at epsilon {epsilon:.6g}"
-            raise VerificationError(f"{reason} but {stated.delta:.3g} is promised")
-    if stated.totals_are_exact and not view.totals_are_exact:
-        raise VerificationError("The totals' epsilon is a bound, but is stated as exact")
+    stated, epsilon, one = die.guarantee["aggregates"], die.released, die.mechanism
+    if epsilon == inf:
+        return
+    if epsilon > MAX_EPSILON:
+        reason = f"The estimates have epsilon {epsilon:.6g}, of which nothing can be proven"
+        raise VerificationError(reason)
+    everyone, others = one.everyone_has_value, stated["others_with_each_value"]
+    realised = released_delta(others, one.sampling, epsilon, everyone_has_value=everyone)
+    if realised > stated["delta"] * (1 + ROUNDING):  # which is less than what was added
+        reason = f"The estimates have delta {realised:.3g} at epsilon {epsilon:.6g}"
+        raise VerificationError(f"{reason} but {stated['delta']:.3g} is promised")
 
 
 def _says_the_same(path: Path, document: Mapping[str, Any]) -> bool:

@@ -9,10 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from planner.errors import PlannerError
+from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning.choice import mechanism_choices
 from planner.planning.ledger import Ledger, read_ledger
-from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, numbers, texts
 from planner.show.plan import question_blocks
 from planner.survey.preferences import read_preferences
@@ -54,7 +54,7 @@ _OBJECTIVES = {
 }
 _POPULARITY = {"zipf": "few popular, many rare", "uniform": "all equally popular"}
 _RELIES_ON = {
-    "aggregates-only": "a trusted aggregator that releases totals only",
+    "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
 }
 _MODELS = {  # of preferences: what is typed, and a start

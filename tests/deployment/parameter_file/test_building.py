@@ -8,8 +8,8 @@ from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.unary import UnaryMechanism
-from planner.planning import sampled as sampling_plan
 from planner.planning.plan import plan_survey
+from planner.planning.sampled import plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, ItemSet, Numeric
 from tests.deployment.examples import LEVELS, every_mechanism
@@ -28,8 +28,9 @@ def test_large_tables_are_fast_enough_to_check(rng):
 
 def test_sampling_privacy_without_acknowledgement_is_not_written():
     survey, mechanisms = every_mechanism()
-    plan = mechanisms["sampled"]
-    mechanisms["sampled"] = sampling_plan.SamplingPlan(plan.design, "round-two")
+    question = mechanisms["sampled"].question
+    silent = question.replacing(sampling=question.sampling.replacing(acknowledged=None))
+    mechanisms["sampled"] = plan_sampling(silent, survey.users)
     with pytest.raises(InputError, match="acknowledged"):
         parameters_from_mechanisms(survey, mechanisms)
 
