@@ -23,7 +23,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
     two, one = coin_losses(GRID), sampling_losses(GRID)
     coins, curves = COINS.privacy_loss(), {"two coins": two, "round two": one}
     quarter = 0.45 / (exp(coins / 4) - 1)  # the value's own pi_v with a quarter of the loss
-    best = coins / SAMPLING.privacy_loss("round-two")
+    best = coins / float(SAMPLING.output_losses.max())
     claims = [
         Claim(
             "Randomized response at (.8, .2) has epsilon ln 21.",
@@ -48,7 +48,7 @@ def reproduce(setting: Setting) -> Result:  # noqa: ARG001 - small as it is
         Claim(
             "Sampling Privacy leaks less than randomized response.",
             SOURCE,
-            SAMPLING.privacy_loss("linkable") < coins,
+            SAMPLING.privacy_loss() < coins,
             f"Round two alone, one value: {max(np.divide(one, two)):.0%} of the loss at most. Both "
             f"rounds of one person linked: infinite.",
             "for an observer who sees round two alone" if np.all(np.less(one, two)) else "",

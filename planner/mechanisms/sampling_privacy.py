@@ -15,8 +15,6 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
 
-VIEWS = ("linkable", "round-two")
-
 
 @dataclass(frozen=True, slots=True)
 class SamplingPrivacy:
@@ -36,7 +34,7 @@ class SamplingPrivacy:
     people who have another answer.
 
     **The pair has no finite privacy loss**: ``(0, v)`` happens only if ``v`` is true. The
-    paper's budget is that of round two seen alone; see :meth:`privacy_loss`.
+    paper's budget is that of round two seen alone; see :attr:`output_losses`.
 
     Source: Joy and Gerla, "Differential Privacy By Sampling", eq. 6 to 11 (binary, the
     case V = 1) and 12 to 16. Its eq. 19 and 20 swap Yes and No; the maximum hides it.
@@ -67,8 +65,8 @@ class SamplingPrivacy:
     >>> estimates = mechanism.estimate(totals)
     >>> float(estimates.values[1].round(1)), float(estimates.standard_errors[1].round(1))
     (304.4, 19.3)
-    >>> mechanism.privacy_loss(), round(mechanism.privacy_loss("round-two"), 4)
-    (inf, 1.0296)
+    >>> mechanism.privacy_loss(), mechanism.output_losses.round(4).tolist()
+    (inf, [0.9163, 1.0296])
     """
 
     sampling: float
@@ -86,10 +84,9 @@ class SamplingPrivacy:
         total = sampling + zero + sum(decoys)
         if abs(total - 1) > 1e-9:
             raise InputError("sampling + zero + decoys", total, "1", "Make them sum to one.")
-        for j, decoy in enumerate(decoys):
-            if decoy == 0:
-                remedy = "A value that is never a decoy gives away everyone who reports it."
-                raise InputError(f"decoys[{j}]", decoy, "above 0", remedy)
+        if not min(decoys):
+            remedy = "A value that is never a decoy gives away everyone who reports it."
+            raise InputError(f"decoys[{decoys.index(0)}]", 0.0, "above 0", remedy)
         if zero == 0 and not self.everyone_has_value:
             remedy = "Without it a person seen at 0 in round two has none of the values."
             raise InputError("zero", zero, "above 0 if an answer may be 0", remedy)
@@ -109,8 +106,6 @@ class SamplingPrivacy:
         """Number of answers, ``V + 1``: none of the values (0), and the values."""
         return len(self.decoys) + 1
 
-    # -- randomise and count --------------------------------------------------
-
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Totals with the law that perturbing everybody would give, without reports."""
         counts = self._true_counts(true_counts)
@@ -121,8 +116,6 @@ class SamplingPrivacy:
         first, second = decoys.copy(), decoys + sampled
         first[0] += sampled.sum()
         return Aggregate(n, np.stack([first, second]))
-
-    # -- estimate -------------------------------------------------------------
 
     def estimate(self, aggregate: Aggregate) -> Estimates:
         """Unbiased counts per answer (eq. 11 and 16), shape ``(V + 1,)``, in users.
@@ -175,35 +168,23 @@ class SamplingPrivacy:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
         return self._variance(self._true_counts(true_counts)[1:].astype(np.float64))
 
-    # -- privacy --------------------------------------------------------------
-
-    def privacy_loss(self, view: str = "linkable") -> float:
-        """Largest log-ratio over all pairs of answers, in nats, for what is seen.
-
-        ``"linkable"`` (both rounds of one person) is
-        infinite. ``"round-two"`` (round two and nothing of round one) is the paper's
-        eq. 21, 25 and 29, the largest of :attr:`output_losses`.
-        """
-        if view not in VIEWS:
-            remedy = "Take linkable if both rounds of a person can be seen together."
-            raise InputError("view", view, f"one of {', '.join(VIEWS)}", remedy)
-        return inf if view == "linkable" else float(self.output_losses.max())
+    def privacy_loss(self) -> float:
+        """Infinite where both rounds of a person can be linked; else see :attr:`output_losses`."""
+        return inf
 
     @property
     def output_losses(self) -> NDArray[np.float64]:
         """What each round-two output says about its answer: ``ln(1 + pi_s / pi_j)``, in nats.
 
-        Shape ``(V + 1,)``. Two people with answers ``u`` and ``v`` are told apart by the
-        larger of entries ``u`` and ``v``, so a small budget for one value alone does not
-        make it indistinguishable from a value with a large one.
+        Shape ``(V + 1,)``; the largest is the paper's eq. 21, 25 and 29. Two people with answers
+        ``u`` and ``v`` are told apart by the larger of entries ``u`` and ``v``, so a small budget
+        for one value alone does not make it indistinguishable from a value with a large one.
         """
         stay = np.array([self.zero, *self.decoys])
         losses = np.zeros(self.items)
         protected = slice(int(self.everyone_has_value), None)
         losses[protected] = np.log1p(self.sampling / stay[protected])
         return losses
-
-    # -- checks ---------------------------------------------------------------
 
     def _moved(self, aggregate: Aggregate) -> NDArray[np.int64]:
         if aggregate.users < 1:
@@ -272,22 +253,10 @@ def binomial_size_limits(
     >>> lower.tolist(), upper.tolist()
     ([0, 29], [5, 55])
     """
-    from scipy.special import betainc
+    from scipy.stats import nbinom
 
-    def reaches(size: NDArray[np.int64], least: NDArray[np.int64]) -> NDArray[np.float64]:
-        """``Pr[Binomial(size, chance) >= least]``, for ``0 <= least <= size``."""
-        inside = betainc(np.maximum(least, 1), np.maximum(size - least + 1, 1), chance)
-        return np.where(least == 0, 1.0, inside)
-
-    lower, upper = seen.copy(), seen.copy()
-    high_lower, high_upper = np.full_like(seen, most), np.full_like(seen, most)
-    for _ in range(int(most).bit_length() + 1):  # bisect for all answers at once
-        middle = (lower + high_lower) // 2
-        plausible = reaches(middle, seen) > tail
-        high_lower = np.where(plausible, middle, high_lower)
-        lower = np.where(plausible, lower, np.minimum(middle + 1, high_lower))
-        middle = (upper + high_upper + 1) // 2
-        plausible = 1 - reaches(middle, seen + 1) > tail
-        upper = np.where(plausible, middle, upper)
-        high_upper = np.where(plausible, high_upper, np.maximum(middle - 1, upper))
-    return high_lower, upper
+    # At least k of n are seen just if the k-th comes with at most n - k unseen before it.
+    lower = seen + np.where(seen > 0, nbinom.ppf(tail, np.maximum(seen, 1), chance), 0)
+    upper = seen + nbinom.isf(tail, seen + 1, chance)
+    lower, upper = (np.clip(limit, seen, most).astype(np.int64) for limit in (lower, upper))
+    return lower, upper

@@ -80,7 +80,6 @@ def difference_delta(others: int, sampling: float, epsilon: float) -> float:
     Every term of the sum is positive and computed from the log-ratio
     ``ln Q/P = ln((others + 1) (1 - sampling) / (others + 1 - x))``, so nothing cancels.
     """
-    check_arguments(sampling, epsilon, others)
     first, p = binomial_window(others, sampling)
     x = first + np.arange(p.size)
     loss = np.log((others + 1) * (1 - sampling) / (others + 1 - x))
@@ -99,29 +98,12 @@ def exchange_delta(leaving: int, joining: int, sampling: float, epsilon: float) 
     Bin(joining + 1)``. The ratio ``Q/P = (leaving + 1 - x) (joining + 1) / ((leaving + 1)
     (joining + 1 - y))`` rises in ``y``: for each ``x`` the sum over ``y`` is a pair of tails.
     """
-    check_arguments(sampling, epsilon, leaving, joining)
     there = _exchange_one_way(leaving, joining, sampling, epsilon)
     return max(there, _exchange_one_way(joining, leaving, sampling, epsilon))
 
 
-def check_arguments(sampling: float, epsilon: float, *counts: int) -> None:
-    """Check what all curves take."""
-    if not 0 < sampling < 1:
-        remedy = "Give the share of people who are sampled, such as 0.45."
-        raise InputError("sampling", sampling, "a probability above 0 and below 1", remedy)
-    if not 0 <= epsilon <= MAX_EPSILON:
-        remedy = "Choose an epsilon within the range, such as 1."
-        raise InputError("epsilon", epsilon, f"from 0 to {MAX_EPSILON:g}", remedy)
-    for count in counts:
-        remedy = "The guarantee of a smaller count holds for every larger one: give 10^7."
-        whole_number("others", count, 0, MAX_COUNT, remedy)
-
-
 def smallest_epsilon(curve: Callable[[float], float], delta: float) -> float:
     """Smallest ``epsilon`` with ``curve(epsilon) <= delta``, rounded up; ``inf`` above 50."""
-    if not 0 < delta < 1:
-        remedy = "Choose a small probability, such as 1e-6."
-        raise InputError("delta", delta, "above 0 and below 1", remedy)
     if curve(MAX_EPSILON) > delta:
         return inf
     low, high = 0.0, MAX_EPSILON
@@ -269,7 +251,7 @@ class SamplingPlan(Framed):
     @property
     def round_two_epsilon(self) -> float:
         """Budget if an observer sees a person's round two alone, in nats (eq. 21, 25, 29)."""
-        return self.mechanism.privacy_loss("round-two")
+        return float(self.mechanism.output_losses.max())
 
     @property
     def released_epsilon(self) -> float:
@@ -281,18 +263,15 @@ class SamplingPlan(Framed):
 
         return smallest_epsilon(curve, self.delta)
 
-    def absolute_errors(self, confidence: float = 0.95) -> Array:
-        """Half-width of the error of each expected count, shape ``(V,)``, in people.
+    def absolute_errors(self) -> Array:
+        """Half-width of the error of each expected count at 95 %, shape ``(V,)``, in people.
 
         ``z sqrt(c (1 - pi_s) / pi_s)``: the exact standard deviation times the normal
-        quantile ``z`` (1.96 for 95 %), an approximation for counts below about 10.
+        quantile, an approximation for counts below about 10.
         """
-        if not 0 < confidence < 1:
-            remedy = "Give a probability such as 0.95."
-            raise InputError("confidence", confidence, "above 0 and below 1", remedy)
         sampling = self.mechanism.sampling
         spread = np.sqrt(np.array(self.counts, dtype=np.float64) * (1 - sampling) / sampling)
-        return normal_quantile((1 + confidence) / 2) * spread
+        return normal_quantile(0.975) * spread
 
     def sentences(self) -> tuple[str, str, str]:
         """The three views in plain words: round two, linkable, aggregates.

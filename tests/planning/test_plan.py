@@ -200,7 +200,7 @@ def test_questions_in_two_rounds_take_no_part_in_sharing():
     assert [one.name for one in both.questions] == ["q", "other"]
     assert not both.several
     assert both.question("other").share == 1
-    errors = both.question("q").sampling.design.absolute_errors()
+    errors = both.question("q").sampling.absolute_errors()
     assert both.question("q").total_error == pytest.approx(errors.max())
     with pytest.raises(InputError, match="question is 'x'"):
         both.question("x")
