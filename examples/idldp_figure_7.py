@@ -11,7 +11,6 @@ from reproduction.charts import lines
 from reproduction.result import Claim, Result, Setting, Table
 from reproduction.run import main
 
-from planner.estimates.counts import precision_at
 from planner.planning.datasets import Answers
 
 LENGTH = 2
@@ -100,7 +99,7 @@ def _point(answers: Answers, epsilon: float, k: int, seeds: range) -> Point:
             if name == "IDUE-PS":
                 noise, _ = mechanism.unary.variance_terms()
                 chosen = np.argsort(-(seen[0] + counts) / np.sqrt(noise), kind="stable")[:k]
-                precision[RANKED].append(precision_at(chosen, counts))
+                precision[RANKED].append(fr.precision_at(chosen, counts))
             bias, variance = fr.expected(mechanism, answers)
             relative[name].append(fr.relative_error(bias, variance, counts, k))
     return Point(

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner import PrivacyPolicy, UnaryMechanism, UnaryTable, baseline, solve
-from planner.estimates.counts import precision_at
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.planning.datasets import Answers
 
@@ -146,6 +145,16 @@ def relative_error(bias: Array, variance: Array, counts: NDArray[np.int64], k: i
     """Expected RE(k): estimates are sums over many people, so their errors are normal."""
     top = np.argsort(-counts, kind="stable")[:k]
     return float(np.mean(mean_absolute(bias[top], np.sqrt(variance[top])) / counts[top]))
+
+
+def precision_at(chosen: NDArray[np.int64], true_counts: NDArray[np.int64]) -> float:
+    """Share of the chosen items that are among the truly most frequent, 0 to 1.
+
+    With ``k`` items chosen, those count whose true count reaches the ``k``-th largest,
+    so that a tie is never counted as a mistake (IDUE paper, section VII).
+    """
+    least = np.sort(true_counts)[-chosen.size]
+    return float(np.mean(true_counts[chosen] >= least))
 
 
 def sample_precision(errors_seen: Array, counts: NDArray[np.int64], k: int) -> Array:

@@ -24,7 +24,7 @@ _FAULTY = 4  # exit code when a fault was found
 _KINDS = ("categorical", "item-set", "ordinal", "numeric")
 
 
-def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
+def simulate(
     survey: SurveyFile,
     data: Annotated[
         Path,
@@ -43,14 +43,6 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     first_item: Annotated[
         bool, typer.Option("--first-item", help="Keep each transaction's first item only.")
     ] = False,
-    top: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Judge by this many most frequent items [10, or all that occur]; not of numbers "
-            "and ordered answers.",
-        ),
-    ] = None,
     question: Annotated[
         str, typer.Option(metavar="NAME", help="The question, if the survey has several.")
     ] = "",
@@ -73,16 +65,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise InputError("seed", seed, "a whole number of at least 0", remedy)
     asked = load_survey(survey)
     chosen = _pick(asked, question)
-    if top is not None and chosen.kind in ("ordinal", "numeric"):
-        remedy = "All that is wanted of numbers and ordered answers is judged."
-        raise InputError("top", top, f"left out for {chosen.kind!r}", remedy)
     answers = _read(chosen, data, first_item)
     planned = plan_survey(asked, what_if=False).question(chosen.name)
     place_rng, run_rng = np.random.default_rng(seed).spawn(2)
     trial = Trial.of(planned, answers, place_rng)
     with progress("simulating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()) as bar:
         task = bar.add_task("runs", total=repeats * len(trial.names))
-        results = trial.run(repeats, run_rng, top, lambda: bar.advance(task))
+        results = trial.run(repeats, run_rng, lambda: bar.advance(task))
     if json_output:
         print_json(simulation_json(trial, results))
     else:

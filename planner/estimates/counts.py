@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.frames import Framed
@@ -102,13 +102,6 @@ class Estimates(Framed):
         """Which estimates are distinguishable from zero; see :meth:`smallest_significant`."""
         return self.values > self.smallest_significant(level, simultaneous)
 
-    def top(self, k: int) -> NDArray[np.int64]:
-        """Positions of the ``k`` largest estimates, largest first, earlier first in a tie."""
-        if not 1 <= k <= self.values.size:
-            remedy = "Ask for as many items as there are, or fewer."
-            raise InputError("top", k, f"from 1 to the number of items, {self.values.size}", remedy)
-        return np.argsort(-self.values, kind="stable")[:k].astype(np.int64)
-
     # -- post-processing: costs no privacy, and unbiasedness is lost ----------
 
     def clipped(self) -> ProcessedCounts:
@@ -171,25 +164,6 @@ class ProcessedCounts:
 
     values: NDArray[np.float64]
     method: str
-
-
-def precision_at(chosen: ArrayLike, true_counts: ArrayLike) -> float:
-    """Share of the chosen items that are among the truly most frequent, 0 to 1.
-
-    With ``k`` items chosen, those count whose true count reaches the ``k``-th largest,
-    so that a tie is never counted as a mistake (IDUE paper, section VII).
-
-    Examples
-    --------
-    >>> precision_at([0, 3], true_counts=[9, 8, 1, 8])
-    1.0
-    """
-    picked, counts = np.asarray(chosen), np.asarray(true_counts)
-    if not 1 <= picked.size <= counts.size:
-        remedy = "Choose each item once, and one at least."
-        raise InputError("chosen", picked.size, f"from 1 to {counts.size} items", remedy)
-    least = np.sort(counts)[-picked.size]
-    return float(np.mean(counts[picked] >= least))
 
 
 def normal_quantile(probability: float) -> float:

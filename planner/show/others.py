@@ -245,23 +245,18 @@ def simulation_json(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any
 
 def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]:
     """Measured errors beside predicted ones."""
-    plan, top = trial.planned, results[0].top
+    plan, said = trial.planned, ""
     columns = [
         texts("mechanism", (one.label for one in results)),
         numbers(plan.unit, (one.error for one in results), people),
         texts("±", ("" if one.spread is None else people(one.spread) for one in results)),
         numbers("predicted", (one.predicted for one in results), people),
     ]
-    said = "Held: share of the runs whose 95 % intervals, all at once, hold the truth."
-    if top is None:
+    if results[0].covered is not None:
+        said = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
         columns.append(Column("held", tuple(f"{one.covered:.1%}" for one in results)))
-    else:
-        said = f"RE@{top}, P@{top}: relative error and precision of the {top} most frequent items."
-        columns += [
-            numbers(f"RE@{top}", (one.relative_error for one in results), ".1%"),
-            numbers("predicted", (one.predicted_relative_error for one in results), ".1%"),
-            numbers(f"P@{top}", (one.precision for one in results), ".0%"),
-        ]
+    if plan.question.rounds is not None:
+        said += " Everybody reports once: what is asked again, is tried as one round of all."
     best = min(results, key=lambda one: one.predicted)
     return [
         Heading(f"{plan.name}: {_about(trial)}", level=1),
@@ -273,7 +268,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
         Sentence(
             f"The first is what the plan deploys, its {plan.objective_name} in {plan.unit}, ± its "
             "standard error over the runs; the others could be deployed at the same budgets. "
-            f"{said} Smallest predicted error on these answers: {best.label}."
+            f"Smallest predicted error on these answers: {best.label}.{said}"
         ),
     ]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import estimate_ordered, wanted_estimates
-from planner.estimates.counts import normal_quantile, precision_at, tail_share
+from planner.estimates.counts import normal_quantile, tail_share
 from planner.estimates.ordered import OrderedEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
@@ -37,7 +37,7 @@ from planner.planning.ordered import plan_ordered_channel
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario, SubsetDesign, UnaryTable
-from planner.survey.questions import ORDINAL, Question, Survey
+from planner.survey.questions import Question, Survey
 from planner.trial.known import Asked, placed
 
 Array = NDArray[np.float64]
@@ -59,13 +59,6 @@ class Simulated:
         Its standard error; None with a single run.
     predicted:
         The same as expected for these people: exact, but of a mean to first order.
-    relative_error, predicted_relative_error:
-        Of counts: root mean square over runs of (estimate - count) / count, over the most frequent
-        answers, as measured and as expected; else None.
-    precision:
-        Of counts: mean share of the largest estimates that are truly the largest; else None.
-    top:
-        Of how many answers; None where these are not judged.
     covered:
         Of means and ordered answers: share of the runs whose 95 % intervals hold the truth, all at
         once; else None.
@@ -75,10 +68,6 @@ class Simulated:
     error: float
     spread: float | None
     predicted: float
-    relative_error: float | None = None
-    predicted_relative_error: float | None = None
-    precision: float | None = None
-    top: int | None = None
     covered: float | None = None
 
     @property
@@ -122,14 +111,13 @@ class Trial:
         How many people the data have, and how many of them are asked.
     labels:
         The names of all listed answers; none for a number.
-    present, missing:
-        How many of the answers occur; how many people have none.
+    missing:
+        How many people have no answer.
     """
 
     planned: QuestionPlan
     asked: Asked
     labels: tuple[str, ...]
-    present: int
     missing: int
     _tried: dict[str, _Tried]
 
@@ -182,7 +170,7 @@ class Trial:
                 name: _Mean(_numeric(question, one), values, asked)
                 for name, one in _alternatives(planned).items()
             }
-            return cls(planned, asked, (), 0, int(np.isnan(values).sum()), found)
+            return cls(planned, asked, (), int(np.isnan(values).sum()), found)
         if not isinstance(answers, Answers):
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
@@ -202,7 +190,7 @@ class Trial:
                 name: _Counts(_drawable(one), known, asked, weights, criterion)
                 for name, one in _alternatives(planned).items()
             }
-        return cls(planned, asked, known.labels, int(np.count_nonzero(known.counts)), 0, found)
+        return cls(planned, asked, known.labels, 0, found)
 
     @property
     def names(self) -> list[str]:
@@ -221,7 +209,6 @@ class Trial:
         self,
         repeats: int,
         rng: np.random.Generator,
-        top: int | None = None,
         progress: Callable[[], object] = lambda: None,
     ) -> list[Simulated]:
         """Run every mechanism ``repeats`` times.
@@ -232,9 +219,6 @@ class Trial:
             Runs of each, at least 1.
         rng:
             Seeds every mechanism on its own.
-        top:
-            By how many of the most frequent answers to judge; 10, or all that occur, when omitted.
-            Not used for means and ordered answers.
         progress:
             Called after every run.
 
@@ -244,13 +228,9 @@ class Trial:
             A number outside its range.
         """
         whole_number("repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look.")
-        top = min(10, self.present) if top is None else top
-        if self.present and self.planned.deployed.kind != ORDINAL and not 1 <= top <= self.present:
-            allowed = f"from 1 to the number of items that anybody has, {self.present}"
-            raise InputError("top", top, allowed, "Judge fewer items.")
         children = spawn(inputs.generator(rng), len(self._tried))
         return [
-            tried.simulated(name, repeats, child, top, progress)
+            tried.simulated(name, repeats, child, progress)
             for (name, tried), child in zip(self._tried.items(), children, strict=True)
         ]
 
@@ -301,29 +281,24 @@ class _Tried(ABC):
         name: str,
         repeats: int,
         rng: np.random.Generator,
-        top: int,
         progress: Callable[[], object],
     ) -> Simulated:
         """All runs."""
-        squares, more = np.empty(repeats), []
+        squares, held = np.empty(repeats), []
         for run in range(repeats):
             estimates = self.draw(rng)
             squares[run] = self.square(estimates)
-            more.append(self.judged(estimates, top))
+            held.append(self.holds(estimates))
             progress()
         error, spread = sqrt(squares.mean()), None
         if repeats > 1:
             spread = float(squares.std(ddof=1)) / sqrt(repeats) / max(2 * error, 1e-300)
-        once = Simulated(name, error, spread, sqrt(self.predicted))
-        return self.summed(once, np.array(more), top)
+        covered = None if None in held else float(np.mean(np.array(held, dtype=np.float64)))
+        return Simulated(name, error, spread, sqrt(self.predicted), covered)
 
-    @abstractmethod
-    def judged(self, estimates: Any, top: int) -> tuple[float, ...]:
-        """What else is measured in every run."""
-
-    @abstractmethod
-    def summed(self, once: Simulated, judged: Array, top: int) -> Simulated:
-        """The result with these measurements, shape ``(runs, k)``."""
+    def holds(self, _estimates: Any) -> bool | None:
+        """Whether their 95 % intervals hold the truth, all at once; None if that is not asked."""
+        return None
 
 
 class _Counts(_Tried):
@@ -357,43 +332,16 @@ class _Counts(_Tried):
     def square(self, estimates: Any) -> float:
         return float(self._weights @ np.square(estimates.values - self.truth))
 
-    def judged(self, estimates: Any, top: int) -> tuple[float, ...]:
-        best = self._best(top)
-        off = (estimates.values[best] - self.truth[best]) / self.truth[best]
-        return float(np.mean(np.square(off))), precision_at(estimates.top(top), self.truth)
-
-    def summed(self, once: Simulated, judged: Array, top: int) -> Simulated:
-        best = self._best(top)
-        relative, precision = judged.mean(axis=0).tolist()
-        predicted = sqrt(float(np.mean(self.expected[best] / np.square(self.truth[best]))))
-        return replace(
-            once,
-            relative_error=sqrt(relative),
-            predicted_relative_error=predicted,
-            precision=precision,
-            top=top,
-        )
-
     def picture(self, labels: tuple[str, ...], estimates: Any, most: int) -> OneSurvey:
         """The most frequent items' estimates."""
-        chosen = self._best(most)
+        chosen = np.argsort(-self.truth, kind="stable")[:most]
         lower, upper = estimates.intervals()
         names = tuple(labels[k] for k in chosen)
         values: Array = estimates.values[chosen]
         return OneSurvey(names, self.truth[chosen], values, lower[chosen], upper[chosen])
 
-    def _best(self, top: int) -> NDArray[np.int64]:
-        return np.argsort(-self.truth, kind="stable")[:top]
 
-
-class _Intervals(_Tried):
-    """What is judged by whether its intervals hold the truth."""
-
-    def summed(self, once: Simulated, judged: Array, _top: int) -> Simulated:
-        return replace(once, covered=float(judged.mean()))
-
-
-class _Ordered(_Intervals):
+class _Ordered(_Tried):
     """A channel for ordered answers: shares or counts in people, a mean in scores."""
 
     def __init__(
@@ -425,14 +373,14 @@ class _Ordered(_Intervals):
         gap = self._directions @ (estimates.values - self._truth)
         return float(np.square(self._scale * gap).sum())
 
-    def judged(self, estimates: Any, _top: int) -> tuple[float, ...]:
+    def holds(self, estimates: Any) -> bool:
         errors = np.sqrt(np.maximum(estimates.covariance.diagonal(), 0))
         reach = normal_quantile(1 - tail_share(_CONFIDENCE, self._truth.size) / 2)
         off = np.abs(estimates.values - self._truth)
-        return (float(np.all(off <= reach * errors + 1e-12)),)
+        return bool(np.all(off <= reach * errors + 1e-12))
 
 
-class _Mean(_Intervals):
+class _Mean(_Tried):
     """A mechanism for a number; a run without an estimate counts as the middle of its interval."""
 
     def __init__(self, mechanism: Any, values: Array, asked: Asked) -> None:
@@ -457,8 +405,8 @@ class _Mean(_Intervals):
         value = middle if estimates.value is None else estimates.value
         return float((value - self._truth) ** 2)
 
-    def judged(self, estimates: Any, _top: int) -> tuple[float, ...]:
-        return (float(estimates.lower <= self._truth <= estimates.upper),)
+    def holds(self, estimates: Any) -> bool:
+        return bool(estimates.lower <= self._truth <= estimates.upper)
 
 
 def _alternatives(planned: QuestionPlan) -> dict[str, Any]:

@@ -30,7 +30,7 @@ CHOICE = SURVEY.replace('kind = "item-set"\npadding_length = 2\n', "")
 def files(tmp_path):
     (tmp_path / "survey.toml").write_text(SURVEY)
     (tmp_path / "basket.dat").write_text("1 2\n3\n2 3\n\n1 2 3\n" * 20)
-    return [str(tmp_path / "survey.toml"), "--data", str(tmp_path / "basket.dat"), "--top", "2"]
+    return [str(tmp_path / "survey.toml"), "--data", str(tmp_path / "basket.dat")]
 
 
 def test_command_prints_predicted_beside_measured(files):
@@ -38,7 +38,6 @@ def test_command_prints_predicted_beside_measured(files):
     assert "basket: 100 people, 3 items (few: 1, many: 2), padding length 2" in page
     assert "IDUE opt0" in page
     assert "predicted error on these answers" in page
-    assert "RE@2" in page
     single = shown("simulate", *files, "--first-item")
     assert "padding length 2" in single  # what is deployed does not depend on the data
     choice = Path(files[0])
@@ -64,14 +63,9 @@ def test_command_prints_json_and_repeats_itself(files):
 
 
 def test_command_refuses_bad_options(files):
-    for bad in (["--repeats", "0"], ["--seed", "-1"], ["--top", "9"], ["--question", "x"]):
+    for bad in (["--repeats", "0"], ["--seed", "-1"], ["--question", "x"]):
         with pytest.raises(InputError, match=bad[0].strip("-")):
             shown("simulate", *files, *bad)
-
-
-def test_judged_by_ten_items_or_by_all_that_occur(files):
-    (few,) = [w for w in [shown("simulate", *files[:-2])] if "RE@3" in w]  # three items occur
-    assert "P@3" in few
 
 
 def test_several_questions_need_a_choice(files, tmp_path):
@@ -142,5 +136,11 @@ def test_numbers_are_simulated(asked):
     document = json.loads(shown(*asked, "age", "--json"))
     assert document["missing"] == 100
     assert [one["name"] for one in document["mechanisms"]] == ["channel", "bisample-md"]
-    with pytest.raises(InputError, match="top is 3 but must be left out for 'numeric'"):
-        shown(*asked, "age", "--top", "3")
+
+
+def test_what_is_asked_again_is_tried_as_one_round_and_says_so(tmp_path):
+    survey, data = tmp_path / "survey.toml", tmp_path / "answers.csv"
+    survey.write_text(CHOICE + "\n[question.rounds]\ncount = 3\nchanges = 1\n")
+    data.write_text("item,count\n1,30\n2,50\n3,20\n")
+    page = " ".join(shown("simulate", str(survey), "--data", str(data), "--repeats", "2").split())
+    assert "tried as one round of all" in page

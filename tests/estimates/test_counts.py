@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import minimize
 
 from planner.errors import InputError
-from planner.estimates.counts import Estimates, precision_at
+from planner.estimates.counts import Estimates
 from planner.mechanisms.unary import UnaryMechanism
 from tests.mechanisms.decisions import mean_is
 
@@ -93,16 +93,6 @@ def test_absent_items_are_rarely_significant():
     alarms = np.array([run.significant(0.9)[1:].any() for run in runs], dtype=float)
     assert mean_is(alarms, 1 - (1 - 0.1 / 5) ** 4)
     assert all(run.significant(0.999)[0] for run in runs)
-
-
-def test_top_and_precision():
-    estimates = Estimates([3, 9, 9, 1], [1] * 4, [1] * 4, users=10)
-    assert estimates.top(3).tolist() == [1, 2, 0]
-    assert precision_at([1, 2], [1, 9, 0, 3]) == 0.5
-    with pytest.raises(InputError, match="top"):
-        estimates.top(5)
-    with pytest.raises(InputError, match="chosen"):
-        precision_at([], [1])
 
 
 @pytest.mark.parametrize(

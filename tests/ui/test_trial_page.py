@@ -67,7 +67,7 @@ def test_numbers_are_tried_as_generated_and_from_a_file():
 
 
 ANSWERS = {
-    "counts": ("c.csv", b"item,count\nHIV,30\nanemia,50\n", "80 people, 5 answers, 2 in use"),
+    "counts": ("c.csv", b"item,count\nHIV,30\nanemia,50\n", "80 people, 5 answers"),
     "a column": ("c.csv", b"age,diagnosis\n3,HIV\n4,anemia\n5,HIV\n", "3 people"),
     "packed": ("c.csv.gz", gzip.compress(b"x,diagnosis\n3,HIV\n"), "1 people"),
     "a large file": ("c.csv", b"x,diagnosis\n" + 15_000 * b"3,HIV\n4,anemia\n", "30,000 people"),
@@ -95,7 +95,7 @@ def test_a_column_of_sets_is_read_as_sets(questions):
     app = open_page("trial", questions)
     upload(app, "c.csv", b"id,diagnosis\n1,HIV;anemia\n2,\n3,anemia\n")
     by_label(app.selectbox, "Column with the answers").set_value("diagnosis").run()
-    assert "3 people, 5 answers, 2 in use, sets cut or padded to 4" in words(app)
+    assert "3 people, 5 answers, sets cut or padded to 4" in words(app)
 
 
 def test_a_survey_that_is_too_large_or_wrong_is_not_tried(questions):

@@ -91,7 +91,7 @@ def _about(plan: QuestionPlan, trial: Trial) -> str:
     some = f", {asked.asked:,} of them asked" if asked.some else ""
     told = [f"{asked.people:,} people{some}"]
     if trial.labels:
-        told.append(f"{len(trial.labels):,} answers, {trial.present:,} in use")
+        told.append(f"{len(trial.labels):,} answers")
     if trial.missing:
         told.append(f"{trial.missing:,} without an answer")
     if plan.padding_length is not None:
