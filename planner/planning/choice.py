@@ -141,7 +141,6 @@ def check_targets(
 
 
 Array = NDArray[np.float64]
-PRIORS = (0.01, 0.10, 0.50)
 _MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
 _MOST_DEPLOYED_ITEMS = 100_000
 _MOST_EXPLAINED = 40
@@ -259,10 +258,7 @@ class LevelExplanation:
     odds: str
     with_answer: float
     without_answer: float
-    least_without_answer: float
     leakage: float
-    belief: str
-    bounds: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -476,9 +472,6 @@ def explain(
     >>> print(severe.odds)
     Of 100 people whose answer about diagnosis is one of 'severe', 59 send a 1 for it; of 100
     with another answer, 33 do.
-    >>> print(severe.belief)
-    A report moves the belief in such an answer from 1 % to at most 3.9 % (at least 0.25 %), from
-    10 % to at most 30.8 % (at least 2.7 %), from 50 % to at most 80.0 % (at least 20.0 %).
     """
     policy = table.policy
     if leakage is None:
@@ -491,12 +484,8 @@ def explain(
         a, b, least_b = (float(column[i]) for column in (table.a, table.b, table.least_b))
         if padding_length is not None and not whole:
             a = b + (a - b) / padding_length
-        own = float(leakage[i])
-        pairs = (beliefs_after(np.array(own), prior) for prior in PRIORS)
-        bounds = tuple((float(low), float(high)) for low, high in pairs)
         odds = _odds(question, policy.names[i], (a, b, least_b), padding_length, sends)
-        about = policy.names[i], odds, a, b, least_b, own, _belief(bounds), bounds
-        found.append(LevelExplanation(*about))
+        found.append(LevelExplanation(policy.names[i], odds, a, b, float(leakage[i])))
     return tuple(found)
 
 
@@ -531,27 +520,8 @@ def _odds(
     return f"Of 100 people {whose}, {_people(a)} {sends}; of 100 {other}, {others} do."
 
 
-def _belief(bounds: tuple[tuple[float, float], ...]) -> str:
-    said = [
-        f"{100 * prior:.0f} % to at most {_percent_up(high)} (at least {_percent_down(low)})"
-        for prior, (low, high) in zip(PRIORS, bounds, strict=True)
-    ]
-    return f"A report moves the belief in such an answer from {', from '.join(said)}."
-
-
 def _people(probability: float) -> str:
     people = 100 * float(probability)
     if 1 <= people <= 99:
         return f"{people:.0f}"
     return f"{people:.2g}" if people < 1 else f"{people:.4g}"
-
-
-def _percent_up(share: float) -> str:
-    """Never shown smaller than it is."""
-    return f"{np.ceil(share * 1000 - 1e-9) / 10:.1f} %"
-
-
-def _percent_down(share: float) -> str:
-    """Never shown larger than it is."""
-    digits = 1 if share >= 0.01 else 2
-    return f"{np.floor(share * 10 ** (digits + 2) + 1e-9) / 10**digits:.{digits}f} %"

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
-from planner.planning.choice import PRIORS, LevelExplanation
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import PaddingPlan
@@ -181,24 +180,6 @@ def one_survey_figure(survey: OneSurvey) -> Figure:
         yaxis={"type": "category", "autorange": "reversed"},  # the most frequent on top
     )
     return made.update_traces(marker={"symbol": "diamond", "size": 11}, selector={"name": "true"})
-
-
-def belief_figure(explanations: Sequence[LevelExplanation]) -> Figure:
-    """How far a report can move an observer's belief, from three priors, of eight levels."""
-    shown = explanations[:_MOST_LEVELS]
-    traces = []
-    for k, (prior, colour) in enumerate(zip(PRIORS, (GREEN, BLUE, ORANGE), strict=True)):
-        low, high = np.array([level.bounds[k] for level in shown]).T
-        places, middle = np.arange(len(shown)) + 0.22 * (k - 1), np.full(len(shown), prior)
-        name = f"belief before: {100 * prior:.0f} %"
-        traces.append(_points(middle, places, name, colour, middle - low, high - middle))
-    names = [level.level for level in shown]
-    return figure(
-        *traces,
-        height=140 + 50 * len(names),
-        xaxis={"title": "belief after any report", "range": [0, 1], "tickformat": ".0%"},
-        yaxis={"autorange": "reversed", "tickvals": list(range(len(names))), "ticktext": names},
-    )
 
 
 def bars(names: Sequence[str], series: Mapping[str, Sequence[float]], title: str) -> Figure:

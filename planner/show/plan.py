@@ -31,7 +31,7 @@ from planner.show.blocks import (
     percent,
     texts,
 )
-from planner.show.figures import belief_figure, ordered_figure, padding_figure
+from planner.show.figures import ordered_figure, padding_figure
 from planner.show.guarantees import promise_in_short, promises_of
 from planner.show.rounds import round_blocks
 from planner.survey.questions import CHANNEL, ORDINAL, Question
@@ -101,7 +101,7 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
     blocks += said(promises_of(question), "item", "details")
     if question.explanations:
         blocks += [Heading("In words", "details", 3)]
-        blocks += said((f"{x.odds} {x.belief}" for x in question.explanations), "item", "details")
+        blocks += said((x.odds for x in question.explanations), "item", "details")
     return blocks
 
 
@@ -371,11 +371,6 @@ def _figures(question: QuestionPlan) -> list[Block]:
         alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
         title = "If all budgets were larger or smaller"
         found.append(Figure(title, lambda: kinds.budget_figure(question), alt, "scale"))
-    if question.explanations:
-        alt = "How far any report can move a belief in an answer of each level."
-        title = "What an observer can come to believe"
-        beliefs = question.explanations
-        found.append(Figure(title, lambda: belief_figure(beliefs), alt, "beliefs"))
     return found
 
 

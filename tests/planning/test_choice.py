@@ -283,7 +283,7 @@ def test_explanations_say_the_probabilities():
     first = explain(table, "pages")[0]
     assert "41 send a 1" in first.odds
     assert "27 do" in first.odds
-    assert "from 50 % to at most 73.2 %" in first.belief  # e / (1 + e) is .7311: rounded up
+    assert first.leakage == 1.0
     padded = explain(table, "pages", padding_length=4)[0]
     assert "31 send a 1" in padded.odds  # 27.4 + (40.9 - 27.4) / 4
 
@@ -294,17 +294,18 @@ def test_beliefs_about_sets_hold_for_every_report():
     policy = PrivacyPolicy([0.6, 1.0], [1, 2])
     table = solve(policy)
     law = output_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
-    bounds = explain(table, "x", padding_length=2)[0].bounds
+    leakage = np.array(explain(table, "x", padding_length=2)[0].leakage)
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)
-    for k, belief in enumerate((0.01, 0.1, 0.5)):
+    for belief in (0.01, 0.1, 0.5):
+        low, high = beliefs_after(leakage, belief)
         for _ in range(100):
             prior = rng.dirichlet(np.ones(8))
             prior[has] *= belief / prior[has].sum()
             prior[~has] *= (1 - belief) / prior[~has].sum()
             posterior = (prior[has] @ law[has]) / (prior @ law)
-            assert bounds[k][0] * (1 - 1e-9) <= posterior.min()
-            assert posterior.max() <= bounds[k][1] * (1 + 1e-9)
+            assert low * (1 - 1e-9) <= posterior.min()
+            assert posterior.max() <= high * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(

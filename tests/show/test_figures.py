@@ -7,10 +7,9 @@ from planner import PrivacyPolicy, chart, load_survey, plan_survey, solve
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
 from planner.planning.answer_rates import AnswerRateModel, plan_answer_rate
-from planner.planning.choice import PRIORS, explain
 from planner.planning.sets import plan_padding
 from planner.planning.what_if import frontier
-from planner.show.figures import belief_figure, error_figure, one_survey_figure, ordered_figure
+from planner.show.figures import error_figure, one_survey_figure, ordered_figure
 from planner.show.svg import svg_of
 from planner.survey.preferences import NormalPreferences
 from planner.survey.sets import AssumedSets
@@ -69,13 +68,6 @@ def test_the_band_holds_the_shares_and_the_median_has_its_answers():
 
 
 def test_points_reach_from_the_smallest_to_the_largest():
-    explanations = explain(solve(POLICY), "diagnosis")
-    for k, points in enumerate(belief_figure(explanations).data):
-        for i, level in enumerate(explanations):
-            low, high = level.bounds[k]
-            assert points.x[i] == PRIORS[k]
-            assert points.x[i] - points.error_x.arrayminus[i] == pytest.approx(low)
-            assert points.x[i] + points.error_x.array[i] == pytest.approx(high)
     ends = [np.array(values) for values in ([1.0, 2.0], [0.5, 2.5], [0.0, 2.0], [2.0, 3.0])]
     estimated, true = one_survey_figure(OneSurvey(("a", "b"), *ends)).data
     assert len(estimated.x) == len(true.x) == 2
@@ -93,4 +85,3 @@ def test_drawings_show_the_points_where_they_are():
     assert heights == pytest.approx(np.polyval(line, ORDERED.consistent), abs=0.1)
     curve = frontier(POLICY, 10_000, [0.5, 1.0, 2.0])
     assert svg_of(chart(curve), "").count("<polyline") == 3
-    assert svg_of(belief_figure(explain(solve(POLICY), "d")), "").count("<circle") == 6
