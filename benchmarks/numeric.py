@@ -16,7 +16,7 @@ from planner import Numeric, Survey
 from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.words import seeded_words
-from planner.planning.answer_rates import AnswerRateModel
+from planner.planning.mean import AnswerRateModel
 from planner.survey.preferences import NormalPreferences
 
 USERS = 10_000_000

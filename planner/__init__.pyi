@@ -21,11 +21,6 @@ from planner.mechanisms.plain import OptimizedLocalHashing as OptimizedLocalHash
 from planner.mechanisms.plain import SubsetSelection as SubsetSelection
 from planner.mechanisms.sampling_privacy import SamplingPrivacy as SamplingPrivacy
 from planner.mechanisms.unary import UnaryMechanism as UnaryMechanism
-from planner.planning.answer_rates import AnswerRateModel as AnswerRateModel
-from planner.planning.answer_rates import AnswerRatePlan as AnswerRatePlan
-from planner.planning.answer_rates import ChannelCurve as ChannelCurve
-from planner.planning.answer_rates import channel_curve as channel_curve
-from planner.planning.answer_rates import plan_answer_rate as plan_answer_rate
 from planner.planning.channels import AssumedAnswers as AssumedAnswers
 from planner.planning.channels import best_channel as best_channel
 from planner.planning.channels import five_populations as five_populations
@@ -35,6 +30,11 @@ from planner.planning.datasets import PilotSets as PilotSets
 from planner.planning.ledger import Ledger as Ledger
 from planner.planning.ledger import read_ledger as read_ledger
 from planner.planning.ledger import write_ledger as write_ledger
+from planner.planning.mean import AnswerRateModel as AnswerRateModel
+from planner.planning.mean import AnswerRatePlan as AnswerRatePlan
+from planner.planning.mean import ChannelCurve as ChannelCurve
+from planner.planning.mean import channel_curve as channel_curve
+from planner.planning.mean import plan_answer_rate as plan_answer_rate
 from planner.planning.ordered import best_ordered_channel as best_ordered_channel
 from planner.planning.plan import SurveyPlan as SurveyPlan
 from planner.planning.plan import compare_plans as compare_plans

@@ -32,7 +32,7 @@ from planner.frames import Framed
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism
 from planner.outsiders import seen_of, shuffled
-from planner.planning.answer_rates import channel_curve
+from planner.planning.mean import channel_curve
 from planner.survey.numeric_domain import NumericDomain
 from tests.test_readme import ROOT
 

@@ -166,14 +166,14 @@ def answer_rate(survey: SurveyFile, details: Details = False, json_output: Json 
 
     For the survey's numeric questions that state what people tolerate.
     """
-    from planner.planning.answer_rates import plan_answer_rates
+    from planner.planning.mean import plan_answer_rates
     from planner.show.json import to_json
     from planner.show.others import answer_rate_blocks
     from planner.survey.file import load_survey
 
     plans = plan_answer_rates(load_survey(survey))
     if json_output:
-        names = ("best", "offered", "curve", "forced")
+        names = ("best", "offered", "curve")
         print_json({q: {n: to_json(getattr(one, n)) for n in names} for q, one in plans.items()})
         return
     for name, one in plans.items():

@@ -17,7 +17,6 @@ from planner.policy.policy import PrivacyPolicy
 
 Array = NDArray[np.float64]
 Numbers = Array | float
-FAKE_ANSWERS = ("random", "top")
 """What people send who have no answer where one is forced: uniform, or the upper end."""
 # Above it Piecewise has the smaller variance at v = 0: with x = e^(eps/2),
 # (x + 3)(x + 1)^2 = 3 (x^2 + 1)^2, that is 3 x^3 - x^2 + x - 7 = 0.

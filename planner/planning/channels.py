@@ -243,10 +243,8 @@ def provable_channel(
 
 def bisample_error(epsilon: float, assumed: AssumedAnswers) -> float:
     """Error per person of BiSample-MD's mean, in squared units of the question, first order."""
-    place = assumed.domain
-    unit = (assumed.mean - place.center) / place.radius
-    variance = first_order(np.tanh(epsilon / 2), 1 - assumed.missing, unit, 1).mean
-    return float(variance) * place.radius**2
+    variance, _ = mean_error("bisample-md", epsilon, 1 - assumed.missing, *assumed.moments)
+    return float(variance) * assumed.domain.radius**2
 
 
 def _solve(

@@ -1,17 +1,23 @@
-"""Questions for a mean: the best channel, BiSample-MD, and what is compared with them."""
+"""Questions for a mean: who answers at which budget, the best channel, BiSample-MD and rivals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from planner.arguments import positive_numbers, whole_number
 from planner.errors import InputError, SolverError
+from planner.frames import Framed
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.means import MeanMechanism, first_order
 from planner.mechanisms.rounding import drawn_channel
-from planner.planning.answer_rates import AnswerRateModel, channel_curve, model_of, stated_answers
 from planner.planning.channels import (
+    NARROWEST,
+    USUAL_SPREAD,
     AssumedAnswers,
     five_populations,
     least_favourable,
@@ -20,13 +26,443 @@ from planner.planning.channels import (
 )
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.solvers.answers import Channel
-from planner.survey.questions import CHANNEL, Numeric, Question
+from planner.survey.numeric_domain import NumericDomain
+from planner.survey.preferences import EmpiricalPreferences, Preferences
+from planner.survey.questions import CHANNEL, Numeric, Question, Survey
 
+Array = NDArray[np.float64]
 BISAMPLE = "bisample-md"
+FLAT = 0.05
+"""Budgets whose error is within this share of the best are about as good."""
 _COMPARED = ("harmony", "piecewise", "hybrid")
 _GRIDS = (5, 9)  # 17 points take seconds, and save one to four per cent of a squared error
 _WORTH = 0.01  # share of the error that a finer grid must save
 _VALUES = 101  # of one answer that everybody gives
+_LOWEST = 0.01  # budget that is looked at
+_GRID_POINTS = 1000
+_BUDGETS = 27  # of a curve of best channels, each of which is solved
+_FEWEST = 1e-3  # share who answer, below which no channel is predicted
+_TOLERANCE = 1e-3  # to which channels of a curve are solved
+_RELIABLE = 5.0  # standard errors between the answer rate and 0
+
+
+# Who answers at which budget
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnswerRateCurve(Framed):
+    """Predictions for BiSample-MD over budgets; all columns of shape ``(k,)``.
+
+    ``top_rmse`` and ``random_rmse`` are those of a mechanism that forces an answer, Harmony, where
+    whoever would rather not gives the top of the range (TOP) or a random value (RND).
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    mean_rmse: Array
+    missing_rate_rmse: Array
+    top_rmse: Array
+    random_rmse: Array
+    reliable: NDArray[np.bool_]
+
+    @property
+    def summary(self) -> str:
+        """Which budgets the rows are for."""
+        return f"BiSample-MD at {self.epsilon.size} budgets."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a budget, a column an attribute."""
+        return {name: getattr(self, name) for name in AnswerRateCurve.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class BestBudget:
+    """The budget with the smallest error of a mean, and around it those within 5 % of that."""
+
+    epsilon: float
+    rmse: float
+    flat_lower: float
+    flat_upper: float
+    answer_rate: float
+    reliable: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerRateModel:
+    """A numeric question, the people asked, and how much epsilon they tolerate.
+
+    Parameters
+    ----------
+    preferences:
+        Distribution of the largest epsilon that a person tolerates.
+    users:
+        Number of people asked, at least 1.
+    domain:
+        Range of the answers; ``[-1, 1]`` when omitted.
+    mean:
+        Expected mean of all people's answers, in the question's unit; the middle of the
+        domain when omitted.
+    sd:
+        Expected standard deviation, in the question's unit. When omitted it is the largest
+        possible, that of answers at the ends of the domain. Always that for a yes/no question.
+
+    Raises
+    ------
+    InputError
+        A number is out of range.
+
+    Examples
+    --------
+    >>> from planner.survey.preferences import NormalPreferences
+    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5)
+    >>> best = model.best()
+    >>> round(best.epsilon, 3), round(best.answer_rate, 3)
+    (3.157, 0.89)
+    >>> round(best.flat_lower, 2), round(best.flat_upper, 2)
+    (2.48, 3.88)
+    """
+
+    preferences: Preferences
+    users: int
+    domain: NumericDomain = field(default_factory=NumericDomain)
+    mean: float | None = None
+    sd: float | None = None
+
+    def __post_init__(self) -> None:
+        whole_number("users", self.users)
+        lower, upper = self.domain.lower, self.domain.upper
+        if self.mean is not None and not lower <= self.mean <= upper:
+            remedy = "Give the expected mean of the answers, within their range."
+            raise InputError("mean", self.mean, f"from {lower:g} to {upper:g}", remedy)
+        largest = self.domain.radius * np.sqrt(1 - self.unit_mean**2)
+        if self.sd is not None and not 0 <= self.sd <= largest * (1 + 1e-9):
+            allowed = f"from 0 to {largest:.6g}, the largest for this mean and range"
+            raise InputError("sd", self.sd, allowed, "Lower sd, or leave it out.")
+
+    def curve(self, epsilons: ArrayLike | None = None) -> AnswerRateCurve:
+        """Predictions at these budgets, or at 200 budgets up to where 1 % still answer.
+
+        Raises
+        ------
+        InputError
+            A budget outside 0 to 50.
+        """
+        if epsilons is None:
+            epsilons = np.linspace(self.highest / 200, self.highest, 200)
+        epsilon = positive_numbers("epsilons", epsilons, MAX_EPSILON)
+        rate = self.preferences.answer_rate(epsilon)
+        theta = np.tanh(epsilon / 2)
+        missing = np.sqrt(first_order(theta, rate, self.unit_mean, self.users).missing_rate)
+        return AnswerRateCurve(
+            epsilon,
+            rate,
+            self.rmse(BISAMPLE, epsilon),
+            missing,
+            self.rmse("harmony", epsilon, "top"),
+            self.rmse("harmony", epsilon, "random"),
+            rate >= _RELIABLE * missing,
+        )
+
+    def rmse(self, name: str, epsilon: Array, fake: str = "top") -> Array:
+        """Root mean squared error of a mechanism's mean, in the question's unit."""
+        rate = self.preferences.answer_rate(epsilon)
+        about = rate, self.unit_mean, self.mean_square, fake
+        variance, bias = mean_error(name, epsilon, *about)
+        return np.asarray(self.domain.radius * np.sqrt(variance / self.users + bias**2))
+
+    def best(self) -> BestBudget:
+        """The budget with the smallest error of BiSample-MD's mean.
+
+        There is no such budget for the missing rate: it is another quantity at each
+        budget, and known best (100 %) where nobody answers.
+
+        Raises
+        ------
+        InputError
+            Nobody answers at any budget.
+        """
+        found = _least(lambda e: self.rmse(BISAMPLE, e), self.preferences.kinks, MAX_EPSILON)
+        at = self.curve([found[0]])
+        return BestBudget(*found, float(at.answer_rate[0]), bool(at.reliable[0]))
+
+    @property
+    def highest(self) -> float:
+        """The largest budget that is shown: where 1 % of the people still answer."""
+        last = float(self.preferences.quantile(0.99))
+        return min(MAX_EPSILON, last) if last > 0.1 else 1.0
+
+    @property
+    def unit_mean(self) -> float:
+        """Expected mean of all people's answers on ``[-1, 1]``."""
+        if self.mean is None:
+            return 0.0
+        return float(self.domain.to_unit(np.array([self.mean]))[0])
+
+    @property
+    def mean_square(self) -> float:
+        """Of all people's answers on ``[-1, 1]``."""
+        variance = 1 - self.unit_mean**2
+        if self.sd is not None and not self.domain.yes_no:
+            variance = min(variance, (self.sd / self.domain.radius) ** 2)
+        return variance + self.unit_mean**2
+
+    def stated(self, missing: float) -> AssumedAnswers:
+        """Answers around the expected mean, with its spread or 0.3 radii of the range."""
+        place = self.domain
+        spread = USUAL_SPREAD * place.radius if self.sd is None else self.sd
+        center = float(np.clip(place.from_unit(self.unit_mean), place.lower, place.upper))
+        return AssumedAnswers(center, max(spread, NARROWEST * place.radius), missing, place)
+
+
+def _least(
+    error: Callable[[Array], Array], kinks: Array, highest: float, lowest: float = _LOWEST
+) -> tuple[float, float, float, float]:
+    """Where an error is least, the error, and the ends of what is within 5 % of it."""
+    from scipy.optimize import minimize_scalar
+
+    inside = kinks[(kinks > lowest) & (kinks < highest)]
+    ends = lowest, highest, _GRID_POINTS
+    grid = np.unique(np.concatenate([np.linspace(*ends), np.geomspace(*ends), inside]))
+    values = error(grid)
+    if not np.isfinite(values).any():
+        allowed = f"high enough that somebody answers at a budget above {lowest:g}"
+        raise InputError("preferences", "too low", allowed, "Nobody would answer this question.")
+    start = int(np.argmin(values))
+    epsilon, least = float(grid[start]), float(values[start])
+    for cell in (grid[start - 1 : start + 1], grid[start : start + 2]):  # it may jump in between
+        if cell.size == 2:
+            found = minimize_scalar(
+                lambda e: float(error(np.array([e]))[0]),
+                bounds=cell.tolist(),
+                method="bounded",
+                options={"xatol": 1e-9},
+            )
+            if found.fun < least:
+                epsilon, least = float(found.x), float(found.fun)
+    limit = (1 + FLAT) * least
+    below, above = grid[grid < epsilon][::-1], grid[grid > epsilon]
+    return epsilon, least, _edge(error, epsilon, below, limit), _edge(error, epsilon, above, limit)
+
+
+def _edge(error: Callable[[Array], Array], start: float, outward: Array, limit: float) -> float:
+    """The farthest budget, going outward without a gap, whose error is within the limit."""
+    beyond = np.flatnonzero(~(error(outward) <= limit)) if outward.size else outward
+    if beyond.size == 0:
+        return float(outward[-1]) if outward.size else start
+    first = int(beyond[0])
+    good, bad = float(outward[first - 1]) if first else start, float(outward[first])
+    while abs(bad - good) > 1e-9 * max(good, bad):
+        middle = (good + bad) / 2
+        good, bad = (middle, bad) if error(np.array([middle]))[0] <= limit else (good, middle)
+    return good
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ChannelCurve(Framed):
+    """Predicted errors of the mean with the best channel of each budget; columns of shape ``(k,)``.
+
+    Attributes
+    ----------
+    epsilon:
+        Budgets in nats, rising.
+    answer_rate:
+        Share of people who answer.
+    channel_rmse:
+        Root mean squared error in the question's unit; ``inf`` where fewer than one in a thousand
+        answer, or no channel could be proven.
+    relative_gap:
+        Proven distance of each channel's variance from the best of its grid.
+    preferences:
+        What the people tolerate.
+    """
+
+    epsilon: Array
+    answer_rate: Array
+    channel_rmse: Array
+    relative_gap: Array
+    preferences: Preferences
+
+    def best(self) -> BestBudget:
+        """The budget of least error and the flat region around it, read off the curve.
+
+        Raises
+        ------
+        InputError
+            Somebody answers at fewer than two of these budgets.
+        """
+        known = self.epsilon[np.isfinite(self.channel_rmse)]
+        if known.size < 2:
+            reason = "somebody answers at fewer than two of these budgets"
+            remedy = "Raise the preferred epsilons, or compare smaller budgets."
+            raise InputError.because("preferences", reason, remedy)
+        ends = float(known[-1]), float(known[0])
+        found = _least(self.channel_errors, self.preferences.kinks, *ends)
+        return BestBudget(*found, float(self.preferences.answer_rate(found[0])))
+
+    def channel_errors(self, epsilons: ArrayLike) -> Array:
+        """The errors between the curve's budgets; ``inf`` outside them."""
+        from scipy.interpolate import CubicSpline, PchipInterpolator
+
+        known = np.isfinite(self.channel_rmse)
+        # Where there are kinks, without swinging over.
+        smooth = (PchipInterpolator if self.preferences.kinks.size else CubicSpline)(
+            self.epsilon[known], np.log(self.channel_rmse[known]), extrapolate=False
+        )
+        return np.exp(np.nan_to_num(smooth(np.asarray(epsilons, dtype=np.float64)), nan=np.inf))
+
+    @property
+    def summary(self) -> str:
+        """The best budget."""
+        best = self.best()
+        return f"Best channel: budget {best.epsilon:.3g}, RMSE {best.rmse:.4g}."
+
+    def columns(self) -> dict[str, Any]:
+        """One row a budget."""
+        names = ("epsilon", "answer_rate", "channel_rmse", "relative_gap")
+        return {name: getattr(self, name) for name in names}
+
+
+def channel_curve(model: AnswerRateModel, epsilons: ArrayLike | None = None) -> ChannelCurve:
+    """Predict the error of the mean at each budget, with the best channel of that budget.
+
+    Each channel is made for the model's mean and spread (0.3 radii of the range if it
+    states none) at that budget's answer rate, on five points, and has at most 1.02 times the error
+    of BiSample for five means over the range.
+
+    Parameters
+    ----------
+    model:
+        The question, its people, and what they tolerate.
+    epsilons:
+        Budgets in nats, rising; 27 up to where 1 % still answer when omitted, and those just
+        above which fewer do.
+
+    Raises
+    ------
+    InputError
+        Budgets out of range or not rising.
+
+    Examples
+    --------
+    >>> from planner.survey.preferences import NormalPreferences
+    >>> model = AnswerRateModel(NormalPreferences(5, 1.5), users=100_000, mean=0.5, sd=0.3)
+    >>> curve = channel_curve(model, np.linspace(1.0, 6.0, 11))
+    >>> round(curve.best().epsilon, 1), round(model.best().epsilon, 1)
+    (4.1, 3.2)
+    """
+    kinks = model.preferences.kinks
+    if epsilons is None:
+        inside = kinks[(kinks > 0) & (kinks <= model.highest)][:: 1 + kinks.size // _BUDGETS]
+        even = np.linspace(model.highest / _BUDGETS, model.highest, _BUDGETS)
+        epsilons = np.unique(np.concatenate([even, inside]))
+    budgets = positive_numbers("epsilons", epsilons, MAX_EPSILON)
+    for i in np.flatnonzero(np.diff(budgets) <= 0)[:1]:
+        remedy = "Sort the budgets, and give each once."
+        raise InputError(
+            f"epsilons[{i + 1}]", float(budgets[i + 1]), "above the one before", remedy
+        )
+    rate = model.preferences.answer_rate(budgets)
+    variance, gaps = np.full(budgets.shape, np.inf), np.full(budgets.shape, np.nan)
+    for i in np.flatnonzero(rate >= _FEWEST).tolist():
+        try:
+            solved = _coarse(model, float(budgets[i]), float(max(0.0, 1 - rate[i])), _TOLERANCE)
+        except SolverError:
+            continue
+        assert solved.certificate is not None  # noqa: S101 - of all that are solved
+        variance[i], gaps[i] = solved.worst_error, solved.certificate.relative_gap
+    return ChannelCurve(budgets, rate, np.sqrt(variance / model.users), gaps, model.preferences)
+
+
+def _coarse(model: AnswerRateModel, epsilon: float, missing: float, tolerance: float) -> Channel:
+    """The best channel on the coarsest grid, for the model's mean and spread."""
+    others, points = five_populations(model.domain, missing), 2 if model.domain.yes_no else 5
+    return provable_channel(epsilon, others, points, model.stated(missing), tolerance)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnswerRatePlan(Framed):
+    """Predictions over budgets, the best budget, and the budget in use.
+
+    Attributes
+    ----------
+    model:
+        What was predicted from.
+    curve:
+        BiSample-MD, and forced answers, at 200 budgets.
+    best:
+        The budget with the smallest error of the mean.
+    offered:
+        Predictions at the budget that the question states (one row); ``None`` if none.
+    """
+
+    model: AnswerRateModel
+    curve: AnswerRateCurve
+    best: BestBudget
+    offered: AnswerRateCurve | None
+
+    def channels(self) -> ChannelCurve | None:
+        """The same people with the best channel of every budget.
+
+        Computed when asked for, in about a second. None where so few answer that no budget is
+        predicted.
+        """
+        found = channel_curve(self.model)
+        return found if np.isfinite(found.channel_rmse).sum() > 1 else None
+
+    @property
+    def summary(self) -> str:
+        """The best budget and its error."""
+        best = self.best
+        rate = f"{best.answer_rate:.1%} answer"
+        return f"Best budget {best.epsilon:.4g} nats: {rate}, RMSE of the mean {best.rmse:.4g}."
+
+    def columns(self) -> dict[str, Any]:
+        """The curve, one row a budget."""
+        return self.curve.columns()
+
+
+def model_of(about: Numeric, users: int) -> AnswerRateModel:
+    """What a survey's numeric question is predicted from; without preferences all answer."""
+    everybody = EmpiricalPreferences(values=(float(MAX_EPSILON),))
+    preferences = about.preferences or everybody
+    return AnswerRateModel(preferences, users, about.domain, about.mean, about.sd)
+
+
+def plan_answer_rate(model: AnswerRateModel, epsilon: float | None = None) -> AnswerRatePlan:
+    """Plan one question; ``epsilon`` is the budget in use, if there is one.
+
+    Raises
+    ------
+    InputError
+        The budget is outside 0 to 50, or nobody answers at any budget.
+
+    Examples
+    --------
+    >>> from planner.survey.preferences import NormalPreferences
+    >>> plan = plan_answer_rate(AnswerRateModel(NormalPreferences(5, 1.5), 100_000), epsilon=6.0)
+    >>> round(plan.best.epsilon, 2), round(float(plan.offered.mean_rmse[0] / plan.best.rmse), 1)
+    (2.94, 2.2)
+    """
+    offered = None if epsilon is None else model.curve([epsilon])
+    return AnswerRatePlan(model, model.curve(), model.best(), offered)
+
+
+def plan_answer_rates(survey: Survey) -> dict[str, AnswerRatePlan]:
+    """Plan every numeric question of a survey that states its people's preferences, by name."""
+    plans = {
+        question.name: plan_answer_rate(model_of(question, survey.users), question.epsilon)
+        for question in survey.questions
+        if isinstance(question, Numeric) and question.preferences is not None
+    }
+    if not plans:
+        kinds = ", ".join(sorted({question.kind for question in survey.questions}))
+        allowed = "'numeric', with [question.preferences], for one question at least"
+        remedy = "Add [question.preferences] to a numeric question."
+        raise InputError("kind", kinds, allowed, remedy)
+    return plans
+
+
+# What a question is planned with
 
 
 def settled(question: Question, users: int) -> Question:
@@ -79,7 +515,7 @@ def options(part: Part) -> list[Option]:
     assert isinstance(question, Numeric)  # noqa: S101 - by its kind
     epsilon, rate = float(part.deployed.policy.epsilons[0]), answer_rate(question)
     model, missing = model_of(question, part.people), 0.0 if rate is None else 1 - rate
-    assumed: tuple[AssumedAnswers, ...] = (stated_answers(model, missing),)
+    assumed: tuple[AssumedAnswers, ...] = (model.stated(missing),)
     moments = [(model.unit_mean, model.mean_square)]
     if question.mechanism == BISAMPLE and rate is None:
         assumed, moments = _everybody_alike(assumed[0]), []
@@ -104,7 +540,7 @@ def best_for(
     error of these five is made small. ``roughly`` is for comparisons: the coarsest grid, to 1 %.
     """
     five = five_populations(model.domain, missing)
-    stated = None if model.mean is None else stated_answers(model, missing)
+    stated = None if model.mean is None else model.stated(missing)
     first, *finer = (2,) if model.domain.yes_no else _GRIDS
     if roughly:
         return drawn_channel(provable_channel(epsilon, five, first, stated, _WORTH))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from planner.errors import InputError
 from planner.estimates.ordered import OrderedEstimates
-from planner.planning.answer_rates import AnswerRatePlan, ChannelCurve
+from planner.planning.mean import AnswerRatePlan, ChannelCurve
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.sets import PaddingPlan
@@ -114,8 +114,8 @@ def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> 
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
     lines = [
         ("missing stays missing (BiSample-MD)", plan.curve.mean_rmse, BLUE, "solid"),
-        ("forced, at the top (TOP)", plan.forced["top"].rmse, ORANGE, "dash"),
-        ("forced, at random (RND)", plan.forced["random"].rmse, GREEN, "dot"),
+        ("forced, at the top (TOP)", plan.curve.top_rmse, ORANGE, "dash"),
+        ("forced, at random (RND)", plan.curve.random_rmse, GREEN, "dot"),
     ]
     if channels is not None:
         error = channels.channel_errors(plan.curve.epsilon)

@@ -11,7 +11,7 @@ import numpy as np
 
 from planner.deployment.collecting.collector import Collection
 from planner.deployment.parameter_file.parameters import Parameters
-from planner.planning.answer_rates import AnswerRatePlan, channel_sentence
+from planner.planning.mean import FLAT, AnswerRatePlan, ChannelCurve
 from planner.planning.plan import COMPARED_ERRORS, Comparison
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
@@ -69,7 +69,7 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
         Heading(f"{name}: {plan.model.users:,} people asked", level=1),
         Facts(tuple(facts)),
         Sentence(
-            f"Any epsilon in {low} to {high} is within {best.tolerance:.0%} of the best; the "
+            f"Any epsilon in {low} to {high} is within {FLAT:.0%} of the best; the "
             "smallest of them protects people most."
         ),
     ]
@@ -90,7 +90,7 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
             )
         )
     if channels is not None:
-        blocks.append(Sentence(channel_sentence(plan, channels)))
+        blocks.append(Sentence(_channel_sentence(plan, channels)))
     explained = (
         "'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel. TOP and "
         "RND: a mechanism that forces an answer (Harmony), when those who would rather not answer "
@@ -102,11 +102,23 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     return [*blocks, _curve(plan, channels), Sentence(explained, "details"), figure]
 
 
-def _curve(plan: AnswerRatePlan, channels: Any) -> Table:
+def _channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:
+    """The best channel's best budget, and what it gains on BiSample-MD's."""
+    best = channels.best()
+    gain = 1 - best.rmse / plan.best.rmse
+    less = f"{gain:.0%} less" if gain >= 0.01 else "about as large as that of BiSample-MD"
+    usual = ", if the spread, which is left open, is 0.3 of half the range"
+    return (
+        f"With the best channel in place of BiSample-MD: epsilon {best.epsilon:.3f}. "
+        f"{best.answer_rate:.1%} answer, and the mean's error is {best.rmse:.4g}, "
+        f"{less}{'' if plan.model.sd is not None else usual}."
+    )
+
+
+def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
     even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
     budgets = np.sort(np.append(even, plan.best.epsilon))
     curve = plan.model.curve(budgets)
-    top, random = (plan.model.forced("harmony", fake, budgets).rmse for fake in ("top", "random"))
     channel = np.full(budgets.shape, np.nan)
     if channels is not None:
         channel = channels.channel_errors(budgets)
@@ -118,8 +130,8 @@ def _curve(plan: AnswerRatePlan, channels: Any) -> Table:
         Column("mean", tuple(own)),
         numbers("channel", channel, lambda error: number(error) if np.isfinite(error) else ""),
         numbers("missing", curve.missing_rate_rmse, ".5f"),
-        numbers("TOP", top, number),
-        numbers("RND", random, number),
+        numbers("TOP", curve.top_rmse, number),
+        numbers("RND", curve.random_rmse, number),
     )
     accent = budgets.tolist().index(plan.best.epsilon)
     return Table("Errors by budget", columns, "everybody", accent)

@@ -607,7 +607,7 @@ class Numeric(Asked):
     """A question for a number, or no answer.
 
     The ranges of ``mean`` and ``sd`` are those of
-    :class:`planner.planning.answer_rate.model.AnswerRateModel`, which checks them.
+    :class:`planner.planning.mean.AnswerRateModel`, which checks them.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def survey(tmp_path):
 def few_channels():
     """The best channel at six budgets, not sixty: for tests that are about something else."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("planner.planning.answer_rates._BUDGETS", 6)
+        patch.setattr("planner.planning.mean._BUDGETS", 6)
         yield
 
 

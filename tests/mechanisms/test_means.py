@@ -16,9 +16,8 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism, first_order
 from planner.mechanisms.rounding import drawn_channel, integers_of
-from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels import AssumedAnswers, five_populations
-from planner.planning.mean import best_for
+from planner.planning.mean import AnswerRateModel, best_for
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import answering

@@ -10,9 +10,8 @@ from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism
 from planner.planning import channels
-from planner.planning.answer_rates import AnswerRateModel
 from planner.planning.channels import AssumedAnswers, bisample_error, five_populations, mean_error
-from planner.planning.mean import best_for
+from planner.planning.mean import AnswerRateModel, best_for
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import best_estimator, solve_channel

@@ -21,10 +21,9 @@ from planner import (
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.mechanisms.means import first_order
 from planner.planning import solve as solving_once
-from planner.planning.answer_rates import model_of, plan_answer_rates
 from planner.planning.channels import least_favourable
 from planner.planning.ledger import Collection, Ledger
-from planner.planning.mean import answer_rate
+from planner.planning.mean import answer_rate, model_of, plan_answer_rates
 from planner.show.plan import design_sentence, objective_sentence, spending_sentence
 from planner.solvers import solving
 from planner.solvers.design_search import best_design

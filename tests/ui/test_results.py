@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.planning.answer_rates import plan_answer_rates
+from planner.planning.mean import plan_answer_rates
 from planner.planning.plan import plan_survey
 from planner.show.blocks import Facts, Figure, Table
 from planner.show.plan import question_blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from planner.planning.answer_rates import plan_answer_rates
+from planner.planning.mean import plan_answer_rates
 from planner.show.others import answer_rate_blocks
 from planner.survey.questions import Survey
 from planner.ui import render
