@@ -256,3 +256,21 @@ class TruncatedEstimates(Estimates):
         values = np.clip(self.values, 0, self.users) + np.maximum(lost, 0.0)
         how = "what was cut put back, by the set sizes asked for"
         return ProcessedCounts(np.minimum(values, self.users), how)
+
+
+def set_estimates(
+    once: Estimates, items: int, longer: LongerSets | None, padding_length: int = 1
+) -> TruncatedEstimates:
+    """Counts of sets from those of what is reported of them, shape ``(items,)``.
+
+    Of one item of each set it is multiplied by the padding length; of whole sets that is 1. Where
+    some sets have more items than are reported, the standard errors put ``(sum_u P_u(k))^2 / n`` in
+    place of ``sum_u P_u(k)^2`` in the exact variance, which is never less.
+    """
+    errors = once.standard_errors
+    if padding_length > 1 or longer is None or longer.sizes:
+        held = np.clip(once.values, 0, once.users)
+        errors = np.sqrt(np.square(errors) + held * (1 - held / once.users))
+    columns = (once.values, errors, once.null_standard_errors)
+    values, spread, null = (padding_length * column[:items] for column in columns)
+    return TruncatedEstimates(values, spread, null, once.users, longer)

@@ -17,7 +17,13 @@ from planner.estimates.counts import Estimates
 from planner.estimates.means import large_sample
 from planner.estimates.ordered import OrderedEstimates
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
-from planner.estimates.truncation import SIZES_MISS, LongerSets, SetSizes, TruncatedEstimates
+from planner.estimates.truncation import (
+    SIZES_MISS,
+    LongerSets,
+    SetSizes,
+    TruncatedEstimates,
+    set_estimates,
+)
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
@@ -27,7 +33,7 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import mean_estimates
-from planner.mechanisms.staircase import Staircase, cut_estimates
+from planner.mechanisms.staircase import Staircase
 from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 
@@ -187,17 +193,8 @@ class OneOfSet(answers.OneOfSet, Item):
         return item_rows(*names, estimates, processed, confidence, remark)
 
     def scaled(self, once: Estimates) -> TruncatedEstimates:
-        """Counts of the sets, from those of the items that reports are about.
-
-        The standard errors put ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2`` in the exact
-        variance, which is never less.
-        """
-        users, length = once.users, self.padding_length
-        drawn = np.clip(once.values, 0, users)
-        errors = np.sqrt(np.square(once.standard_errors) + drawn * (1 - drawn / users))
-        columns = (once.values, errors, once.null_standard_errors)
-        values, spread, null = (length * column[: self.levels.total] for column in columns)
-        return TruncatedEstimates(values, spread, null, users, self.longer)
+        """Counts of the sets, from those of the items that reports are about."""
+        return set_estimates(once, self.levels.total, self.longer, self.padding_length)
 
 
 @dataclass(frozen=True)
@@ -210,7 +207,7 @@ class WholeSet(answers.WholeSet, OneOfSet):
 
     def scaled(self, once: Estimates) -> TruncatedEstimates:
         """The counts."""
-        return cut_estimates(once, self.longer)
+        return set_estimates(once, self.levels.total, self.longer)
 
 
 def _cut_remark(longer: LongerSets | None, length: int, users: int) -> str:

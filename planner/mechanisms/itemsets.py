@@ -13,18 +13,16 @@ for so many people per item as are expected to draw it, the variance is, exactly
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.estimates.truncation import LongerSets, TruncatedEstimates
+from planner.estimates.truncation import LongerSets, TruncatedEstimates, set_estimates
 from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
@@ -131,6 +129,10 @@ class ItemSets:
         sums = [np.bincount(self.members, each**power, self.items) for power in (1, 2)]
         return np.array(sums)
 
+    def lost(self, padding_length: int) -> NDArray[np.float64]:
+        """By how much counts of cut sets are too small on average, not positive, ``(items,)``."""
+        return np.asarray(padding_length * self.sampling_sums(padding_length)[0] - self.counts())
+
     def padded(self, length: int, words: Words) -> NDArray[np.int64]:
         """What whole sets report about: ``length`` elements a user, dummies after the items.
 
@@ -189,98 +191,8 @@ def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) ->
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
-class PaddedMechanism(ABC):
-    """What padding and sampling do whatever reports the sampled item."""
-
-    __slots__ = ()
-
-    padding_length: int
-    longer: LongerSets | None
-
-    @property
-    @abstractmethod
-    def items(self) -> int:
-        """Number of items without dummies, ``m``."""
-
-    @property
-    @abstractmethod
-    def item_budgets(self) -> Array:
-        """The budget of each item and, last, of a dummy, in nats, shape ``(items + 1,)``."""
-
-    @abstractmethod
-    def privacy_loss(self) -> float:
-        """Largest log-ratio between any two sets, in nats; an upper bound where sets are few."""
-
-    @abstractmethod
-    def _once(self, aggregate: Aggregate) -> Any:
-        """Estimates of how many drew each item."""
-
-    @abstractmethod
-    def _noise(self, drawn: Array) -> Array:
-        """Their variance for such expected numbers, the dummies' last; shape ``(items,)``."""
-
-    @abstractmethod
-    def _reports(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> Aggregate:
-        """The sums over the reports of what was drawn, dummies last."""
-
-    def expectation(self, sets: Sets) -> Array:
-        """Exact mean of the estimates, ``l sum_u P_u(k)``, shape ``(items,)``, in users."""
-        sums = as_sets(sets, self.items).sampling_sums(self.padding_length)
-        return self.padding_length * sums[0]
-
-    def bias(self, sets: Sets) -> Array:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        checked = as_sets(sets, self.items)
-        return self.expectation(checked) - checked.counts()
-
-    def variance(self, sets: Sets) -> Array:
-        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
-        checked = as_sets(sets, self.items)
-        once, twice = checked.sampling_sums(self.padding_length)
-        noise = self._noise(np.append(once, checked.users - once.sum()))
-        return np.asarray(self.padding_length**2 * (noise + once - twice))
-
-    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
-        """Counts with standard errors, shape ``(items,)``, in users.
-
-        Unbiased unless sets were truncated; intervals allow for that by :attr:`longer`. The
-        standard errors put estimates in place of the expected numbers in the variance, and
-        ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2``, which is never less.
-
-        Raises
-        ------
-        InputError
-            No users, or counts of the wrong shape.
-        """
-        once, users, length = self._once(aggregate), aggregate.users, self.padding_length
-        drawn = np.clip(once.values, 0, users)
-        errors = np.sqrt(np.square(once.standard_errors) + drawn * (1 - drawn / users))
-        columns = (once.values, errors, once.null_standard_errors)
-        values, spread, null = (length * column[: self.items] for column in columns)
-        return TruncatedEstimates(values, spread, null, users, self.longer)
-
-    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
-        """An aggregate with the law that perturbing everybody would give, without reports.
-
-        Every user samples an item; the reports of the samples are drawn as counts.
-        """
-        checked = as_sets(sets, self.items)
-        sampled = self.sample(checked, inputs.generator(rng))
-        return self._reports(np.bincount(sampled, minlength=self.items + 1), rng)
-
-    def sample(self, sets: ItemSets, rng: np.random.Generator) -> NDArray[np.int64]:
-        """One item per user, a dummy numbered after the items, shape ``(n,)``.
-
-        Truncating and then sampling is sampling from the whole set.
-        """
-        slot = rng.integers(np.maximum(sets.sizes, self.padding_length))
-        sampled, real = np.full(sets.users, sets.items), slot < sets.sizes
-        sampled[real] = sets.members[(sets.starts[:-1] + slot)[real]]
-        return sampled
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddedUnaryMechanism(PaddedMechanism):
+class PaddedUnaryMechanism:
     """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS), as this module describes.
 
     A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
@@ -322,8 +234,15 @@ class PaddedUnaryMechanism(PaddedMechanism):
 
     def __post_init__(self) -> None:
         inputs.item_count(self.unary.items, least=1)
-        longer = checked_padding(self.padding_length, self.longer, self.items)
-        object.__setattr__(self, "longer", longer)
+        length, longer = self.padding_length, self.longer
+        remedy = "Take about the number of items that a user has."
+        whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
+        if longer is None and length >= self.items:  # no set is longer
+            object.__setattr__(self, "longer", LongerSets(length, (), ()))
+        if longer is not None and longer.padding_length != length:
+            remedy = "Ask the model of the sets for this padding length."
+            stated = longer.padding_length
+            raise InputError("padding_length of longer", stated, f"{length}", remedy)
 
     @property
     def items(self) -> int:
@@ -357,38 +276,47 @@ class PaddedUnaryMechanism(PaddedMechanism):
         s, w = self.unary.log_odds()
         return float(s.max() + w.max())
 
-    def _once(self, aggregate: Aggregate) -> Any:
-        return self.unary.estimate(aggregate)
+    def bias(self, sets: Sets) -> Array:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        return as_sets(sets, self.items).lost(self.padding_length)
 
-    def _noise(self, drawn: Array) -> Array:
-        return self.unary.expected_variance(drawn[:-1], float(drawn.sum()))
+    def variance(self, sets: Sets) -> Array:
+        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
+        checked = as_sets(sets, self.items)
+        once, twice = checked.sampling_sums(self.padding_length)
+        noise = self.unary.expected_variance(once, float(checked.users))
+        return np.asarray(self.padding_length**2 * (noise + once - twice))
 
-    def _reports(self, drawn: NDArray[np.int64], rng: np.random.Generator) -> Aggregate:
-        users, counts = int(drawn.sum()), drawn[:-1]
-        ones = rng.binomial(counts, self.unary.a) + rng.binomial(users - counts, self.unary.b)
-        return Aggregate(users, ones)
+    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
+        """Counts with standard errors, shape ``(items,)``, in users.
+
+        Unbiased unless sets were truncated; intervals allow for that by :attr:`longer`.
+
+        Raises
+        ------
+        InputError
+            No users, or counts of the wrong shape.
+        """
+        once = self.unary.estimate(aggregate)
+        return set_estimates(once, self.items, self.longer, self.padding_length)
+
+    def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
+        """An aggregate with the law that perturbing everybody would give, without reports.
+
+        Every user samples an item, a dummy numbered after the items: truncating and then sampling
+        is sampling from the whole set. The reports of the samples are drawn as counts.
+        """
+        checked, draw = as_sets(sets, self.items), inputs.generator(rng)
+        slot = draw.integers(np.maximum(checked.sizes, self.padding_length))
+        sampled, real = np.full(checked.users, checked.items), slot < checked.sizes
+        sampled[real] = checked.members[(checked.starts[:-1] + slot)[real]]
+        counts = np.bincount(sampled, minlength=self.items + 1)[:-1]
+        others = checked.users - counts
+        ones = draw.binomial(counts, self.unary.a) + draw.binomial(others, self.unary.b)
+        return Aggregate(checked.users, ones)
 
 
-def checked_padding(length: int, longer: LongerSets | None, items: int) -> LongerSets | None:
-    """What is known of sets longer than the padding length, if both fit each other.
-
-    Raises
-    ------
-    InputError
-        The padding length is not a whole number in its range, or ``longer`` is of another one.
-    """
-    remedy = "Take about the number of items that a user has."
-    whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
-    if longer is None:
-        return LongerSets(length, (), ()) if length >= items else None  # no set is longer
-    if longer.padding_length != length:
-        remedy = "Ask the model of the sets for this padding length."
-        stated = longer.padding_length
-        raise InputError("padding_length of longer", stated, f"{length}", remedy)
-    return longer
-
-
-def set_budgets(mechanism: PaddedMechanism, sets: Sets) -> NDArray[np.float64]:
+def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float64]:
     """Budget of each set by eq. 16, in nats, shape ``(n,)``.
 
     ``eps_x = ln[eta_x mean(e^eps_i, i in x) + (1 - eta_x) e^eps*]`` with

@@ -13,20 +13,20 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import expm1, log, log1p, sinh
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from planner.errors import InputError, VerificationError
-from planner.estimates.truncation import LongerSets, TruncatedEstimates
+from planner.estimates.truncation import LongerSets, TruncatedEstimates, set_estimates
 from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import Sets, as_sets
 from planner.mechanisms.plain import linear_estimates
-from planner.mechanisms.staircase import Staircase, cut_estimates
+from planner.mechanisms.staircase import Staircase
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy
 
@@ -255,7 +255,6 @@ class SetDesignMechanism:
     [-0.3333, 0.0, -0.3333, -0.3333]
     """
 
-    takes_sets: ClassVar[bool] = True
     design: SetDesign
     law: Staircase
     longer: LongerSets | None = None
@@ -335,15 +334,9 @@ class SetDesignMechanism:
         """Largest log-ratio between any two sets, in nats, rounded up."""
         return self.law.largest()
 
-    def expectation(self, sets: Sets) -> Array:
-        """Exact mean of the estimates, shape ``(items,)``, in users."""
-        once, _ = as_sets(sets, self.items).sampling_sums(self.padding_length)
-        return self.padding_length * once
-
     def bias(self, sets: Sets) -> Array:
         """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        checked = as_sets(sets, self.items)
-        return self.expectation(checked) - checked.counts()
+        return as_sets(sets, self.items).lost(self.padding_length)
 
     def variance(self, sets: Sets) -> Array:
         """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
@@ -367,7 +360,7 @@ class SetDesignMechanism:
     def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
         """Counts with standard errors, shape ``(items,)``, in users; unbiased if nothing is cut."""
         own, other = (np.full(self.items, chance) for chance in self.support)
-        return cut_estimates(linear_estimates(aggregate, own, other), self.longer)
+        return set_estimates(linear_estimates(aggregate, own, other), self.items, self.longer)
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:

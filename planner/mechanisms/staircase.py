@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from planner.errors import InputError
 from planner.estimates.counts import Estimates
-from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.laws import staircase
 from planner.laws.shape import Own
 from planner.mechanisms.collected import Collected
@@ -86,19 +85,6 @@ class Staircase(staircase.Staircase, Collected):
                 places[k] = _place(ends, int(drawn[k]), words)
             found[rows] = self.steps[c] + places
         return found
-
-
-def cut_estimates(once: Estimates, longer: LongerSets | None) -> TruncatedEstimates:
-    """Counts of sets, from those of what is left of them.
-
-    Of cut sets the standard errors put ``(sum P)^2 / n`` in place of ``sum P^2`` in the exact
-    variance, which is never less.
-    """
-    errors = once.standard_errors
-    if longer is None or longer.sizes:
-        held = np.clip(once.values, 0, once.users)
-        errors = np.sqrt(np.square(errors) + held * (1 - held / once.users))
-    return TruncatedEstimates(once.values, errors, once.null_standard_errors, once.users, longer)
 
 
 class _FixedCounter(PackedCounter):

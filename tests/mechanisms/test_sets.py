@@ -50,7 +50,7 @@ class PaddedSuite(MechanismSuite):
         np.testing.assert_allclose(bias, self.expectation() - truth, atol=1e-12)
         assert bias.max() < 0  # some sets have more items than the padding length
         np.testing.assert_allclose(self.padded(ITEMS).bias(PEOPLE), 0, atol=1e-12)
-        assert self.mechanism().expectation([[0], [0, 1]])[2:].tolist() == [0, 0]
+        assert self.mechanism().bias([[0], [0, 1]])[2:].tolist() == [0, 0]
 
     def test_standard_errors_are_not_too_small(self):
         mechanism, rng = self.mechanism(), np.random.default_rng(5)
