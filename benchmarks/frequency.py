@@ -15,11 +15,10 @@ from planner import Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
 from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
 from planner.limits import DENOMINATOR
-from planner.mechanisms.bernoulli import BernoulliRows
+from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
-from planner.mechanisms.packed import BitCounter
 from planner.mechanisms.subset_design import SubsetDesignMechanism
-from planner.mechanisms.unary import UnaryMechanism
+from planner.mechanisms.unary import BernoulliRows, UnaryMechanism
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
 from planner.survey.questions import Categorical

@@ -8,9 +8,9 @@ from planner.errors import PlannerError as PlannerError
 from planner.errors import SolverError as SolverError
 from planner.errors import UnboundedError as UnboundedError
 from planner.errors import VerificationError as VerificationError
+from planner.estimates.channel import OrderedEstimates as OrderedEstimates
 from planner.estimates.channel import estimate_ordered as estimate_ordered
 from planner.estimates.counts import Estimates as Estimates
-from planner.estimates.ordered import OrderedEstimates as OrderedEstimates
 from planner.mechanisms.counting import Aggregate as Aggregate
 from planner.mechanisms.itemsets import ItemSets as ItemSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism as PaddedUnaryMechanism

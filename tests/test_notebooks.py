@@ -27,7 +27,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates
 from planner.frames import Framed
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism

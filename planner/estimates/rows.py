@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.estimates.channel import OrderedEstimates, QuantileEstimate
 from planner.estimates.counts import Estimates, ProcessedCounts
 from planner.estimates.means import Estimate
-from planner.estimates.ordered import OrderedEstimates, QuantileEstimate
 from planner.laws.levels import Levels
 
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))

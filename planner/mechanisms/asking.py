@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.channel import ChannelEstimates
+from planner.estimates.channel import ChannelEstimates, OrderedEstimates
 from planner.estimates.counts import Estimates
 from planner.estimates.means import large_sample
-from planner.estimates.ordered import OrderedEstimates
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import (
     SIZES_MISS,
@@ -33,7 +32,7 @@ from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import mean_estimates
-from planner.mechanisms.staircase import Staircase
+from planner.mechanisms.set_design import Staircase
 from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 

@@ -22,8 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
-from planner.estimates.counts import Estimates
-from planner.estimates.support import SupportEstimates
+from planner.estimates.counts import Estimates, SupportEstimates
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate

@@ -2,22 +2,170 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError, VerificationError
-from planner.limits import DENOMINATOR
+from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms import inputs
-from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
-from planner.mechanisms.packed import words_for
+from planner.mechanisms.counting import pack, unpack, words_for
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.words import Words, map_rows, rows_per_chunk
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
+
+# Exact Bernoulli draws in bulk: a lane is 1 with probability k / 2^32 exactly. Draw a 32-digit
+# binary number U uniformly and ask whether U < k: the first digit at which they differ decides, and
+# the answer is k's digit. A random word says for 64 lanes at once whether this digit differs. Ten
+# digits are drawn for all words, eight more for the words that still have an undecided lane (one in
+# sixteen), and the last fourteen one by one for the lanes (one in 2^18) that need them.
+_FIRST, _SECOND = 10, 8  # digits per stage; fewer leave more words to the next stage
+_REST = DENOMINATOR_BITS - _FIRST - _SECOND
+
+
+class BernoulliRows:
+    """Rows of independent bits; bit ``k`` of a row is 1 with probability ``thresholds[k] / 2^32``.
+
+    Parameters
+    ----------
+    thresholds:
+        Integers from 0 to ``2^32 - 1``, one per bit of a row, shape ``(m,)``.
+    rows:
+        The largest number of rows that will be drawn at a time.
+
+    Raises
+    ------
+    InputError
+        A threshold is outside that range.
+
+    Examples
+    --------
+    >>> from planner.mechanisms.words import seeded_words
+    >>> rows = np.empty((4, 1), dtype=np.uint64)
+    >>> BernoulliRows([2**31, 0], rows=4).fill(rows, seeded_words(np.random.default_rng(3)))
+    >>> rows.ravel().tolist()  # the second bit never comes up
+    [1, 1, 1, 0]
+    """
+
+    __slots__ = ("_first", "_low", "_mask", "_scratch", "_second", "_size", "_words")
+
+    def __init__(self, thresholds: ArrayLike, rows: int) -> None:
+        values = np.asarray(thresholds)
+        whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
+        if not whole or values.min() < 0 or values.max() >= DENOMINATOR:
+            allowed = f"a list of integers from 0 to {DENOMINATOR - 1}"
+            remedy = "Multiply probabilities below 1 by 2^32 and round them down."
+            raise InputError("thresholds", thresholds, allowed, remedy)
+        self._words = words_for(values.size)
+        lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
+        lanes[: values.size] = values
+        self._size = self._words * rows
+        self._scratch: list[NDArray[np.uint64]] = []  # one for each thread at work, used again
+        self._mask = pack(np.ones((1, values.size), dtype=np.uint8))[0, -1]
+        self._low = lanes & np.uint32(2**_REST - 1)
+        digits = pack(
+            (lanes >> np.arange(_REST, DENOMINATOR_BITS, dtype=np.uint32)[:, None]) & np.uint32(1)
+        )
+        self._second = digits[:_SECOND]
+        # A whole chunk's digits: long loops are fast loops.
+        self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
+
+    def fill(self, out: NDArray[np.uint64], words: Words) -> None:
+        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``.
+
+        Raises
+        ------
+        InputError
+            ``out`` is not such an array.
+        """
+        if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
+            remedy = "Make it by numpy.empty, with fewer rows."
+            raise InputError("out", out.shape, f"contiguous, at most {self._size} words", remedy)
+        flat = out.reshape(-1)
+        try:
+            scratch = self._scratch.pop()
+        except IndexError:  # a thread more at work than ever before
+            scratch = np.empty((3, self._size), dtype=np.uint64)
+        undecided = _compare(flat, self._first, words, scratch[:, : flat.size])
+        open_ = np.flatnonzero(undecided)
+        lanes = undecided[open_]
+        self._scratch.append(scratch)
+        column = open_ % self._words
+        more, *space = np.empty((4, open_.size), dtype=np.uint64)
+        undecided = _compare(more, [digit[column] for digit in self._second], words, space) & lanes
+        self._finish(more, undecided, column, words)
+        flat[open_] |= more & lanes
+        out[:, -1] &= self._mask
+
+    def _finish(
+        self,
+        flat: NDArray[np.uint64],
+        undecided: NDArray[np.uint64],
+        column: NDArray[np.int64],
+        words: Words,
+    ) -> None:
+        """Set the undecided lanes, which are 0 so far, by their last digits one by one."""
+        some = np.flatnonzero(undecided)
+        bits = unpack(undecided[some, None], 64)
+        row, lane = np.nonzero(bits)
+        place = column[some[row]] * 64 + lane
+        bits[row, lane] = words.half(row.size) >> np.uint32(32 - _REST) < self._low[place]
+        flat[some] |= pack(bits)[:, 0]
+
+
+def _uniform(digit: NDArray[np.uint64], rows: int) -> NDArray[np.uint64] | bool:
+    """The digit of a chunk's lanes; a plain bool if all lanes have the same, as often."""
+    if not digit.any():
+        return False
+    return True if not (~digit).any() else np.tile(digit, rows)
+
+
+def _compare(
+    flat: NDArray[np.uint64],
+    digits: Sequence[NDArray[np.uint64] | bool],
+    words: Words,
+    scratch: Iterable[NDArray[np.uint64]],
+) -> NDArray[np.uint64]:
+    """Compare from the last digit to the first; write the answers, return the undecided lanes.
+
+    Where a digit differs, the answer becomes the threshold's digit. A random word may as
+    well say where digits agree, so that lanes with digit 0 take one operation.
+    """
+    draw = words.raw
+    change, decided, agreed = scratch
+    flat[:] = decided[:] = 0
+    agreed[:] = ~np.uint64(0)
+    for digit in digits:
+        word = draw(flat.size)
+        if digit is False:
+            np.bitwise_and(flat, word, out=flat)
+            np.bitwise_and(agreed, word, out=agreed)
+            continue
+        if digit is True:
+            np.bitwise_or(flat, word, out=flat)
+        else:
+            np.bitwise_xor(flat, digit[: flat.size], out=change)
+            np.bitwise_and(change, word, out=change)
+            np.bitwise_xor(flat, change, out=flat)
+        np.bitwise_or(decided, word, out=decided)
+    np.bitwise_not(decided, out=decided)
+    return np.bitwise_and(decided, agreed, out=decided)
+
+
+def thresholds_below(probabilities: ArrayLike) -> NDArray[np.int64]:
+    """The largest integers ``k`` with ``k / 2^32 <= probability``."""
+    return np.floor(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)
+
+
+def thresholds_above(probabilities: ArrayLike) -> NDArray[np.int64]:
+    """The smallest integers ``k`` with ``k / 2^32 >= probability``."""
+    return np.ceil(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)
+
 
 ROUNDING = 1e-12
 """What the logarithms here may err by, in nats; the thresholds are rounded inward by more."""

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import number_column
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
-from planner.mechanisms.bernoulli import thresholds_above, thresholds_below
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
@@ -33,6 +32,7 @@ from planner.mechanisms.plain import (
 )
 from planner.mechanisms.rounding import drawn_design
 from planner.mechanisms.set_design import SetDesignMechanism
+from planner.mechanisms.unary import thresholds_above, thresholds_below
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable

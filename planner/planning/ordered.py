@@ -40,7 +40,7 @@ def best_ordered_channel(
 
     Minimises the variance that any one person can add, summed over the wanted numbers with
     their weights. Cumulative shares serve for quantiles too:
-    :class:`~planner.estimates.ordered.OrderedEstimates` reads off the median with an interval.
+    :class:`~planner.estimates.channel.OrderedEstimates` reads off the median with an interval.
 
     Parameters
     ----------

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.channel import shares_up_to
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates, shares_up_to
 from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE

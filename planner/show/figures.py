@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from planner.errors import InputError
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan, ChannelCurve
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan

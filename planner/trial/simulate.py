@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError, SolverError
-from planner.estimates.channel import estimate_ordered, wanted_estimates
+from planner.estimates.channel import OrderedEstimates, estimate_ordered, wanted_estimates
 from planner.estimates.counts import normal_quantile, tail_share
-from planner.estimates.ordered import OrderedEstimates
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE

@@ -1,7 +1,7 @@
 """Small files of reports, and their counts."""
 
 from planner.deployment.collecting.parquet import ReportWriter
-from planner.mechanisms.packed import unpack
+from planner.mechanisms.counting import unpack
 from planner.mechanisms.words import seeded_words
 
 KEY = ("q", None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
 
 from planner.errors import InputError
-from planner.estimates.ordered import OrderedEstimates, isotonic
+from planner.estimates.channel import OrderedEstimates, isotonic
 
 NUMBERS = st.lists(st.floats(-2, 2), min_size=1, max_size=12)
 

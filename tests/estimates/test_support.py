@@ -5,8 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from planner.errors import InputError
-from planner.estimates.counts import Estimates
-from planner.estimates.support import SupportEstimates, support_tail
+from planner.estimates.counts import Estimates, SupportEstimates, support_tail
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.plain import linear_estimates
 

@@ -10,11 +10,9 @@ import pytest
 from planner.errors import InputError
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.bernoulli import BernoulliRows, thresholds_above, thresholds_below
-from planner.mechanisms.counting import Aggregate
-from planner.mechanisms.fixed_weight import Segments, draw_sets
-from planner.mechanisms.packed import BitCounter, pack, unpack
-from planner.mechanisms.unary import draw_reports
+from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
+from planner.mechanisms.subset_design import Segments, draw_sets
+from planner.mechanisms.unary import BernoulliRows, draw_reports, thresholds_above, thresholds_below
 from planner.mechanisms.words import Words, seeded_words, spawn, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 

@@ -6,8 +6,7 @@ import pytest
 from planner import best_design
 from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
-from planner.mechanisms.counting import SidesCounter
-from planner.mechanisms.packed import pack, unpack
+from planner.mechanisms.counting import SidesCounter, pack, unpack
 from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
 from planner.mechanisms.words import seeded_words
 from planner.policy.policy import PrivacyPolicy

@@ -5,7 +5,7 @@ import pytest
 
 from planner import PrivacyPolicy, chart, load_survey, plan_survey, solve
 from planner.errors import InputError
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRateModel, plan_answer_rate
 from planner.planning.sets import plan_padding
 from planner.planning.what_if import frontier

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import streamlit as st
 
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates
 from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from planner.estimates.ordered import OrderedEstimates
+from planner.estimates.channel import OrderedEstimates
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, bars, people, texts
 from planner.show.figures import one_survey_figure, ordered_figure
