@@ -64,8 +64,6 @@ def shown(survey):
         "levels": plans.questions[0].levels,
         "whole": whole,
         "planned": whole.questions[0],
-        "outsider": plans.questions[0].outsiders(),
-        "outsiders": plans.outsiders(),
         "allocation": allocate([ChoiceBlock("q", POLICY), ChoiceBlock("r", POLICY)]),
         "comparison": compare_plans(whole, plan_survey(health)),
         "frontier": frontier(POLICY, 1000, [0.5, 1, 2]),

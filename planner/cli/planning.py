@@ -110,10 +110,6 @@ def outsiders(
         float | None,
         typer.Option(metavar="NUMBER", help="Of the central guarantee [far below 1/people]."),
     ] = None,
-    epsilon: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Say which local budget reaches this, if shuffled."),
-    ] = None,
     details: Details = False,
     json_output: Json = False,
 ) -> None:
@@ -128,13 +124,9 @@ def outsiders(
     made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
     if json_output:
-        wanted = None
-        if epsilon is not None and view is not None:
-            wanted = {one.question: one.local_budget(epsilon) for one in view.questions}
-        document = outsiders_json(view)
-        print_json(document if wanted is None else (document or {}) | {"local_budgets": wanted})
+        print_json(outsiders_json(view))
     else:
-        show(outsider_blocks(view, epsilon), details=details)
+        show(outsider_blocks(view), details=details)
 
 
 def sampling(survey: SurveyFile, details: Details = False, json_output: Json = False) -> None:

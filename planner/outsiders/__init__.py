@@ -5,7 +5,6 @@ from planner.outsiders.guarantee import (
     ShuffledGuarantee,
     central_delta,
     central_epsilon,
-    local_budget,
     shuffled,
 )
 from planner.outsiders.positive_part import Bracket
@@ -18,7 +17,6 @@ __all__ = [
     "ShuffledGuarantee",
     "central_delta",
     "central_epsilon",
-    "local_budget",
     "seen_of",
     "shuffled",
 ]

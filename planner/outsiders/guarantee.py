@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.arguments import finite, positive, whole_number
-from planner.errors import InfeasibleError, InputError
+from planner.arguments import finite, whole_number
+from planner.errors import InputError
 from planner.frames import Framed
 from planner.outsiders.blanket import Blanket
 from planner.outsiders.positive_part import Bracket, log_positive_part, positive_part
@@ -176,46 +176,6 @@ def shuffled(
     return ShuffledGuarantee(reports.names, people, delta, epsilons, examples, local)
 
 
-def local_budget(epsilon: float, people: int, delta: float) -> float:
-    """The largest plain local budget with which any mechanism keeps a wanted central epsilon, nats.
-
-    Found by halving and rounded down, at most 20: it is kept at the budget that is returned, and,
-    as the bound grows with the budget, at none that is larger by more than 0.1 %.
-
-    Parameters
-    ----------
-    epsilon:
-        Wanted, in nats, above 0.
-    people, delta:
-        As in :func:`shuffled`.
-
-    Raises
-    ------
-    InfeasibleError
-        Not even a thousandth of a nat keeps it.
-
-    Examples
-    --------
-    >>> round(local_budget(epsilon=0.1, people=1_000_000, delta=1e-8), 2)
-    5.48
-    """
-    positive("epsilon", epsilon)
-
-    def kept(nats: float) -> bool:
-        return is_kept(Blanket.of_budget(nats), epsilon, delta, people)
-
-    if kept(_LARGEST_BUDGET):
-        return _LARGEST_BUDGET
-    low, high = _LEAST_BUDGET, _LARGEST_BUDGET
-    if not kept(low):
-        reason = f"No local budget reaches a central epsilon of {epsilon:g} with {people:,} people"
-        raise InfeasibleError(reason, "Ask more people, or accept a larger epsilon or delta.")
-    while high / low > 1.001:
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if kept(middle) else (low, middle)
-    return low
-
-
 def central_delta(
     blanket: Blanket, epsilon: float, people: int, accuracy: float = 0.002
 ) -> Bracket:
@@ -292,20 +252,6 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> Bracket:
             kept = guess * (1 + step)
         step *= 2
     return Bracket(_lost(blanket, delta, people, guess), kept)
-
-
-def is_kept(blanket: Blanket, epsilon: float, delta: float, people: int) -> bool:
-    """Whether (epsilon, delta) is proven to hold for a pair; the plainly lost cost little.
-
-    Arguments as in :func:`central_delta`.
-    """
-    if epsilon >= _checked(blanket, delta, people):
-        return True
-    target = log(delta) + log(people) + _PLAINLY
-    for side in _sides(blanket):
-        if log_positive_part(side.masses, _values(side, epsilon), people) > target:
-            return False
-    return central_delta(blanket, epsilon, people, _COARSE).upper <= delta
 
 
 def lost_epsilon(examples: Sequence[Blanket], delta: float, people: int) -> float:

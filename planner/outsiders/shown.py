@@ -43,17 +43,6 @@ def lost_at_least(epsilon: float) -> str:
     return str(_rounded(epsilon, 5, ROUND_FLOOR))
 
 
-def kept_at_most(epsilon: float) -> str:
-    """A budget that is small enough: never shown larger than it is.
-
-    Examples
-    --------
-    >>> kept_at_most(5.48276)
-    '5.4827'
-    """
-    return str(_rounded(epsilon, 4, ROUND_FLOOR))
-
-
 def reach_up(people: float) -> str:
     """By how many people a false report moves a count: never shown smaller than it is.
 

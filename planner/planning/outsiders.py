@@ -13,24 +13,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import nlargest
-from math import exp, floor, isnan, log10, nan, prod
+from math import exp, floor, isnan, log10
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.frames import Framed
 from planner.outsiders.guarantee import (
     CONDITION,
     MOST_PEOPLE,
     ShuffledGuarantee,
-    local_budget,
     shuffled,
 )
 from planner.outsiders.shapes import Anything, Guess, Seen, seen_of
 from planner.outsiders.shown import (
     delta_text,
-    kept_at_most,
     lost_at_least,
     of_hundred,
     of_hundred_before,
@@ -49,14 +46,13 @@ _MOST_LEVELS = 5  # beyond it all levels together: fifteen pairs take most of a 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class OutsiderView(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class OutsiderView:
     """What an outsider learns of one question, beside the local guarantee."""
 
     question: str
     shuffled: ShuffledGuarantee
     guess: Guess | None
-    assumed: Guess | None
     guessed: str
     levels: tuple[str, ...]
     reach: Array | None
@@ -74,33 +70,6 @@ class OutsiderView(Framed):
         """Everything it says, the local guarantee first."""
         said = (self._local(), self._central(), self._guess(), self._false_reports())
         return tuple(sentence for sentence in said if sentence)
-
-    def local_budget(self, epsilon: float) -> float:
-        """The largest plain local budget that keeps a wanted central epsilon, in nats.
-
-        For the people and the delta of :attr:`shuffled`, whatever the mechanism; see
-        :func:`planner.outsiders.guarantee.local_budget`, also for errors.
-        """
-        return local_budget(epsilon, self.shuffled.people, self.shuffled.delta)
-
-    def wanted_sentence(self, epsilon: float) -> str:
-        """What :meth:`local_budget` says, and its condition."""
-        nats = kept_at_most(self.local_budget(epsilon))
-        return (
-            f"Whatever mechanism keeps a plain budget of {nats} (here it is "
-            f"{rounded_up(self.shuffled.local_epsilon, 4)}) has epsilon {float(epsilon)!r} at "
-            f"delta {delta_text(self.shuffled.delta)} among {self.shuffled.people:,} people. "
-            f"This second view {CONDITION}."
-        )
-
-    @property
-    def summary(self) -> str:
-        """All sentences."""
-        return " ".join(self.sentences)
-
-    def columns(self) -> dict[str, Any]:
-        """One row a pair of levels, as that of :attr:`shuffled`."""
-        return self.shuffled.columns()
 
     def _local(self) -> str:
         local = self.shuffled.local_epsilon
@@ -124,15 +93,10 @@ class OutsiderView(Framed):
         if self.guess is None:
             return ""
         success, blind = of_hundred(self.guess.success), of_hundred_before(self.guess.blind)
-        text = (
+        return (
             f"Guessing {self.guessed} is right for {success} of 100 people after one report, and "
             f"for {blind} without any."
         )
-        if self.assumed is not None:
-            success = of_hundred(self.assumed.success)
-            blind = of_hundred_before(self.assumed.blind)
-            text += f" With the expected answers: for {success}, and for {blind}."
-        return text
 
     def _false_reports(self) -> str:
         swaying = self.swaying
@@ -146,8 +110,8 @@ class OutsiderView(Framed):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SurveyOutsiderView(Framed):
+@dataclass(frozen=True, slots=True, eq=False)
+class SurveyOutsiderView:
     """What an outsider learns from all questions of a survey that share its budgets."""
 
     questions: tuple[OutsiderView, ...]
@@ -169,46 +133,12 @@ class SurveyOutsiderView(Framed):
         return self._together([one.shuffled.delta for one in self.questions])
 
     @property
-    def guess(self) -> Guess | None:
-        """Success of guessing every answer of a person right, if the answers are independent.
-
-        Those to questions that are left out are not guessed. None where a person answers some
-        of the questions, or where a question's is not known.
-        """
-        known = [one.guess for one in self.questions if one.guess is not None]
-        if self.asked is not None or len(known) < len(self.questions):
-            return None
-        return Guess(prod(one.success for one in known), prod(one.blind for one in known))
-
-    @property
     def sentences(self) -> tuple[str, ...]:
         """What holds for all questions together; nothing where there is only one in all."""
         if len(self.questions) + len(self.left_out) < 2:
             return ()
-        said = (self._nothing(), self._central(), self._guess())
+        said = (self._nothing(), self._central())
         return tuple(sentence for sentence in said if sentence)
-
-    @property
-    def summary(self) -> str:
-        """All sentences, question by question."""
-        each = [f"{one.question}: {one.summary}" for one in self.questions]
-        return " ".join([*each, *self.sentences])
-
-    def columns(self) -> dict[str, Any]:
-        """One row a question: budgets seen alone and shuffled, and guesses.
-
-        Those that are left out come last, without numbers.
-        """
-        nothing: list[Any] = [nan] * len(self.left_out)
-        return {
-            "question": [*(one.question for one in self.questions), *self.left_out],
-            "people": [one.shuffled.people for one in self.questions] + nothing,
-            "local": [one.shuffled.local_epsilon for one in self.questions] + nothing,
-            "epsilon": [one.shuffled.epsilon for one in self.questions] + nothing,
-            "delta": [one.shuffled.delta for one in self.questions] + nothing,
-            "guess": [one.guess and one.guess.success for one in self.questions] + nothing,
-            "blind": [one.guess and one.guess.blind for one in self.questions] + nothing,
-        }
 
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:
@@ -235,16 +165,6 @@ class SurveyOutsiderView(Framed):
             f"This second view {CONDITION}."
         )
 
-    def _guess(self) -> str:
-        if self.guess is None or len(self.questions) < 2:
-            return ""
-        but = f" but those to {self._names()}" if self.left_out else ""
-        return (
-            f"Guessing every answer of a person{but}, if they do not depend on each other, is "
-            f"right for {of_hundred(self.guess.success)} of 100 people after all reports, seen "
-            f"with their sender, and for {of_hundred_before(self.guess.blind)} without any."
-        )
-
     def _names(self) -> str:
         return ", ".join(map(repr, self.left_out))
 
@@ -269,12 +189,10 @@ def outsider_view(
     among = min(people, MOST_PEOPLE)
     stated = negligible(among) if delta is None else delta
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
-    shares = _expected(question, policy)
     return OutsiderView(
         question=question.name,
         shuffled=shuffled(hidden, among, stated, every_example=False),
         guess=seen.guess(),
-        assumed=None if shares is None else seen.guess(shares),
         guessed=_guessed(question, seen),
         levels=policy.names,
         reach=None if standard_errors is None else seen.reach(),
@@ -304,14 +222,6 @@ def _guessed(question: Question, seen: Seen) -> str:
 def _of_one_level(policy: PrivacyPolicy) -> Anything:
     items = int(policy.item_counts.sum())
     return Anything(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
-
-
-def _expected(question: Question, policy: PrivacyPolicy) -> Array | None:
-    """Expected share of each answer, if the question's objective has them."""
-    if question.kind != "categorical" or (prior := question.objective.prior) is None:
-        return None
-    shares = np.repeat(np.array(prior) / policy.item_counts, policy.item_counts)
-    return np.asarray(shares / shares.sum())
 
 
 def _right_at_most(epsilon: float, delta: float = 0.0) -> str:

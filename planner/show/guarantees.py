@@ -124,16 +124,14 @@ def handout_blocks(plan: SurveyPlan, costs: list[str]) -> list[Block]:
     return blocks
 
 
-def outsider_blocks(view: SurveyOutsiderView | None, epsilon: float | None = None) -> list[Block]:
-    """What outsiders learn, and the local budget for a wanted central ``epsilon``."""
+def outsider_blocks(view: SurveyOutsiderView | None) -> list[Block]:
+    """What outsiders learn."""
     if view is None:
         return [Sentence(NOTHING_TO_SAY)]
     blocks: list[Block] = []
     for one in view.questions:
         blocks.append(Heading(one.question))
         blocks += [Sentence(said) for said in one.sentences]
-        if epsilon is not None:
-            blocks.append(Sentence(one.wanted_sentence(epsilon)))
         if len(one.shuffled.names) > 1:
             blocks.append(_pairs(one))
     if view.sentences:

@@ -9,11 +9,8 @@ import pytest
 from planner import load_survey, plan_survey, solve
 from planner.deployment.parameter_file.parameters import Parameters, read_parameters
 from planner.errors import InputError
-from planner.outsiders import shuffled
-from planner.outsiders.shapes import Anything
 from planner.planning.ledger import read_ledger
 from planner.planning.sampled import ACKNOWLEDGEMENTS
-from planner.policy.policy import PrivacyPolicy
 from tests.cli.running import invoke, shown
 from tests.surveys import EXAMPLES, GOOD
 
@@ -194,27 +191,6 @@ def test_a_page_for_an_ethics_board(tmp_path):
 
 
 # Outsiders
-
-
-def test_a_local_budget_for_a_wanted_epsilon():
-    options = ("--epsilon", "0.05", "--delta", "1e-8")
-    document = json.loads(shown("outsiders", RATES, *options, "--json"))
-    assert document["delta"] == 1e-8
-    (people,) = (one["shuffled"]["people"] for one in document["questions"])
-    nats = document["local_budgets"]["bill"]
-
-    def central(budget):
-        return shuffled(Anything(PrivacyPolicy([budget], [2])), people, 1e-8).epsilon
-
-    assert central(nats) <= 0.05 * 1.001 < central(1.01 * nats)  # 1.001: epsilon is bracketed
-    assert f"{int(nats * 1e4) / 1e4:.4f}" in words("outsiders", RATES, *options)
-
-
-@pytest.mark.parametrize(("epsilon", "said"), [("1e-12", "Ask more people"), ("0", "epsilon")])
-def test_an_epsilon_that_no_budget_reaches(epsilon, said):
-    done = invoke("outsiders", RATES, "--epsilon", epsilon)
-    assert done.exit_code == 1
-    assert said in str(done.exception)
 
 
 def test_outsiders_in_few_sentences():

@@ -14,7 +14,7 @@ from planner import (
     best_design,
     solve,
 )
-from planner.errors import InfeasibleError, InputError
+from planner.errors import InputError
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.subset_design import SubsetDesignMechanism
@@ -22,7 +22,6 @@ from planner.outsiders import (
     Blanket,
     central_delta,
     central_epsilon,
-    local_budget,
     seen_of,
     shuffled,
 )
@@ -235,20 +234,6 @@ def test_levels_of_one_item_have_no_pair_inside():
     result = shuffled(Anything(policy), 1000, 1e-6)
     assert np.isnan(result.epsilons[0, 0])
     assert len(result.to_frame()) == 2
-
-
-@pytest.mark.parametrize("wanted", [0.05, 0.3])
-def test_a_local_budget_for_a_central_one(wanted):
-    nats = local_budget(wanted, 10_000, 1e-7)
-    assert central_delta(Blanket.of_budget(nats), wanted, 10_000).upper <= 1e-7 * 1.01
-    assert shuffled(Anything(PrivacyPolicy([nats], [2])), 10_000, 1e-7).epsilon <= wanted * 1.001
-    assert central_delta(Blanket.of_budget(1.004 * nats), wanted, 10_000).lower > 1e-7
-
-
-def test_no_local_budget_for_it():
-    with pytest.raises(InfeasibleError, match="Ask more people"):
-        local_budget(1e-6, 10, 1e-9)
-    assert local_budget(30.0, 10, 1e-9) == 20.0
 
 
 def test_refusals():

@@ -55,7 +55,6 @@ def test_the_view_is_that_of_the_whole_law(mechanism):
     assert 0.8 * whole.epsilon < view.shuffled.lost < view.shuffled.epsilon
     assert np.all(view.reach * view.swaying >= view.standard_errors)
     assert np.all(view.reach * (view.swaying - 1) < view.standard_errors)
-    assert not view.to_frame().empty
 
 
 def test_means_and_many_levels():
@@ -70,30 +69,16 @@ def test_means_and_many_levels():
     assert second.shuffled.epsilon > 0
     together = plan.outsiders()
     assert together.epsilon == first.shuffled.epsilon + second.shuffled.epsilon
-    assert together.guess.success == pytest.approx(first.guess.success * second.guess.success)
-    assert all("holds if a shuffler" in one.summary for one in together.questions)
-    assert list(together.to_frame()["question"]) == ["m", "q"]
+    assert all("holds if a shuffler" in " ".join(one.sentences) for one in together.questions)
     apart = replace(together, asked=1)
     assert apart.epsilon == max(first.shuffled.epsilon, second.shuffled.epsilon)
-    assert apart.guess is None
     assert len(apart.sentences) == 1
 
 
-def test_sets_and_expected_answers():
+def test_sets_have_no_case_that_is_lost_for_certain():
     sets = ItemSet("basket", LEVELS, sets=AssumedSets([1, 5, 3, 1]))
     (view,) = planned(sets).outsiders().questions
     assert isnan(view.shuffled.lost)
-    assert view.assumed is None
-    weighed = tuple(
-        level.replacing(prior=prior) for level, prior in zip(LEVELS, (0.1, 0.9), strict=True)
-    )
-    (question,) = planned(Categorical("q", weighed, mechanism="grr")).questions
-    view = question.outsiders()
-    prior = np.array([0.1, 0.45, 0.45])
-    true = np.max(prior[:, None] * output_law(question.mechanism), axis=0).sum()
-    assert view.assumed.success == pytest.approx(true)
-    assert view.assumed.blind == pytest.approx(0.45)
-    assert "With the expected answers" in view.summary
 
 
 def test_nothing_is_said_where_nothing_hides():
@@ -148,17 +133,14 @@ def one_line(text):
 def test_no_total_is_claimed_over_questions_that_are_left_out(view):
     assert view.left_out == ("unprotected", "twice")
     assert view.epsilon is view.delta is None
-    nothing, guess = view.sentences
+    (nothing,) = view.sentences
     assert "'unprotected', 'twice'" in nothing
     assert "no epsilon" in nothing
     assert "holds if a shuffler" not in nothing
-    assert guess.startswith("Guessing every answer of a person but those to 'unprotected', 'twice'")
-    assert view.guess.success == pytest.approx(view.questions[0].guess.success ** 2)
     one_each = replace(view, asked=1)
-    assert one_each.epsilon is one_each.delta is one_each.guess is None
+    assert one_each.epsilon is one_each.delta is None
     whole = replace(view, left_out=())
     assert whole.epsilon == sum(one.shuffled.epsilon for one in view.questions)
-    assert "but those" not in whole.sentences[1]
 
 
 def test_one_question_that_is_left_is_not_all(view):
@@ -180,9 +162,6 @@ def test_every_face_names_them(plan, view):
     for sentence in view.sentences:
         assert sentence in shown
         assert one_line(sentence) in page
-    frame = view.to_frame()
-    assert list(frame["question"]) == ["first", "second", "unprotected", "twice"]
-    assert frame["epsilon"].isna().tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize("ulps", [-2, -1, 0, 1, 2])
