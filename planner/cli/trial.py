@@ -84,8 +84,7 @@ def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray
 
     if question.kind == "numeric":
         return read_numbers(data, question.name)
-    listed = [item for level in question.levels for item in level.items]
-    answers = read_answers(data, question.name, listed if question.kind == "item-set" else None)
+    answers = read_answers(data, question.name, sets=question.kind == "item-set")
     return answers.first_items() if first_item else answers
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf, isinf, isnan, nan
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,6 @@ _MOST_ITEMS = 1_000_000
 _LONGEST = 1_000  # letters of an answer
 _SHOWN = 40  # of them, in an error
 _DIGITS = 18  # of an item number: below 2^63
-K = TypeVar("K", int, str)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,19 +54,42 @@ class Answers:
         return Answers(self.labels, np.bincount(firsts, minlength=len(self.labels)))
 
 
-def read_answers(path: str | Path, column: str, known: Collection[str] | None = None) -> Answers:
+def read_answers(path: str | Path, column: str, *, sets: bool = False) -> Answers:
     """Read a file by its name and header; one that ends in ``.gz`` is unpacked.
 
-    ``.csv``: counts if the header is ``item,count``, else the column named ``column``.
-    Anything else (``.dat``, ``.data``, ``.txt``): transactions. Files are read a line at a time: at
-    most 20 million people with as many items in all, of one million kinds, 1,000 letters each.
+    ``.csv``: counts if the header is ``item,count``, else the column named ``column``, of answers
+    or of sets whose items are separated by semicolons. Anything else (``.dat``, ``.data``,
+    ``.txt``): transactions. Files are read a line at a time: at most 20 million people with as
+    many items in all, of one million kinds, 1,000 letters each.
     """
     if not str(path).lower().removesuffix(".gz").endswith(".csv"):
         return read_transactions(path)
-    header, _ = read_csv(path)
+    header, rows = read_csv(path)
     if [name.lower() for name in header] == ["item", "count"]:
-        return read_counts(path)
-    return read_column(path, column) if known is None else read_set_column(path, column, known)
+        return _counts(path, rows)
+    return _sets(path, _column(path, column), _parts) if sets else _answers(path, column)
+
+
+class _Numbers(dict[str, int]):
+    """Numbers different answers as they come, and refuses too many, too long and wrong ones."""
+
+    def __init__(self, path: str | Path, *, numeric: bool = False) -> None:
+        super().__init__()
+        self.path, self.numeric, self.line = path, numeric, 0
+
+    def __missing__(self, answer: str) -> int:
+        if self.numeric and not _is_number(answer):
+            reason = f"line {self.line}: {_shown(answer)} is not an item number"
+            remedy = "Separate item numbers by blanks, or named items by semicolons."
+            raise FileError(self.path, reason, remedy)
+        if len(answer) > _LONGEST:
+            reason = f"line {self.line}: {_shown(answer)} has more than {_LONGEST:,} letters"
+            raise FileError(self.path, reason, "Give answers short names.")
+        if len(self) == _MOST_ITEMS:
+            reason = f"there are more than {_MOST_ITEMS:,} different answers"
+            raise FileError(self.path, reason, "Group answers that are rare.")
+        self[answer] = len(self)
+        return self[answer]
 
 
 def read_transactions(path: str | Path) -> Answers:
@@ -76,125 +99,59 @@ def read_transactions(path: str | Path) -> Answers:
     without items. Numbers are ordered by their value, names alphabetically. An item that stands
     in a line again counts once.
     """
-    if not any(line.strip() for line in read_lines(path)):
-        raise FileError(path, "there are no transactions", "Put one user's items on each line.")
-    if any(";" in line for line in read_lines(path)):
-        found = _sets(path, ((k, _parts(line)) for k, line in enumerate(read_lines(path), 1)))
-    else:
-        found = _sets(path, _item_numbers(path))
-    if not found.labels:
-        raise FileError(path, "there is no item", "Put one user's items on each line.")
-    return found
-
-
-def read_set_column(path: str | Path, column: str, known: Collection[str] = ()) -> Answers:
-    """One column of a CSV file with a header: a user a row, a set of items in each cell.
-
-    Items are separated by semicolons. Without any semicolon in the column, they are separated by
-    blanks if that splits every cell into items that are ``known``, or into numbers. An empty cell
-    is an empty set.
-    """
-    names = set(known)
-    split: Callable[[str], list[str]] = _parts
-    if not any(";" in cell for _, cell in _column(path, column)):
-        words = (word for _, cell in _column(path, column) for word in cell.split())
-        if all(word in names or word.isdecimal() for word in words):
-            split = str.split
-    found = _sets(path, ((line, split(cell)) for line, cell in _column(path, column)))
-    if not found.labels:
-        raise FileError(path, f"no row of column {column!r} has an item", "Give at least one.")
-    return found
+    named = any(";" in line for line in read_lines(path))
+    return _sets(path, enumerate(read_lines(path), 1), _parts if named else str.split, not named)
 
 
 def _parts(text: str) -> list[str]:
     return [part for part in map(str.strip, text.split(";")) if part]
 
 
-def _item_numbers(path: str | Path) -> Iterator[tuple[int, list[int]]]:
-    """The item numbers of each line, with its own number."""
-    for line, text in enumerate(read_lines(path), start=1):
-        words = text.split()
-        if words and not all(map(_is_number, words)):
-            word = next(word for word in words if not _is_number(word))
-            reason = f"line {line}: {_shown(word)} is not an item number"
-            remedy = "Separate item numbers by blanks, or named items by semicolons."
-            raise FileError(path, reason, remedy)
-        yield line, list(map(int, words))
-
-
 def _is_number(text: str) -> bool:
     return text.isdecimal() and len(text) <= _DIGITS and text.isascii()
 
 
-class _Numbered(Generic[K]):
-    """Numbers different answers as they come, and refuses too many and too long ones."""
-
-    def __init__(self, path: str | Path) -> None:
-        self._path = path
-        self.numbers: dict[K, int] = {}
-
-    def number(self, answer: K, line: int) -> int:
-        """The number of an answer, from 0."""
-        found = self.numbers.get(answer)
-        if found is not None:
-            return found
-        if isinstance(answer, str) and len(answer) > _LONGEST:
-            reason = f"line {line}: {_shown(answer)} has more than {_LONGEST:,} letters"
-            raise FileError(self._path, reason, "Give answers short names.")
-        if len(self.numbers) == _MOST_ITEMS:
-            reason = f"there are more than {_MOST_ITEMS:,} different answers"
-            raise FileError(self._path, reason, "Group answers that are rare.")
-        self.numbers[answer] = len(self.numbers)
-        return len(self.numbers) - 1
-
-    def ordered(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-        """The answers in order, numbers by their value, and each one's place by its number."""
-        known = self.numbers
-        if all(isinstance(one, int) or one.isdecimal() for one in known):
-            names: list[K] = sorted(known, key=lambda one: (int(str(one)[:4000]), str(one)))
-        else:
-            names = sorted(known)
-        place = np.empty(len(names), dtype=np.int64)
-        place[[known[name] for name in names]] = np.arange(len(names))
-        return tuple(map(str, names)), place
-
-
-def _sets(path: str | Path, lines: Iterable[tuple[int, list[K]]]) -> Answers:
+def _sets(
+    path: str | Path,
+    lines: Iterable[tuple[int, str]],
+    split: Callable[[str], list[str]],
+    numeric: bool = False,
+) -> Answers:
     """The sets on these lines; the order within a set stays."""
-    known: _Numbered[K] = _Numbered(path)
-    members, sizes, repeats, numbers = array("i"), array("i"), 0, known.numbers
-    for line, items in lines:
+    known = _Numbers(path, numeric=numeric)
+    members, sizes, repeats = array("i"), array("i"), 0
+    for known.line, text in lines:
+        items = split(text)
         once = dict.fromkeys(items)
         repeats += len(items) - len(once)
         sizes.append(len(once))
-        found = [numbers.get(item, -1) for item in once]
-        members.extend(found if -1 not in found else [known.number(item, line) for item in once])
+        members.extend(map(known.__getitem__, once))
         if len(members) > _MOST_MEMBERS:
             reason = f"the sets have more than {_MOST_MEMBERS:,} items in all"
             raise FileError(path, reason, "Give some of the people.")
-    labels, place = known.ordered()
+    if not known:
+        raise FileError(path, "there is no item", "Give somebody one at least.")
+    names = sorted(known)
+    if all(map(_is_number, names)):
+        names.sort(key=int)
+    place = np.empty(len(names), dtype=np.int64)
+    place[[known[name] for name in names]] = np.arange(len(names))
     starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-    sets = ItemSets(max(len(labels), 1), place[np.array(members)], starts)
-    return Answers(labels, sets.counts()[: len(labels)], sets, repeats)
+    sets = ItemSets(len(names), place[np.array(members)], starts)
+    return Answers(tuple(names), sets.counts(), sets, repeats)
 
 
-def read_column(path: str | Path, column: str) -> Answers:
-    """One column of a CSV file with a header: a user a row, an answer in each.
-
-    Answers are ordered alphabetically.
-    """
-    known: _Numbered[str] = _Numbered(path)
-    counts: list[int] = []
-    for line, answer in _column(path, column):
+def _answers(path: str | Path, column: str) -> Answers:
+    """A user a row, an answer in each; the answers are ordered alphabetically."""
+    known, counts = _Numbers(path), Counter[int]()
+    for known.line, answer in _column(path, column):
         if not answer:
             remedy = "Leave the row out, or give missing answers a name of their own."
-            raise FileError(path, f"line {line} has no answer in column {column!r}", remedy)
-        number = known.number(answer, line)
-        if number == len(counts):
-            counts.append(0)
-        counts[number] += 1
-    labels = sorted(known.numbers)
-    ordered = [counts[known.numbers[label]] for label in labels]
+            reason = f"line {known.line} has no answer in column {column!r}"
+            raise FileError(path, reason, remedy)
+        counts[known[answer]] += 1
+    labels = sorted(known)
+    ordered = [counts[known[label]] for label in labels]
     return Answers(tuple(labels), np.array(ordered, dtype=np.int64))
 
 
@@ -228,30 +185,22 @@ def read_numbers(path: str | Path, column: str) -> NDArray[np.float64]:
     return np.array(values)
 
 
-def read_counts(path: str | Path) -> Answers:
+def _counts(path: str | Path, rows: Iterable[tuple[int, list[str]]]) -> Answers:
     """A CSV file with the header ``item,count``: how many users have each item."""
-    header, rows = read_csv(path)
-    if [name.lower() for name in header] != ["item", "count"]:
-        remedy = "Begin the file with the line item,count."
-        listed = _shown(",".join(header))
-        raise FileError(path, f"the header is {listed}, not 'item,count'", remedy)
-    known: _Numbered[str] = _Numbered(path)
-    counts: list[int] = []
-    for line, row in rows:
+    known, counts = _Numbers(path), array("q")
+    for known.line, row in rows:
         item, text = (*row, "", "")[:2]
-        if not item or known.number(item, line) < len(counts):
-            remedy = "Give each item a name and one line."
-            reason = f"line {line}: item {_shown(item)} is empty or repeated"
-            raise FileError(path, reason, remedy)
+        if not item or item in known:
+            reason = f"line {known.line}: item {_shown(item)} is empty or repeated"
+            raise FileError(path, reason, "Give each item a name and one line.")
         if not _is_number(text) or int(text) > MAX_COUNT:
-            reason = (
-                f"line {line}: count {_shown(text)} is not a whole number from 0 to {MAX_COUNT}"
-            )
-            raise FileError(path, reason, "Count users; do not give shares.")
+            reason = f"line {known.line}: count {_shown(text)} is not a whole number"
+            raise FileError(path, f"{reason} from 0 to {MAX_COUNT}", "Count users, not shares.")
+        known[item]  # numbered, or refused
         counts.append(int(text))
     if not any(counts):
         raise FileError(path, "there is no user", "Give at least one item a count above 0.")
-    return Answers(tuple(known.numbers), np.array(counts, dtype=np.int64))
+    return Answers(tuple(known), np.array(counts, dtype=np.int64))
 
 
 def _shown(text: str) -> str:
@@ -363,8 +312,8 @@ class PilotSets:
             levels = self._sums.levels
             once = np.zeros((*np.shape(length), item_counts.size))
             once[..., : len(levels)] = np.stack([one.once(length) for one in levels], axis=-1)
-        lost2, cut = np.asarray(lost2), slots.lost(length).once / n
-        return SetMoments(lost2, lost / n, once / n, slots.twice(length) / n, cut, (lost2, lost2))
+        cut = slots.lost(length).once / n
+        return SetMoments(np.asarray(lost2), lost / n, once / n, slots.twice(length) / n, cut)
 
     def longer(self, length: int, items: int) -> LongerSets:
         """Upper limits (Clopper and Pearson) that hold together with probability 0.999.

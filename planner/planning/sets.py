@@ -57,9 +57,6 @@ class PaddingPlan(Framed):
         All lengths compared, shape ``(k,)``.
     bias2, variance:
         Expected total squared bias and variance per user at each, shape ``(k,)``.
-    bias2_limits:
-        What the squared bias is between by the sizes of the sets alone, whatever items they
-        hold; of a pilot, which shows the items, ``bias2`` itself. Two of shape ``(k,)``.
     lost:
         Share of all answers that are cut away, shape ``(k,)``.
     users:
@@ -74,7 +71,6 @@ class PaddingPlan(Framed):
     variance: Array
     flat_lower: int
     flat_upper: int
-    bias2_limits: tuple[Array, Array]
     lost: Array
     users: int
 
@@ -97,17 +93,6 @@ class PaddingPlan(Framed):
     def uncut(self) -> int:
         """The smallest length at which no set is cut, as far as is known of the sets."""
         return int(self.lengths[np.argmax(self.lost <= 0)])
-
-    @property
-    def best_limits(self) -> tuple[int, int]:
-        """What the best length is between, if the squared bias is at one of its limits."""
-        least, most = (int(np.argmin(bias2 + self.variance)) for bias2 in self.bias2_limits)
-        return int(self.lengths[min(least, most)]), int(self.lengths[max(least, most)])
-
-    def error_limits(self, length: int) -> tuple[float, float]:
-        """What the total error at ``length`` is between, in people, by the sizes alone."""
-        least, most = (self.users * (one + self.variance) for one in self.bias2_limits)
-        return float(np.sqrt(least[length - 1])), float(np.sqrt(most[length - 1]))
 
     @property
     def mse(self) -> Array:
@@ -216,13 +201,12 @@ def _planned(
 ) -> PaddingPlan:
     whole_number("users", users)
     lengths = np.arange(1, most + 1)
-    bias2, variance, lost, least, largest = np.empty((5, lengths.size))
+    bias2, variance, lost = np.empty((3, lengths.size))
     parts = -(-lengths.size * policy.size // _MOST_AT_ONCE)
     for part in np.array_split(np.arange(lengths.size), parts):
         at = sets.moments(lengths[part], policy.item_counts)
         bias2[part] = (users - 1) * at.lost2 + at.spread2
         variance[part] = variance_of(lengths[part], at)
-        least[part], largest[part] = ((users - 1) * one + at.spread2 for one in at.lost2_limits)
         lost[part] = at.lost / sets.mean_size
     mse = bias2 + variance
     best = int(np.argmin(mse))
@@ -237,7 +221,6 @@ def _planned(
         variance,
         int(lengths[lower]),
         int(lengths[upper]),
-        (least, largest),
         lost,
         users,
     )

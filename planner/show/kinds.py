@@ -28,6 +28,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import frontier_figure
 from planner.solvers.answers import Channel
+from planner.survey.sets import AssumedSets
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -261,9 +262,9 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     ]
     if plan.lost[shown - 1] > 0:
         blocks.append(Sentence(_uncut(question, plan), "details"))
-    least, most = plan.error_limits(shown)
-    if most > 1.05 * least:
-        blocks.append(Sentence(_assumed(plan, least, most), "details"))
+        if isinstance(getattr(question.question, "sets", None), AssumedSets):
+            assumed = "Which items the long sets hold is assumed: a pilot tells more."
+            blocks.append(Sentence(assumed, "details"))
     return blocks
 
 
@@ -319,17 +320,6 @@ def _uncut(question: QuestionPlan, plan: PaddingPlan) -> str:
     return (
         f"To cut none of these sets, take a padding length of {plan.uncut}, with a total error of "
         f"{error} people: the estimates are unbiased then, unless somebody has a longer set."
-    )
-
-
-def _assumed(plan: PaddingPlan, least: float, most: float) -> str:
-    """How far the assumed popularity of the items decides the prediction."""
-    low, high = plan.best_limits
-    lengths = f"{low}" if low == high else f"anything from {low} to {high}"
-    return (
-        "Which items the long sets hold is assumed. By their sizes alone the total error is "
-        f"between {people(least)} and {people(most)} people, and the best padding length "
-        f"{lengths}. A pilot tells more than a histogram."
     )
 
 

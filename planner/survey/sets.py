@@ -7,7 +7,6 @@ For padding length ``l`` and a random person with set ``x``, per person:
 - ``once``    expected number of items sampled, per level: ``E sum_{k in x} 1/max(|x|, l)``
 - ``twice``   ``E sum_{k in x} 1/max(|x|, l)^2``
 - ``lost``    ``sum_k E[d_k]``, the expected number of items that are cut away
-- ``lost2_limits``  what ``lost2`` is between, by the sizes of the sets alone
 
 ``n (n-1) lost2 + n spread2`` is then the expected squared bias of all counts of ``n``
 people, and ``once`` and ``twice`` give their variance. Of one length or of many at once: all
@@ -48,7 +47,6 @@ class SetMoments(NamedTuple):
     once: Array
     twice: Array
     lost: Array
-    lost2_limits: tuple[Array, Array]
 
 
 class SetModel(Protocol):
@@ -174,7 +172,6 @@ class AssumedSets(Description):
             slots.once(length)[..., None] * item_counts / items,
             slots.twice(length),
             lost.once,
-            (least, most),
         )
 
     def longer(self, length: int, items: int) -> LongerSets:

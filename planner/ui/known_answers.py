@@ -126,16 +126,15 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
 def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
     column = _column(name, data, question)
-    several = column is not None and question.kind == "item-set"
-    items = tuple(_names(question)) if several else None
-    key = ("read", hashlib.sha256(data).hexdigest(), name, column, items, question.kind)
+    key = ("read", hashlib.sha256(data).hexdigest(), name, column, question.kind)
 
     def read() -> Known:
         with as_file(name, data) as path:
             if isinstance(question, Numeric):
                 values = read_numbers(path, column or question.name)
                 return np.asarray(question.domain.answers(values))
-            return read_answers(path, column or question.name, items)
+            sets = question.kind == "item-set"
+            return read_answers(path, column or question.name, sets=sets)
 
     answers = session().remembered(key, read)
     if isinstance(answers, Answers) and answers.repeats:

@@ -160,6 +160,3 @@ def test_popularity_is_given_for_each_item():
     # Of four, one of two items of a person is lost, at rate 1/2.
     four = AssumedSets([0, 1, 1], [3, 2, 2, 1]).moments(1, np.array([2, 2]))
     assert four.lost2 == pytest.approx((9 + 4 + 4 + 1) / 64 * (0.5 * 2 * 0.5) ** 2)
-    least, most = four.lost2_limits
-    assert least == pytest.approx(4 * (1 / 8) ** 2)  # all items alike
-    assert most == pytest.approx(2 * (1 / 4) ** 2)  # two of them in every set of two
