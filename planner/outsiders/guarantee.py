@@ -24,8 +24,6 @@ from planner.policy.budget_text import rounded_up
 CONDITION = "holds if a shuffler or a secure sum stands between the people and whoever looks"
 MOST_PEOPLE = 10**9
 _MOST_LEVELS = 30
-_LARGEST_BUDGET, _LEAST_BUDGET = 20.0, 1e-3
-_PLAINLY = 0.5  # more than the approximation of ln(delta) errs
 _COARSE = 0.01  # of delta; a tenth of it of epsilon
 _STEP = 5e-4  # of epsilon, from a guess to both ends
 _SLIP = 4e-15  # of differences of ratios, as shares of what was subtracted
@@ -49,9 +47,6 @@ class ShuffledGuarantee(Framed):
     epsilons:
         Proven: whatever the honest others answer, nobody can tell an answer of level i from one
         of level j better, in nats, shape ``(t, t)``; NaN where no such pair exists.
-    examples:
-        Epsilons that are lost, proven, on one explicit pair of data sets each: all others have
-        the same answer. NaN where there is none to be computed. The truth lies between.
     local:
         Budgets of one report seen alone.
 
@@ -64,7 +59,6 @@ class ShuffledGuarantee(Framed):
     people: int
     delta: float
     epsilons: Array
-    examples: Array
     local: Array
 
     @property
@@ -76,12 +70,6 @@ class ShuffledGuarantee(Framed):
     def epsilon(self) -> float:
         """The largest of all."""
         return float(self.level_epsilons.max())
-
-    @property
-    def lost(self) -> float:
-        """The largest epsilon that is lost on an explicit pair of data sets; NaN if none is."""
-        known = self.examples[~np.isnan(self.examples)]
-        return float(known.max()) if known.size else float("nan")
 
     @property
     def local_epsilon(self) -> float:
@@ -112,24 +100,14 @@ class ShuffledGuarantee(Framed):
     def columns(self) -> dict[str, Any]:
         """One row a pair of levels.
 
-        Columns: ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``example`` (lost on
-        one pair of data sets), ``delta``, ``people``.
+        ``level``, ``other``, ``local`` (nats), ``epsilon`` (proven), ``delta``, ``people``.
         """
-        rows = [
-            (*row, self.examples[pair], self.delta, self.people)
-            for pair, row in zip(self._numbers(), self.pairs, strict=True)
-        ]
-        names = ("level", "other", "local", "epsilon", "example", "delta", "people")
+        rows = [(*row, self.delta, self.people) for row in self.pairs]
+        names = ("level", "other", "local", "epsilon", "delta", "people")
         return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
-def shuffled(
-    reports: Seen,
-    people: int,
-    delta: float,
-    *,
-    every_example: bool = True,
-) -> ShuffledGuarantee:
+def shuffled(reports: Seen, people: int, delta: float) -> ShuffledGuarantee:
     """Central privacy of every pair of levels if reports are shuffled.
 
     Parameters
@@ -140,9 +118,6 @@ def shuffled(
         Honest people who report; who tells the observer what they sent hides nobody.
     delta:
         Above 0, below 1.
-    every_example:
-        Whether to look for an explicit loss for every pair of levels; else only for the pair with
-        the largest epsilon, which takes a third of the time.
 
     Raises
     ------
@@ -155,25 +130,20 @@ def shuffled(
     >>> from planner.outsiders import seen_of
     >>> table = solve(PrivacyPolicy([1.0, 2.0], [5, 90], names=["intimate", "public"]))
     >>> result = shuffled(seen_of(table, table.policy), 100_000, 1e-6)
-    >>> result.to_frame()[["level", "other", "local", "epsilon", "example"]].round(4)
-          level     other   local  epsilon  example
-    0  intimate  intimate  0.5788   0.0051   0.0045
-    1  intimate    public  1.0000   0.0108   0.0095
-    2    public    public  1.4212   0.0145   0.0128
+    >>> result.to_frame()[["level", "other", "local", "epsilon"]].round(4)
+          level     other   local  epsilon
+    0  intimate  intimate  0.5788   0.0051
+    1  intimate    public  1.0000   0.0108
+    2    public    public  1.4212   0.0145
     """
     whole_number("people", people, most=MOST_PEOPLE)
     size = len(reports.names)
-    epsilons, examples, local = (np.full((size, size), np.nan) for _ in range(3))
-    pairs = _pairs(reports)
-    for i, j in pairs:
+    epsilons, local = (np.full((size, size), np.nan) for _ in range(2))
+    for i, j in _pairs(reports):
         blanket = reports.blanket(i, j)
         epsilons[i, j] = epsilons[j, i] = _kept(_laws(blanket), delta, people)
         local[i, j] = local[j, i] = blanket.local_epsilon
-    worst = max(pairs, key=lambda pair: float(epsilons[pair]))
-    for i, j in pairs if every_example else [worst]:
-        blankets = tuple(map(_laws, reports.examples(i, j)))
-        examples[i, j] = examples[j, i] = _example_lost(blankets, delta, people)
-    return ShuffledGuarantee(reports.names, people, delta, epsilons, examples, local)
+    return ShuffledGuarantee(reports.names, people, delta, epsilons, local)
 
 
 def central_delta(
@@ -214,8 +184,8 @@ def central_delta(
     return Bracket(max(one.lower for one in both), max(one.upper for one in both))
 
 
-def central_epsilon(blanket: Blanket, delta: float, people: int) -> Bracket:
-    """Bracket the smallest central epsilon with a bound on delta of at most ``delta``, in nats.
+def central_epsilon(blanket: Blanket, delta: float, people: int) -> float:
+    """A central epsilon at which delta is proven to be kept, near the smallest such, in nats.
 
     Parameters
     ----------
@@ -224,25 +194,20 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> Bracket:
     delta:
         Above 0, below 1; far below ``1 / people`` in any use.
 
-    Returns
-    -------
-    Bracket
-        At the upper end delta is proven to be kept; below the lower end this bound exceeds it.
-
     Examples
     --------
     Any mechanism with budget 1, a hundred thousand people.
 
     >>> from math import e
     >>> blanket = Blanket.from_numbers(ratio=e, variation=(e - 1) / (e + 1), others_ratio=e)
-    >>> round(central_epsilon(blanket, delta=1e-6, people=100_000).upper, 4)
+    >>> round(central_epsilon(blanket, delta=1e-6, people=100_000), 4)
     0.0124
     """
     local = _checked(blanket, delta, people)
     sides = _sides(blanket)
     guess = _about(sides, log(delta) + log(people), people, local)
     if guess < 1e-9 * local and central_delta(blanket, 0.0, people).upper <= delta:
-        return Bracket(0.0, 0.0)
+        return 0.0
     there = central_delta(blanket, guess, people, _COARSE).upper
     if there > 0:  # the approximation errs by nearly the same factor nearby
         guess = _about(sides, 2 * log(delta) - log(there) + log(people), people, local)
@@ -251,32 +216,7 @@ def central_epsilon(blanket: Blanket, delta: float, people: int) -> Bracket:
         if central_delta(blanket, guess * (1 + step), people, _COARSE).upper <= delta:
             kept = guess * (1 + step)
         step *= 2
-    return Bracket(_lost(blanket, delta, people, guess), kept)
-
-
-def lost_epsilon(examples: Sequence[Blanket], delta: float, people: int) -> float:
-    """The largest central epsilon that is lost, proven, on one of these data sets, in nats.
-
-    Parameters
-    ----------
-    examples:
-        Blankets that are the law of one answer of all others, so that the bound is an equality.
-    delta, people:
-        As in :func:`central_epsilon`.
-
-    Returns
-    -------
-    float
-        No smaller epsilon holds with this delta; NaN if there are no examples.
-    """
-    best, guess = None, 0.0
-    for blanket in examples:
-        local = _checked(blanket, delta, people)
-        for side in _sides(blanket):
-            about = _about([side], log(delta) + log(people), people, local)
-            if best is None or about > guess:
-                best, guess = side, about
-    return float("nan") if best is None else _lost(best, delta, people, guess)
+    return kept
 
 
 def _checked(blanket: Blanket, delta: float, people: int) -> float:
@@ -291,16 +231,6 @@ def _checked(blanket: Blanket, delta: float, people: int) -> float:
         remedy = "Take a mechanism with a finite budget for this pair of answers."
         raise InputError.because("blanket", reason, remedy)
     return local
-
-
-def _lost(blanket: Blanket, delta: float, people: int, guess: float) -> float:
-    """An epsilon just below ``guess`` at which the lower end still exceeds delta."""
-    step = _STEP
-    while step < 1:
-        if central_delta(blanket, guess * (1 - step), people, _COARSE).lower > delta:
-            return guess * (1 - step)
-        step *= 2
-    return 0.0
 
 
 def _sides(blanket: Blanket) -> list[Blanket]:
@@ -365,9 +295,4 @@ def _read(laws: _Laws) -> Blanket:
 
 @lru_cache(maxsize=1024)
 def _kept(laws: _Laws, delta: float, people: int) -> float:
-    return central_epsilon(_read(laws), delta, people).upper
-
-
-@lru_cache(maxsize=1024)
-def _example_lost(examples: tuple[_Laws, ...], delta: float, people: int) -> float:
-    return lost_epsilon([_read(laws) for laws in examples], delta, people)
+    return central_epsilon(_read(laws), delta, people)

@@ -1,9 +1,8 @@
 """Mechanisms as outsiders see them: what hides a pair of answers, best guess, largest weight.
 
 One class for each shape of report. Each has the levels of its answers (``names``, ``sizes``), a
-*blanket* for every pair of levels (:mod:`planner.outsiders.blanket`), *examples* of data sets whose
-delta is exact, the success of the best guess, and by how many people one false report moves a
-count.
+*blanket* for every pair of levels (:mod:`planner.outsiders.blanket`), the success of the best
+guess, and by how many people one false report moves a count.
 
 An observer who believes that answer ``x`` has probability ``pi_x`` guesses the answer that is
 likeliest after the report. That succeeds with probability ``sum over y of max_x pi_x Pr[y | x]``.
@@ -12,7 +11,7 @@ likeliest after the report. That succeeds with probability ``sum over y of max_x
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -39,10 +38,6 @@ from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
 from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
-MOST_HASH_VALUES = 10_000
-"""Largest number of hash values for which collisions were counted."""
-COLLISIONS = 1.01
-"""Items 0 and 1 collide under at most this over g of the seeds, for every such number g."""
 _MOST_ITEMS = 1_000_000  # of which one is guessed
 
 
@@ -73,10 +68,6 @@ class Seen(ABC):
     @abstractmethod
     def blanket(self, first: int, second: int) -> Blanket:
         """What hides two different answers of these levels, whatever others answer."""
-
-    def examples(self, first: int, second: int) -> list[Blanket]:  # noqa: ARG002
-        """The same where all others have one given answer: each an exact delta of data sets."""
-        return []
 
     def guess(self, prior: ArrayLike | None = None) -> Guess | None:  # noqa: ARG002
         """Success of the best guess from one report, None where it is not known.
@@ -127,11 +118,8 @@ class Bits(Seen):
 
     Two answers' laws differ in their own two bits. Another's report has the law of "no item" in all
     bits but one, so ``omega`` is that law times ``min_z (1 - a_z)/(1 - b_z)``; four outcomes are
-    left. Data sets: all others have the answer ``x``, or ``x'``, or a further one ``z``, of the
-    level that hides least; then bit z counts too.
-
-    A padded and sampled set's report has a mixture of its items' laws, dummies among them, so no
-    two sets are told apart better than the worst pair of items; there are no examples.
+    left. A padded and sampled set's report has a mixture of its items' laws, dummies among them, so
+    no two sets are told apart better than the worst pair of items.
 
     Parameters
     ----------
@@ -181,24 +169,6 @@ class Bits(Seen):
         pair, further = self._two_bits(first, second), self._no_item(first, second)
         return Blanket.from_laws(*pair, [further * np.min((1 - self.a) / (1 - self.b))])
 
-    def examples(self, first: int, second: int) -> list[Blanket]:
-        if self.set_size is not None:
-            return []
-        pair, further = self._two_bits(first, second), self._no_item(first, second)
-        blankets = [Blanket.from_laws(*pair, [law]) for law in pair]
-        left = np.array(self.sizes)
-        np.subtract.at(left, [first, second], 1)
-        if left.any():
-            shares = np.where(left > 0, (1 - self.a) / (1 - self.b), np.inf)
-            z = int(np.argmin(shares))
-            own, other = _bit(self.b[z]), _bit(self.a[z])
-            laws = [
-                np.multiply.outer(law, bit).ravel()
-                for law, bit in ((pair[0], own), (pair[1], own), (further, other))
-            ]
-            blankets.append(Blanket.from_laws(laws[0], laws[1], laws[2:]))
-        return blankets
-
     def guess(self, prior: ArrayLike | None = None) -> Guess | None:
         """As :class:`Seen` says.
 
@@ -237,8 +207,7 @@ class Sides(Seen):
 
     All splits of a type are alike but for the sides of single items, so ``omega`` is the type's
     weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
-    pair are the types with the sides of ``x`` and ``x'``: four a type. Data sets: all others have
-    the answer ``x``, or ``x'``, or a further one, of each level in turn; none of padded sets.
+    pair are the types with the sides of ``x`` and ``x'``: four a type.
 
     Parameters
     ----------
@@ -252,14 +221,12 @@ class Sides(Seen):
         Answers of each level of the policy, shape ``(t,)``.
     estimator:
         What a report adds to an item's count, by type, level and side, shape ``(n, ., 2)``.
-    set_size:
-        Of item sets, what they are padded to; None where a person has one answer.
 
     Examples
     --------
     >>> ten = seen_of(GeneralizedRandomizedResponse(1.0, items=10), PrivacyPolicy([1.0], [10]))
-    >>> round(ten.guess().success, 4), ten.reach().round(2).tolist(), len(ten.examples(0, 0))
-    (0.232, [6.24], 3)
+    >>> round(ten.guess().success, 4), ten.reach().round(2).tolist()
+    (0.232, [6.24])
     """
 
     types: OutputTypes
@@ -267,7 +234,6 @@ class Sides(Seen):
     groups: NDArray[np.int64]
     items: NDArray[np.int64]
     estimator: Array
-    set_size: int | None = None
 
     @classmethod
     def of_design(cls, design: SubsetDesign) -> Sides:
@@ -311,28 +277,17 @@ class Sides(Seen):
             raise InputError(f"levels {names}", "not", allowed, "Shuffling hides none of them.")
         return self._seen((first, second), hiding)
 
-    def examples(self, first: int, second: int) -> list[Blanket]:
-        if self.set_size is not None:
-            return []
-        pair = (first, second)
-        blankets = [self._seen(pair, other=0), self._seen(pair, other=1)]
-        for level, size in enumerate(self.sizes):
-            if size > pair.count(level):
-                blankets.append(self._seen((*pair, level), other=2))
-        return blankets
-
     def guess(self, prior: ArrayLike | None = None) -> Guess | None:
         """As :class:`Seen` says; levels are split independently, so it is linear in the weights."""
         items = int(self.items.sum())
-        if items > _MOST_ITEMS or self.set_size is not None:
+        if items > _MOST_ITEMS:
             return None
         return _guess(prior, items, self._guessed)
 
     def reach(self) -> Array:
-        adds = (self.set_size or 1) * self.estimator
         there = np.stack([self.types.low_counts > 0, self.types.high_counts > 0], axis=2)
-        largest = np.max(np.where(there, adds, -np.inf), axis=(0, 2))
-        least = np.min(np.where(there, adds, np.inf), axis=(0, 2))
+        largest = np.max(np.where(there, self.estimator, -np.inf), axis=(0, 2))
+        least = np.min(np.where(there, self.estimator, np.inf), axis=(0, 2))
         return np.maximum(largest, 1 - least)[self.groups]
 
     def _guessed(self, prior: Array) -> float:
@@ -349,36 +304,21 @@ class Sides(Seen):
             total += weight * _mean_of_largest(columns)
         return total
 
-    def _seen(self, levels: tuple[int, ...], other: int | Array) -> Blanket:
-        """By the sides of different answers of these levels, the first two being the pair.
-
-        ``other`` is what hides them: the number of one of these answers, or likelihoods by type.
-        """
-        masses: list[Array] = []
-        first: list[Array] = []
-        second: list[Array] = []
-        for sides in product((0, 1), repeat=len(levels)):
-            share = self._share(levels, sides)
-            columns = zip(levels, sides, strict=True)
-            values = [
-                (self.types.high if side else self.types.low)[:, level] for level, side in columns
-            ]
-            hiding = values[other] if isinstance(other, int) else other
+    def _seen(self, pair: tuple[int, int], hiding: Array) -> Blanket:
+        """By the sides of two different answers of these levels; ``hiding`` likelihoods by type."""
+        types, (one, two) = self.types, pair
+        counts = types.low_counts, types.high_counts
+        masses, first, second = [], [], []
+        for left, right in product((0, 1), repeat=2):
+            taken = int(one == two and left == right)  # the second stands beside the first
+            share = counts[left][:, one] / self.sizes[one]
+            share = share * np.maximum(counts[right][:, two] - taken, 0)
+            share = share / (self.sizes[two] - int(one == two))
             there = (share > 0) & (hiding > 0)
-            masses.append((self.types.weights * hiding * share)[there])
-            first.append(values[0][there] / hiding[there])
-            second.append(values[1][there] / hiding[there])
+            masses.append((types.weights * hiding * share)[there])
+            first.append(((types.low, types.high)[left][:, one] / hiding)[there])
+            second.append(((types.low, types.high)[right][:, two] / hiding)[there])
         return Blanket(*map(np.concatenate, (masses, first, second))).merged()
-
-    def _share(self, levels: Sequence[int], sides: Sequence[int]) -> Array:
-        """Share of each type's splits with these answers on these sides, shape ``(n,)``."""
-        counts = self.types.low_counts, self.types.high_counts
-        share = np.ones(self.types.size)
-        for place, (level, side) in enumerate(zip(levels, sides, strict=True)):
-            before = [sides[k] for k in range(place) if levels[k] == level]
-            left = counts[side][:, level] - before.count(side)
-            share *= np.maximum(left, 0) / (self.sizes[level] - len(before))
-        return share
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,9 +354,6 @@ class Rows(Seen):
     def blanket(self, first: int, second: int) -> Blanket:
         return Blanket.from_laws(self.law[first], self.law[second], self.law)
 
-    def examples(self, first: int, second: int) -> list[Blanket]:
-        return [Blanket.from_laws(self.law[first], self.law[second], [one]) for one in self.law]
-
     def guess(self, prior: ArrayLike | None = None) -> Guess:
         return _guess(
             prior,
@@ -432,11 +369,6 @@ class Hashed(Seen):
     ``omega`` is ``q`` for every value. Seeds with which the two answers collide tell less: their
     W has the same mean within the range of the others', so "no collision" is the worst case,
     whatever the hash function.
-
-    Example of data sets: the pair are items 0 and 1, and all others have item 0. They are taken
-    to collide for ``1.01 / g`` of the seeds, and so to lose less than they do: XXH32's share is at
-    most ``1.0044 / g``, counted over all 2^32 seeds for every g up to 10,000
-    (``benchmarks/collisions.py``). No proof for other g is known, so they have no example.
 
     The guess takes hash values of different items as independent and uniform; XXH32 over all seeds
     is near to that.
@@ -455,15 +387,6 @@ class Hashed(Seen):
 
     def blanket(self, first: int, second: int) -> Blanket:
         return self._response().blanket(first, second)
-
-    def examples(self, first: int, second: int) -> list[Blanket]:
-        values = self.mechanism.values
-        if values > MOST_HASH_VALUES:
-            return []
-        apart = self._response().examples(first, second)[0]
-        collide = COLLISIONS / values
-        mass = np.append(apart.masses * (1 - collide), collide)
-        return [Blanket(mass, np.append(apart.first, 1.0), np.append(apart.second, 1.0))]
 
     def guess(self, prior: ArrayLike | None = None) -> Guess:
         return _guess(prior, self.mechanism.items, self._guessed)

@@ -32,17 +32,6 @@ def of_hundred_before(share: float) -> str:
     return _of_hundred(share, ROUND_FLOOR)
 
 
-def lost_at_least(epsilon: float) -> str:
-    """An epsilon that is lost for certain: never shown larger than is proven.
-
-    Examples
-    --------
-    >>> lost_at_least(0.0258749), lost_at_least(1.0)
-    ('0.02587', '1.00000')
-    """
-    return str(_rounded(epsilon, 5, ROUND_FLOOR))
-
-
 def reach_up(people: float) -> str:
     """By how many people a false report moves a count: never shown smaller than it is.
 

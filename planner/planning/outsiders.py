@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import nlargest
-from math import exp, floor, isnan, log10
+from math import exp, floor, log10
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,6 @@ from planner.outsiders.guarantee import (
 from planner.outsiders.shapes import Anything, Guess, Seen, seen_of
 from planner.outsiders.shown import (
     delta_text,
-    lost_at_least,
     of_hundred,
     of_hundred_before,
     reach_up,
@@ -81,12 +80,11 @@ class OutsiderView:
 
     def _central(self) -> str:
         found = self.shuffled
-        lost = f"; epsilon {lost_at_least(found.lost)} is lost in some case"
         return (
             f"After all reports without their senders it is right for at most "
             f"{_right_at_most(found.epsilon, found.delta)}, hidden among {found.people:,} people "
-            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}"
-            f"{'' if isnan(found.lost) else lost}). This second view {CONDITION}."
+            f"(epsilon {rounded_up(found.epsilon, 5)} at delta {delta_text(found.delta)}). "
+            f"This second view {CONDITION}."
         )
 
     def _guess(self) -> str:
@@ -191,7 +189,7 @@ def outsider_view(
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
     return OutsiderView(
         question=question.name,
-        shuffled=shuffled(hidden, among, stated, every_example=False),
+        shuffled=shuffled(hidden, among, stated),
         guess=seen.guess(),
         guessed=_guessed(question, seen),
         levels=policy.names,
