@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
 from planner.errors import InputError
-from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.option import ErrorLaw, Option, Part
 from planner.policy.policy import PrivacyPolicy
@@ -113,88 +112,42 @@ def _weights(weights: ArrayLike | None, size: int) -> Array:
     return np.maximum(importance, _LEAST_WEIGHT * importance.max())
 
 
-@dataclass(frozen=True, slots=True)
-class OrderedPlan:
-    """The best channel for ordered answers, and what mechanisms for counts would do."""
-
-    candidates: tuple[tuple[str, Channel, str], ...]
-    lower_bound: float | None
-
-    @property
-    def channel(self) -> Channel:
-        """The best channel, as it is drawn."""
-        return self.candidates[0][1]
-
-    @property
-    def errors(self) -> tuple[tuple[str, float, str], ...]:
-        """Name, error per person and a note of each candidate.
-
-        The error is the total variance of what is wanted for the least favourable answers.
-        """
-        return tuple((name, channel.worst_error, note) for name, channel, note in self.candidates)
-
-
 def policy_of_answers(question: Ordinal) -> PrivacyPolicy:
     """A level for every answer of an ``"ordinal"`` question, in order."""
     policy = question.policy
     level_of = {item: k for k, level in enumerate(question.levels) for item in level.items}
     levels = np.array([level_of[answer] for answer in question.ordered])
-    rule: str | Array
-    if policy.rule_name in ("min", "avg"):
-        rule = policy.rule_name
-    else:
-        rule = policy.bounds()[np.ix_(levels, levels)]
-    ones = np.ones(levels.size, dtype=np.int64)
-    return PrivacyPolicy(policy.epsilons[levels], ones, rule, question.ordered)
+    rule = policy.rule_name if policy.rule.by_level else policy.bounds()[np.ix_(levels, levels)]
+    return PrivacyPolicy(policy.epsilons[levels], np.ones_like(levels), rule, question.ordered)
 
 
-def plan_ordered_channel(question: Ordinal) -> OrderedPlan:
-    """Plan the channel of least worst-case error of what the question wants.
+def channels(question: Ordinal) -> list[tuple[str, Channel, str]]:
+    """The channel of least worst-case error of what is wanted, and rivals: name, channel, note.
 
-    Beside it stand generalised randomised response and, where not counts are wanted, the best of
-    all mechanisms for counts: both with their estimated counts added up. For a mean there is
-    Harmony too.
+    Rivals are the best of all mechanisms for counts, where these are not wanted, and generalised
+    randomised response: both with their estimated counts added up.
     """
     asked = policy_of_answers(question)
     spent = _provable(asked)
-    of_mean = question.wanted == MEAN_OF_SCORES
-    wanted = question.scores if of_mean else question.wanted
-    best = best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
-    channel, proof = drawn_channel(best), best.certificate
-    candidates = [("channel", replace(channel, policy=asked), "")]
-    others = [("grr", *_response(asked))]
+    wanted = question.scores if question.of_mean else question.wanted
+    best = drawn_channel(
+        best_ordered_channel(spent, wanted, weights=_importance(question), tolerance=_TOLERANCE)
+    )
+    proof = best.certificate if spent is asked else None
+    found = [("channel", replace(best, policy=asked, certificate=proof), "")]
+    rivals = [("grr", *_response(asked))]
     if question.wanted != COUNTS:
         counts = best_ordered_channel(spent, COUNTS, tolerance=_TOLERANCE_FOR_COUNTS)
-        others.insert(0, ("subset-design", counts.matrix, counts.estimator))
-    for name, matrix, estimator in others:
-        added = best.wanted @ estimator
-        other = Channel(
-            asked, best.wanted, best.wanted_names, matrix, added, scenarios=best.scenarios
-        )
-        candidates.append((name, other, _ADDED[question.wanted]))
-    bound = None if proof is None or spent is not asked else proof.lower_bound
-    if of_mean:
-        candidates.append(("harmony", _harmony(best, asked), ""))
-    return OrderedPlan(tuple(candidates), bound)
-
-
-def _harmony(best: Channel, policy: PrivacyPolicy) -> Channel:
-    """Harmony at the smallest budget: the sign of a score, rounded without bias, kept or not."""
-    scores = best.wanted[0]
-    middle, radius = (scores.max() + scores.min()) / 2, float(np.ptp(scores)) / 2
-    theta = np.tanh(float(policy.bounds().min()) / 2)
-    high = (1 + theta * (scores - middle) / radius) / 2
-    matrix, values = (
-        np.column_stack([1 - high, high]),
-        middle + np.array([[-1, 1]]) * radius / theta,
-    )
-    about = (policy, best.wanted, best.wanted_names, matrix, values)
-    return Channel(*about, scenarios=best.scenarios)
+        rivals.insert(0, ("subset-design", counts.matrix, counts.estimator))
+    for name, matrix, estimator in rivals:
+        about = (asked, best.wanted, best.wanted_names, matrix, best.wanted @ estimator)
+        found.append((name, Channel(*about, best.scenarios), _ADDED[question.wanted]))
+    return found
 
 
 def _importance(question: Ordinal) -> list[float] | None:
     """The importance of each answer's level, of all whose share or count is wanted."""
-    if question.wanted == MEAN_OF_SCORES:
+    if question.of_mean:
         return None
     importance = {item: level.importance for level in question.levels for item in level.items}
     answers = question.ordered if question.wanted == COUNTS else question.ordered[:-1]
@@ -204,24 +157,19 @@ def _importance(question: Ordinal) -> list[float] | None:
 def _provable(policy: PrivacyPolicy) -> PrivacyPolicy:
     """The policy, with at most 8 nats between any two answers."""
     bounds = policy.bounds()
-    finite = bounds[np.isfinite(bounds)]
-    if finite.size == 0 or finite.max() <= _PROVABLE:
+    if bounds[np.isfinite(bounds)].max(initial=0.0) <= _PROVABLE:
         return policy
+    rule = policy.rule_name if policy.rule.by_level else np.minimum(bounds, _PROVABLE)
     epsilons = np.minimum(policy.epsilons, _PROVABLE)
-    rule: str | Array = policy.rule_name
-    if rule not in ("min", "avg"):
-        rule = np.minimum(policy.bounds(), _PROVABLE)
     return PrivacyPolicy(epsilons, policy.item_counts, rule, policy.names)
 
 
 def _response(policy: PrivacyPolicy) -> tuple[Array, Array]:
     """Generalised randomised response at the smallest budget: its matrix, and counts from it."""
-    bounds, size = policy.bounds(), policy.size
-    mechanism = GeneralizedRandomizedResponse(float(bounds.min()), size)
-    eye = np.eye(size)
-    matrix = mechanism.q + (mechanism.p - mechanism.q) * eye
-    matrix = matrix / matrix.sum(axis=1, keepdims=True)
-    return matrix, np.linalg.inv(matrix).T
+    matrix = np.ones((policy.size, policy.size))
+    np.fill_diagonal(matrix, np.exp(policy.bounds().min()))
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    return matrix, np.asarray(np.linalg.inv(matrix).T)
 
 
 def errors_of(question: Ordinal) -> ErrorLaw:
@@ -243,21 +191,14 @@ def options(part: Part) -> list[Option]:
     """The best channel, and what is compared with it alone."""
     spent = part.deployed
     assert isinstance(spent, Ordinal)  # noqa: S101 - by its kind
-    planned, errors = plan_ordered_channel(spent), errors_of(spent)
-    unit = spent.radius**2 if spent.of_mean else 1.0
-    bound = None if planned.lower_bound is None else planned.lower_bound / unit
-    return [
-        Option(
-            name,
-            channel.worst_error / unit,
-            errors,
-            channel,
-            bound if name == "channel" else None,
-            note,
-            compared=name != "channel",
-        )
-        for name, channel, note in planned.candidates
-    ]
+    errors, unit = errors_of(spent), spent.radius**2 if spent.of_mean else 1.0
+    found = []
+    for name, channel, note in channels(spent):
+        proof = channel.certificate
+        bound = None if proof is None else proof.lower_bound / unit
+        compared, value = name != "channel", channel.worst_error / unit
+        found.append(Option(name, value, errors, channel, bound, note, compared=compared))
+    return found
 
 
 def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:

@@ -32,7 +32,6 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import spawn
 from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
-from planner.planning.ordered import plan_ordered_channel
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario, SubsetDesign, UnaryTable
@@ -178,9 +177,7 @@ class Trial:
         if question.kind == "ordinal":
             order = [known.labels.index(answer) for answer in question.ordered]
             people = known.counts[order]
-            candidates = plan_ordered_channel(question).candidates
-            channels = {name: channel for name, channel, _ in candidates}
-            channels[question.mechanism] = planned.mechanism
+            channels = {one.name: one.law for one in planned.options}
             found = {name: _Ordered(one, question, people, asked) for name, one in channels.items()}
         else:
             weights = _weights(question)

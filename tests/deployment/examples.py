@@ -17,7 +17,7 @@ from planner.mechanisms.plain import (
 from planner.mechanisms.set_design import SetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.channels import five_populations
-from planner.planning.ordered import plan_ordered_channel
+from planner.planning.ordered import channels
 from planner.planning.sampled import ACKNOWLEDGEMENTS, plan_sampling
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Categorical, Numeric, Ordinal, SampledChoice, Sampling
@@ -98,7 +98,7 @@ def every_mechanism():
         "yes": MeanMechanism.bisample_md(1.0, yes),
         "hours": best_channel(2.0, five_populations(ages), points=4),
         "yes by channel": best_channel(1.0, five_populations(NumericDomain(0, 1)), points=2),
-        "order": plan_ordered_channel(ORDERED).channel,
+        "order": channels(ORDERED)[0][1],
         "sampled": plan_sampling(questions[-1], survey.users),
     }
     return survey, mechanisms

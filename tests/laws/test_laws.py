@@ -20,7 +20,7 @@ from planner.mechanisms.asking import COLLECTOR, CollectedLaw
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
-from planner.planning.ordered import plan_ordered_channel
+from planner.planning.ordered import channels
 from planner.survey.questions import Survey
 from tests.deployment.examples import LEVELS, ORDERED, every_mechanism
 from tests.laws.oracle import breaches, largest_ratio, law_of, level_of, true_exp
@@ -251,7 +251,7 @@ def test_limits_of_shares_are_those_of_the_draws_alone():
     """The same people asked again and again: stated variances against those of the estimates."""
     question = ORDERED.replacing(levels=tuple(one.replacing(epsilon=5.0) for one in LEVELS))
     survey = Survey("s", 9, (question,))
-    channel = {"order": plan_ordered_channel(question).channel}
+    channel = {"order": channels(question)[0][1]}
     (law,) = parameters_from_mechanisms(survey, channel).questions
     own, found, stated = np.repeat(np.arange(5), [100, 900, 500, 300, 200]), [], []
     words = seeded_words(np.random.Generator(np.random.SFC64(8)))

@@ -247,16 +247,6 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     assert target.users == pytest.approx(best.worst_error / 36 / 0.01**2, rel=1e-3)
 
 
-def test_harmony_has_its_closed_form(of_mean):
-    """At the smallest budget, 1, for whoever adds most: the score of 7 is nearest the middle."""
-    expected = 36 / np.tanh(0.5) ** 2 - 1
-    error = np.sqrt(expected / USERS)
-    assert of_mean.option("harmony").error == pytest.approx(error, rel=1e-6)
-    names = [one.name for one in of_mean.options]
-    assert names[0] == "channel"
-    assert set(names) == {"channel", "harmony", "subset-design", "grr"}
-
-
 def test_a_mean_of_a_part_of_the_people_misses_a_sample(of_mean):
     survey = Survey("s", USERS, (MEAN, Categorical("now", LEVELS)), design="one-each")
     alone = plan_survey(survey).question("hours")
