@@ -68,9 +68,7 @@ from planner.solvers.types import OutputTypes as OutputTypes
 from planner.survey.file import load_survey as load_survey
 from planner.survey.numeric_domain import NumericDomain as NumericDomain
 from planner.survey.preferences import EmpiricalPreferences as EmpiricalPreferences
-from planner.survey.preferences import GammaPreferences as GammaPreferences
 from planner.survey.preferences import HistogramPreferences as HistogramPreferences
-from planner.survey.preferences import LognormalPreferences as LognormalPreferences
 from planner.survey.preferences import NormalPreferences as NormalPreferences
 from planner.survey.preferences import read_preferences as read_preferences
 from planner.survey.questions import Categorical as Categorical

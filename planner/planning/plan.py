@@ -295,15 +295,13 @@ def _allocated(
 
     They have the padding lengths that fit; those depend on the shares, and the shares on them.
     """
-    users, targets = survey.users, None
-    if survey.objective == "minimax":
-        targets = [target_error(question, users) for question in questions]
+    users = survey.users
     # A plan that splits stands beside one question each, or more if that is better.
     asked = 1 if survey.design == "one-each" else survey.asked
     split = some = [settled(question, users) for question in questions]
     for _ in range(_ROUNDS):
         blocks, blocks_of_some = ([block_of(q, users) for q in qs] for qs in (split, some))
-        found = allocate(blocks, survey.objective, targets, blocks_of_some, asked)
+        found = allocate(blocks, blocks_of_some, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each
         split = [settled(q, users, g) for q, g in zip(questions, shares, strict=True)]
@@ -314,16 +312,6 @@ def _allocated(
         if (split, some) == made_for:
             break
     return *made_for, found
-
-
-def target_error(question: Question, users: int) -> float:
-    """The question's total error target as an error per user, for the minimax."""
-    for target in question.targets:
-        if target.kind == "error" and target.level is None:
-            return users * target.value**2
-    reason = f"question {question.name!r} has no target error for all its levels"
-    remedy = "Add a target with an error and no level."
-    raise InputError.because("targets", reason, remedy)
 
 
 COMPARED_ERRORS = (

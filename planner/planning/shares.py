@@ -23,7 +23,7 @@ from math import isfinite
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from planner import arguments
 from planner.arguments import whole_number
@@ -196,35 +196,9 @@ def _check_weight(name: str, weight: float) -> None:
         raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
 
 
-class Goal(NamedTuple):
-    """What each question's error is multiplied by, and whether the largest counts or the sum."""
-
-    scale: Array
-    largest: bool = False
-
-    def value(self, errors: Array) -> float:
-        """The objective at these errors per user, shape ``(k,)``."""
-        parts = self.scale * errors
-        return float(parts.max() if self.largest else parts.sum())
-
-
-def goal_of(
-    blocks: Sequence[Block], objective: str = "sum", targets: ArrayLike | None = None
-) -> Goal:
-    """The goal called ``objective``: weighted errors for a sum, errors over targets for minimax."""
-    if objective not in ("sum", "minimax"):
-        raise InputError("objective", objective, '"sum" or "minimax"', "Choose one of them.")
-    if (objective == "minimax") != (targets is not None):
-        remedy = 'Give one target a question for "minimax"; leave targets out for "sum".'
-        raise InputError("targets", targets, 'given for "minimax", and only for it', remedy)
-    if targets is None:
-        return Goal(np.array([block.weight for block in blocks]))
-    wanted = np.asarray(targets, dtype=np.float64)
-    if wanted.shape != (len(blocks),) or not all(isfinite(t) and t > 0 for t in wanted):
-        allowed = f"{len(blocks)} numbers above 0, one per question"
-        remedy = "Give each question the error that it should reach."
-        raise InputError("targets", targets, allowed, remedy)
-    return Goal(1 / wanted, largest=True)
+def weights_of(blocks: Sequence[Block]) -> Array:
+    """By what each question's error is multiplied in the sum, shape ``(k,)``."""
+    return np.array([block.weight for block in blocks])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,8 +249,6 @@ class Allocation(Framed):
     ----------
     names:
         The questions.
-    objective:
-        ``"sum"`` (weighted sum of the errors) or ``"minimax"`` (largest error over target).
     shares:
         Share of its budgets that each question gets, sum at most 1, shape ``(k,)``.
     errors:
@@ -292,7 +264,6 @@ class Allocation(Framed):
     """
 
     names: tuple[str, ...]
-    objective: str
     shares: Array
     errors: Array
     value: float
@@ -349,22 +320,15 @@ class Allocation(Framed):
 
 def allocate(
     blocks: Sequence[Block],
-    objective: str = "sum",
-    targets: ArrayLike | None = None,
     alone: Sequence[Block] | None = None,
     asked: int | None = None,
 ) -> Allocation:
-    """The shares with the smallest error, with proof.
+    """The shares with the smallest weighted sum of the errors per user, with proof.
 
     Parameters
     ----------
     blocks:
         The questions; at least one.
-    objective:
-        ``"sum"``: the weighted sum of the errors per user. ``"minimax"``: the largest ratio of
-        error per user to its target.
-    targets:
-        For the minimax, and only for it: a target error per user for each question, above 0.
     alone:
         The questions as they are asked if each person answers some, in the same order, where
         that is not as in ``blocks``: item sets may have another padding length.
@@ -374,7 +338,7 @@ def allocate(
     Raises
     ------
     InputError
-        No question, a repeated name, targets that do not fit, or more asked than there are.
+        No question, a repeated name, or more asked than there are.
     ConvergenceError
         Convex errors, and the shares could not be proven optimal to a relative 1e-6.
 
@@ -397,25 +361,24 @@ def allocate(
         allowed = "one or more, each with a name of its own"
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
-    goal = goal_of(blocks, objective, targets)
-    shares, errors, bound = search_shares(blocks, goal)
-    value = goal.value(errors)
+    shares, errors, bound = search_shares(blocks)
+    value = float(weights_of(blocks) @ errors)
     bound = min(bound, value)
     gap = (value - bound) / abs(bound) if bound else float(np.inf)
     if all(block.convex for block in blocks) and not gap <= _PROVEN:
         raise ConvergenceError(
             f"The shares are proven optimal only to {gap:.1e}",
-            "Bring the weights or targets of the questions closer together.",
+            "Bring the weights of the questions closer together.",
         )
-    each = best = best_some_each(blocks if alone is None else alone, goal)
+    each = best = best_some_each(blocks if alone is None else alone)
     if asked not in (None, best.asked):
         number = whole_number("asked", asked, 1, len(blocks))
-        each = some_each(blocks if alone is None else alone, goal, number)
-    return Allocation(names, objective, shares, errors, value, bound, gap, each, best)
+        each = some_each(blocks if alone is None else alone, number)
+    return Allocation(names, shares, errors, value, bound, gap, each, best)
 
 
 class _Curve:
-    """A question's part of the goal, and its lower bound, at the shares tried so far, rising."""
+    """A question's part of the sum, and its lower bound, at the shares tried so far, rising."""
 
     def __init__(self, block: Block, scale: float) -> None:
         self.block, self._scale = block, scale
@@ -488,11 +451,6 @@ class _Curve:
         costs = np.exp(e[:-1] - power * (at - x[:-1])) + np.exp(at + log_price)
         return float(np.exp(at[costs.argmin()]))
 
-    def reached(self, log_level: float) -> float:
-        """The share where the error is so large, by these lines."""
-        x, e = self.between()
-        return float(np.exp(np.interp(-log_level, -e, x)))
-
     def below(self) -> tuple[Array, Array]:
         """Corners of a falling line that the error is nowhere below."""
         x, error, bound = np.array(self._points).T
@@ -519,22 +477,22 @@ class _Bound(NamedTuple):
     parts: list[float]
 
 
-def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, Array, float]:
+def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     """Shares with a small objective, the errors there, and a lower bound for all shares; proven.
 
     The search ends within 1e-9 of it if all errors are convex, else within 3 %, or after a dozen
     designs a question.
     """
     few = 1 / len(blocks)
-    curves = [_Curve(*one) for one in zip(blocks, goal.scale.tolist(), strict=True)]
+    curves = [_Curve(*one) for one in zip(blocks, weights_of(blocks).tolist(), strict=True)]
     for curve in curves:
         for share in (few / 4, few, 1.0) if few < 1 else ():
             curve.try_share(share, ROUGH)
     shares, enough = np.ones(1), _CLOSE if all(block.convex for block in blocks) else _ENOUGH
     while few < 1:
         still_wanted()
-        shares, value = _guess(curves, goal)
-        bound = _bound(curves, goal)
+        shares, value = _guess(curves)
+        bound = _bound(curves)
         gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
         gaps = [0.0 if curve.full else gap for curve, gap in zip(curves, gaps, strict=True)]
         tried = sum(curve.tried for curve in curves)
@@ -549,32 +507,24 @@ def search_shares(blocks: Sequence[Block], goal: Goal) -> tuple[Array, Array, fl
     points = [one.at(share) for one, share in zip(blocks, shares.tolist(), strict=True)]
     for curve, share in zip(curves, shares.tolist(), strict=True):
         curve.try_share(share, TIGHT)  # a little more is known then
-    return shares, np.array([point.error for point in points]), _bound(curves, goal).value
+    return shares, np.array([point.error for point in points]), _bound(curves).value
 
 
-def _guess(curves: Sequence[_Curve], goal: Goal) -> tuple[Array, float]:
+def _guess(curves: Sequence[_Curve]) -> tuple[Array, float]:
     """The best shares, and their objective, if errors were as they are between those tried."""
 
     def shares(at: float) -> Array:
-        return np.array([one.reached(at) if goal.largest else one.best(at) for one in curves])
+        return np.array([one.best(at) for one in curves])
 
     found = shares(crossing(lambda at: float(shares(at).sum()) - 1, *_LOG_PRICES))
     found = found / found.sum()
     errors = [one.error(share) for one, share in zip(curves, found.tolist(), strict=True)]
-    return found, max(errors) if goal.largest else sum(errors)
+    return found, sum(errors)
 
 
-def _bound(curves: Sequence[_Curve], goal: Goal) -> _Bound:
-    """The least objective by what errors are nowhere below, for a sum by Lagrange's relaxation."""
+def _bound(curves: Sequence[_Curve]) -> _Bound:
+    """The least objective by what errors are nowhere below, by Lagrange's relaxation."""
     lines = [curve.below() for curve in curves]
-    if goal.largest:
-
-        def needed(log_level: float) -> list[float]:
-            return [float(np.interp(-np.exp(log_level), -lows, x)) for x, lows in lines]
-
-        at = crossing(lambda level: sum(needed(level)) - 1, *_LOG_PRICES)
-        level = float(np.exp(at))
-        return _Bound(level, needed(at + 1e-9), [level] * len(lines))
 
     def corners(log_price: float) -> tuple[list[float], list[float]]:
         found = [int((lows + np.exp(log_price) * x).argmin()) for x, lows in lines]
@@ -588,50 +538,37 @@ def _bound(curves: Sequence[_Curve], goal: Goal) -> _Bound:
     return _Bound(sum(parts) + float(np.exp(price)) * (sum(x) - 1), x, parts)
 
 
-def best_some_each(blocks: Sequence[Block], goal: Goal) -> SomeEach:
+def best_some_each(blocks: Sequence[Block]) -> SomeEach:
     """The number of questions a person above which the objective rises, counted up from one.
 
     Each one more leaves each question less of the budget, and more people: what is lost is about
     the square of the budget while it is small, and next to nothing when it is large. All of them
     are not asked for here: a split gives each the part that is best for it.
     """
-    best = some_each(blocks, goal, 1)
+    best = some_each(blocks, 1)
     for asked in range(2, len(blocks)):
-        more = some_each(blocks, goal, asked)
+        more = some_each(blocks, asked)
         if more.value >= best.value:
             break
         best = more
     return best
 
 
-def some_each(blocks: Sequence[Block], goal: Goal, asked: int) -> SomeEach:
+def some_each(blocks: Sequence[Block], asked: int) -> SomeEach:
     """The fractions with the smallest objective, for so many questions a person.
 
     With errors ``V_j`` at the share ``1 / asked`` and sampling variances ``S_j`` the weighted sum
     of ``(V_j + S_j) / f_j - S_j`` is least at ``f_j ~ sqrt(w_j (V_j + S_j))``, where none is above
-    1; the largest ratio to the targets is least where all ratios are equal, or the fraction is 1.
+    1.
     """
     fixed = np.array([block.law.bias for block in blocks])
     noise = np.array([block.at(1 / asked).error for block in blocks]) - fixed
     spread = np.array([block.law.spread for block in blocks])
-    alone = noise / _fractions(noise, fixed, goal, asked) + fixed
-    fractions = _fractions(noise + spread, fixed - spread, goal, asked)
+    weights = weights_of(blocks)
+    alone = noise / _filled(np.sqrt(weights * noise), asked) + fixed
+    fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
     errors = (noise + spread) / fractions + fixed - spread
-    return SomeEach(asked, fractions, errors, goal.value(errors), goal.value(alone))
-
-
-def _fractions(growing: Array, rest: Array, goal: Goal, asked: int) -> Array:
-    """The best fractions for errors ``growing / f + rest``: at most 1, sum ``asked``."""
-    growing, rest = goal.scale * growing, goal.scale * rest
-    if not goal.largest:
-        return _filled(np.sqrt(growing), asked)
-
-    def left(value: float) -> float:  # fractions at which the largest is so much, over what is left
-        return float(np.minimum(growing / (value - rest), 1.0).sum()) - asked
-
-    low = float(np.max(growing + rest))  # that of asking everybody
-    top = low + float(np.sum(growing + np.abs(rest)))
-    return _filled(growing / (crossing(left, low + 1e-12 * top, top) - rest), asked)
+    return SomeEach(asked, fractions, errors, float(weights @ errors), float(weights @ alone))
 
 
 def _filled(wanted: Array, total: int) -> Array:

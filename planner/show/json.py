@@ -25,7 +25,7 @@ _QUESTION = (
 )  # fmt: skip
 _OPTION = ("name", "title", "error", "against", "compared")
 _ALLOCATION = (
-    "names", "objective", "reason", "shares", "errors", "value", "lower_bound", "relative_gap",
+    "names", "reason", "shares", "errors", "value", "lower_bound", "relative_gap",
     "some_each", "best_each",
 )  # fmt: skip
 

@@ -224,12 +224,10 @@ def objective_sentence(plan: SurveyPlan) -> str:
     found = plan.allocation
     if found is None:
         return ""
-    name = "weighted sum of squared errors per person"
-    if found.objective == "minimax":
-        name = "largest squared error over its target"
     return (
-        f"Objective, the {name}: {found.value:,.6g} if the budgets are split, at most "
-        f"{found.some_each.value:,.6g} if everybody answers {found.some_each.in_words}."
+        f"Objective, the weighted sum of squared errors per person: {found.value:,.6g} if the "
+        f"budgets are split, at most {found.some_each.value:,.6g} if everybody answers "
+        f"{found.some_each.in_words}."
     )
 
 

@@ -74,43 +74,6 @@ class NormalPreferences(_Model):
         return self.mean + self.sd * ndtri(share)
 
 
-class LognormalPreferences(_Model):
-    """Preferences whose logarithm is normal, with standard deviation ``sigma``."""
-
-    median: Positive
-    sigma: Positive
-    model: Literal["lognormal"] = "lognormal"
-
-    def _rate(self, epsilon: Array) -> Array:
-        from scipy.special import ndtr
-
-        with np.errstate(divide="ignore"):
-            return ndtr((np.log(self.median) - np.log(epsilon)) / self.sigma)
-
-    def _quantile(self, share: Array) -> Array:
-        from scipy.special import ndtri
-
-        return self.median * np.exp(self.sigma * ndtri(share))
-
-
-class GammaPreferences(_Model):
-    """Gamma distributed preferences, with mean ``shape * scale`` in nats."""
-
-    shape: Positive
-    scale: Positive
-    model: Literal["gamma"] = "gamma"
-
-    def _rate(self, epsilon: Array) -> Array:
-        from scipy.special import gammaincc
-
-        return gammaincc(self.shape, epsilon / self.scale)
-
-    def _quantile(self, share: Array) -> Array:
-        from scipy.special import gammaincinv
-
-        return self.scale * gammaincinv(self.shape, share)
-
-
 class HistogramPreferences(_Model):
     """Preferences known in bins, spread evenly within each.
 
@@ -211,14 +174,8 @@ class EmpiricalPreferences(_Model):
         return np.unique(self.sample)
 
 
-Preferences = (
-    NormalPreferences
-    | LognormalPreferences
-    | GammaPreferences
-    | HistogramPreferences
-    | EmpiricalPreferences
-)
-MODELS = ("normal", "lognormal", "gamma", "histogram", "sample")
+Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
+MODELS = ("normal", "histogram", "sample")
 AnyPreferences = Annotated[
     Preferences,
     Field(discriminator="model"),

@@ -64,7 +64,6 @@ MAX_ORDERED_ANSWERS = 16
 """Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
 it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per cent off."""
 DESIGNS = ("split", "one-each", "some-each")
-OBJECTIVES = ("sum", "minimax")
 CRITERIA = ("total", "minimax")
 _LEAST_TARGET = 1e-12  # one person of the most that a survey has
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
@@ -712,9 +711,6 @@ class Survey(Description):
         ``"split"`` (everybody answers everything and each question gets a share of the budgets),
         ``"one-each"`` (everybody answers one question at its full budget) or ``"some-each"``
         (everybody answers ``asked`` questions, each with an even part of its budgets).
-    objective:
-        ``"sum"``: the sum of the questions' errors by their weights. ``"minimax"``: the largest
-        ratio of a question's error to its target.
     ledger:
         File of earlier collections from the same people, or None.
     asked:
@@ -728,7 +724,6 @@ class Survey(Description):
         validation_alias="question", serialization_alias="question"
     )
     design: Annotated[str, one_of(DESIGNS, "Leave it out for the usual one.")] = "split"
-    objective: Annotated[str, one_of(OBJECTIVES, "Leave it out for the usual one.")] = "sum"
     ledger: str | None = None
     asked: Annotated[int | None, PlainValidator(_read_asked)] = None
 
@@ -763,10 +758,6 @@ class Survey(Description):
             if question.weight == 0:
                 remedy = "Leave a question that does not matter out of the survey."
                 raise at("question", i, "weight", error=InputError("weight", 0, "above 0", remedy))
-            if self.objective == "minimax" and not any(one.of_all for one in question.targets):
-                remedy = "Give it a [[question.target]] with an error and no level."
-                allowed = 'given for the objective "minimax"'
-                raise at("question", i, error=InputError("target", None, allowed, remedy))
 
 
 def _check_items(levels: tuple[Level, ...]) -> None:

@@ -21,7 +21,6 @@ from planner.planning.mean import (
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import (
     EmpiricalPreferences,
-    GammaPreferences,
     HistogramPreferences,
     NormalPreferences,
     answering,
@@ -168,11 +167,6 @@ class TestBestBudget:
         wide = AnswerRateModel(PREFERENCES, USERS, NumericDomain(0, 100), mean=75)
         assert wide.best().epsilon == pytest.approx(model(0.5).best().epsilon, rel=1e-6)
         assert wide.best().rmse == pytest.approx(50 * model(0.5).best().rmse, rel=1e-9)
-
-
-def test_gamma_preferences_have_a_best_budget_too():
-    best = AnswerRateModel(GammaPreferences(3, 1), USERS).best()
-    assert 0.5 < best.epsilon < 3
 
 
 def test_a_survey_is_planned_question_by_question():

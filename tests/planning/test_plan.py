@@ -75,14 +75,6 @@ def test_another_mechanism_has_an_error_of_its_own():
     assert other.option("opt2").against == 0
 
 
-def test_minimax_keeps_the_ratios_to_the_targets_equal():
-    survey = with_question(HOUSEHOLD, "page", targets=total(0.05))
-    survey = with_question(survey, "income", targets=total(0.001))
-    plan = plan_survey(survey.replacing(objective="minimax"))
-    ratios = [q.error / 200_000 / q.question.targets[0].value ** 2 for q in plan.questions]
-    assert ratios == pytest.approx([plan.allocation.value] * 3, rel=1e-5)
-
-
 def test_priors_change_the_table():
     levels = (Level("a", 1.0, item_count=3, prior=0.9), Level("b", 2.0, item_count=5, prior=0.1))
     plan = plan_survey(Survey("s", 100, (Categorical("q", levels, mechanism="opt0"),)))

@@ -8,7 +8,7 @@ import pytest
 
 from planner import ChoiceBlock, InputError, MeanBlock, PrivacyPolicy, allocate, best_design, solve
 from planner.planning.option import ErrorLaw
-from planner.planning.shares import best_some_each, goal_of, some_each
+from planner.planning.shares import best_some_each, some_each
 from planner.planning.solve import ROUGH, scaled
 from tests.effort import tries
 
@@ -56,18 +56,17 @@ def error_on_grid(block, grid):
     return np.array([solve(scaled(block.policy, g)).worst_case_mse for g in grid])
 
 
-def on_grid(blocks, targets):
+def on_grid(blocks):
     """The smallest objective over all shares that are whole percents."""
     steps = 100
     grid = np.arange(1, steps) / steps
-    weights = [b.weight for b in blocks] if targets is None else [1 / t for t in targets]
-    curves = [w * error_on_grid(b, grid) for w, b in zip(weights, blocks, strict=True)]
+    curves = [b.weight * error_on_grid(b, grid) for b in blocks]
     best = np.inf
     for first in itertools.product(range(1, steps), repeat=len(blocks) - 1):
         last = steps - sum(first)
         if last >= 1:
             parts = [c[g - 1] for c, g in zip(curves, (*first, last), strict=True)]
-            best = min(best, sum(parts) if targets is None else max(parts))
+            best = min(best, sum(parts))
     return best
 
 
@@ -75,23 +74,11 @@ def on_grid(blocks, targets):
 def test_never_worse_than_a_fine_grid_of_shares(seed):
     blocks = random_blocks(np.random.default_rng(seed))
     found = allocate(blocks)
-    grid = on_grid(blocks, None)
+    grid = on_grid(blocks)
     assert found.value <= grid * (1 + 1e-12)
     assert found.lower_bound <= found.value
     assert found.relative_gap <= 1e-6
     assert grid <= found.value * 1.01  # the grid is fine: it confirms the optimum from above
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_minimax_never_worse_than_a_fine_grid_of_shares(seed):
-    rng = np.random.default_rng(100 + seed)
-    blocks = random_blocks(rng)
-    targets = rng.uniform(1, 30, len(blocks)).tolist()
-    found = allocate(blocks, "minimax", targets)
-    assert found.value <= on_grid(blocks, targets) * (1 + 1e-12)
-    assert found.relative_gap <= 1e-6
-    ratios = found.errors / targets
-    assert ratios == pytest.approx(found.value, rel=1e-5)  # all questions are equally far
 
 
 def test_splitting_wins_at_large_budgets():
@@ -119,13 +106,6 @@ def test_bad_allocations_are_refused():
         allocate([])
     with pytest.raises(InputError, match="questions"):
         allocate([SECTION_9[0], SECTION_9[0]])
-    with pytest.raises(InputError, match="objective"):
-        allocate(SECTION_9, "mean")
-    with pytest.raises(InputError, match="targets"):
-        allocate(SECTION_9, "minimax")
-    for targets in ([1, 2], [1, 2, 0], [1, 2, np.nan]):
-        with pytest.raises(InputError, match="targets"):
-            allocate(SECTION_9, "minimax", targets)
     for weight in (0, -1, np.nan, np.inf):
         with pytest.raises(InputError, match="weight"):
             MeanBlock("x", 1.0, weight)
@@ -140,7 +120,6 @@ def test_questions_asked_alone_may_be_other_blocks():
     assert other.some_each.noise_value == pytest.approx(plain.some_each.noise_value / 2)
 
 
-TARGETS = [20.0, 200.0, 4.0]
 TOY = PrivacyPolicy(np.log([4, 6]), [1, 4])
 DESIGNS = [ChoiceBlock("diagnosis", TOY, mechanism="subset-design"), MeanBlock("income", 2.0)]
 
@@ -186,11 +165,10 @@ def test_errors_of_designs_are_not_convex_in_the_budgets():
     assert max(design.certificate.relative_gap for design in designs) < 1e-8
 
 
-@pytest.mark.parametrize(("objective", "targets"), [("sum", None), ("minimax", [20.0, 200.0, 4.0])])
 @pytest.mark.parametrize("asked", [1, 2, 3])
-def test_some_questions_each_against_a_grid(objective, targets, asked):
+def test_some_questions_each_against_a_grid(asked):
     rng = np.random.default_rng(1)
-    each = some_each(SECTION_9, goal_of(SECTION_9, objective, targets), asked)
+    each = some_each(SECTION_9, asked)
     part = np.array([b.at(1 / asked).error for b in SECTION_9])
     spread = np.array([b.law.spread for b in SECTION_9])
     weights = np.array([b.weight for b in SECTION_9])
@@ -200,23 +178,20 @@ def test_some_questions_each_against_a_grid(objective, targets, asked):
     for f in asked * rng.dirichlet(np.ones(3), 3000):
         if f.max() <= 1:
             errors = part / f + spread * (1 / f - 1)
-            value = weights @ errors if targets is None else np.max(errors / targets)
-            assert value >= each.value * (1 - 1e-12)
+            assert weights @ errors >= each.value * (1 - 1e-12)
             tried += 1
     if asked == 3:
         assert each.fractions.tolist() == [1.0, 1.0, 1.0]  # there is one way
     else:
         assert tried > 500
-    assert each.value == pytest.approx(
-        weights @ each.errors if targets is None else np.max(each.errors / targets)
-    )
+    assert each.value == pytest.approx(weights @ each.errors)
 
 
 @pytest.mark.parametrize(("epsilon", "asked"), [(0.5, 1), (3.0, 1), (6.0, 3), (40.0, 8)])
 def test_the_number_of_questions_grows_with_the_budget(epsilon, asked):
     """One bit a mean: d/k tanh(eps/2k)^-2 is least where eps/k solves sinh x = 2x, at 2.18."""
     blocks = [MeanBlock(f"mean {j}", epsilon) for j in range(9)]
-    best = best_some_each(blocks, goal_of(blocks))
+    best = best_some_each(blocks)
     every = [9 / k / np.tanh(epsilon / k / 2) ** 2 for k in range(1, 9)]
     assert best.asked == 1 + int(np.argmin(every)) == asked
     assert best.value == pytest.approx(9 * min(every))

@@ -12,9 +12,7 @@ from planner.planning.plan import plan_survey
 from planner.survey.file import document_of, settle, survey_from_text, survey_text
 from planner.survey.preferences import (
     EmpiricalPreferences,
-    GammaPreferences,
     HistogramPreferences,
-    LognormalPreferences,
     NormalPreferences,
 )
 from planner.survey.questions import (
@@ -94,7 +92,11 @@ MISTAKES = {
         ("users = ", "user = ", "survey, user is not a known key .*did you mean 'users'"),
         ("[survey]", "[surveys]", "surveys is not a known key .*did you mean 'survey'"),
         ("[[question.level]]", "[[question.levels]]", "levels is not .*did you mean 'level'"),
-        ("users = ", "zzz = 1\nusers = ", r"survey, zzz .* \(known are name, users, design, obj"),
+        (
+            "users = ",
+            "zzz = 1\nusers = ",
+            r"survey, zzz .* \(known are name, users, design, ledger",
+        ),
         ('name = "health"\n', "", "survey, name is missing. Add a line name = ... there."),
         ('epsilon = "ln 4"\n', "", "question 'diagnosis', level 'severe', epsilon is missing"),
         ("users = 100_000", "users = 1.5", "survey: users is 1.5 but must be a whole number"),
@@ -141,8 +143,7 @@ MISTAKES = {
         ("users =", 'design = "both"\nusers =', "design is 'both' .* one of split, one-each, some"),
         ("users =", "asked = 1\nusers =", "asked is 1 but must be given for the design some-each"),
         ("users =", 'design = "some-each"\nasked = 2\nusers =', "asked is 2 but must be at most 1"),
-        ("users =", 'objective = "max"\nusers =', "objective is 'max' .* Did you mean 'minimax'"),
-        ("users =", 'objective = "minimax"\nusers =', r"target is missing .* \[\[question.target"),
+        ("users =", 'objective = "sum"\nusers =', "objective is not a known key"),
         ("items = [", "prior = 0.2\nitems = [", "prior is .* for all levels of the question"),
         ("items = [", "importance = -1\nitems = [", "level 'severe': importance is -1"),
         ("items = [", "yes_counts = [1]\nitems = [", r"yes_counts is \(1,\) .* left out unless"),
@@ -197,7 +198,7 @@ MISTAKES = {
             '"numeric"\nrule = "avg"',
             "rule is not a known key .it is one of the ",
         ),
-        ('"normal"', '"cauchy"', "preferences: model is 'cauchy' .* one of normal, lognormal"),
+        ('"normal"', '"cauchy"', "preferences: model is 'cauchy' .* one of normal, histogram"),
         ('model = "normal"\n', "", "preferences: model is missing but must be one of normal"),
         ("sd = 1.5", "sdd = 1.5", "preferences, sdd is not .*did you mean 'sd'"),
         ("sd = 1.5", "sd = 0", "preferences: sd is 0 but must be a number above 0"),
@@ -366,8 +367,6 @@ TARGETS = (Target(error=0.25), Target(detect=0.125, level="a"))
 ENDS, MIDDLE = Level("ends", 1.0, ("0", "10+")), Level("middle", 2.0, ("1-4", "5-9"))
 PREFERENCES = (
     NormalPreferences(5, 1.5),
-    LognormalPreferences(2.5, 0.3),
-    GammaPreferences(4.0, 0.7),
     HistogramPreferences([0, 1, 4.5], [0.3, 0.7]),
     EmpiricalPreferences([3.5, 1.25, 1.25]),
 )

@@ -5,17 +5,13 @@ from scipy import stats
 from planner.errors import FileError, InputError
 from planner.survey.preferences import (
     EmpiricalPreferences,
-    GammaPreferences,
     HistogramPreferences,
-    LognormalPreferences,
     NormalPreferences,
     read_preferences,
 )
 
 MODELS = [
     (NormalPreferences(5, 1.5), stats.norm(5, 1.5)),
-    (LognormalPreferences(2.0, 0.4), stats.lognorm(0.4, scale=2.0)),
-    (GammaPreferences(3.0, 0.7), stats.gamma(3.0, scale=0.7)),
     (
         HistogramPreferences([0, 1, 3, 4], [0.2, 0.5, 0.3]),
         stats.rv_histogram((np.array([0.2, 0.25, 0.3]), np.array([0.0, 1, 3, 4])), density=True),
@@ -82,10 +78,6 @@ def test_missing_csv(tmp_path):
         lambda: NormalPreferences(np.nan, 1),
         lambda: NormalPreferences(5, 0),
         lambda: NormalPreferences("5,5", 1),
-        lambda: LognormalPreferences(0, 1),
-        lambda: LognormalPreferences(1, -1),
-        lambda: GammaPreferences(0, 1),
-        lambda: GammaPreferences(1, np.inf),
         lambda: HistogramPreferences([0, 1], [0.5, 0.5]),
         lambda: HistogramPreferences([0, 0, 1], [0.5, 0.5]),
         lambda: HistogramPreferences([0, 1, 2], [1.5, -0.5]),

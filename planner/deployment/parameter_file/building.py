@@ -155,7 +155,7 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     planned = plan.questions if question is None else (plan.question(question),)
     users = plan.survey.users if question is None else planned[0].users
     questions = tuple(one.deployed for one in planned)
-    survey = plan.survey.replacing(users=users, questions=questions, objective="sum", asked=None)
+    survey = plan.survey.replacing(users=users, questions=questions, asked=None)
     return parameters_from_mechanisms(survey, {one.name: one.mechanism for one in planned})
 
 

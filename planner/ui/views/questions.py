@@ -48,10 +48,6 @@ _DESIGNS = {
     "one-each": "everybody answers one question (drawn at random)",
     "some-each": "everybody answers some questions (drawn at random)",
 }
-_OBJECTIVES = {
-    "sum": "the errors, added up by weight",
-    "minimax": "the largest error relative to its target",
-}
 _POPULARITY = {"zipf": "few popular, many rare", "uniform": "all equally popular"}
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
@@ -60,11 +56,6 @@ _RELIES_ON = {
 _MODELS = {  # of preferences: what is typed, and a start
     "": ("everybody answers", {}),
     "normal": ("bell-shaped (normal)", {"mean": ("Typical", "5"), "sd": ("Spread", "1.5")}),
-    "lognormal": (
-        "skewed (lognormal)",
-        {"median": ("Half of the people accept", "4"), "sigma": ("Spread of the logarithm", "0.5")},
-    ),
-    "gamma": ("gamma", {"shape": ("Shape", "4"), "scale": ("Scale", "1")}),
     "histogram": (
         "in bins (histogram)",
         {
@@ -512,12 +503,10 @@ def _whole_survey(survey: Document) -> None:
 
 
 def _sharing(survey: Document) -> None:
-    left, right = st.columns(2)
-    kept(left.radio, "Who answers what", "design", survey, "design", options=_DESIGNS)
-    kept(right.radio, "Make small", "objective", survey, "objective", options=_OBJECTIVES)
+    kept(st.radio, "Who answers what", "design", survey, "design", options=_DESIGNS)
     if survey.get("design") == "some-each":
         kept(
-            left.text_input,
+            st.text_input,
             "Questions a person answers",
             "asked",
             survey,
