@@ -332,21 +332,10 @@ def mean_error(
     return np.asarray(noise + squares - mixed**2), np.asarray(mixed - mean)
 
 
-def least_favourable(name: str, epsilon: float) -> float:
-    """The largest variance per person of whatever answers, where everybody answers, on [-1, 1].
-
-    BiSample-MD divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody
-    at ``m`` it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3.
-    """
-    u = float(1 / np.tanh(epsilon / 2) ** 2)
-    if name == "bisample-md":
-        return bisample_worst(u)
-    if name == "harmony":
-        return u
-    noise = piecewise_variance if name == "piecewise" else hybrid_variance
-    return max(float(noise(epsilon, square)) for square in (0.0, 1.0))
-
-
 def bisample_worst(u: float) -> float:
-    """The same of BiSample-MD, by ``u = 1 / tanh^2(eps/2)``: rising and convex."""
+    """BiSample-MD's largest variance per person where everybody answers, on [-1, 1].
+
+    It divides by the estimated answer rate: with ``u = 1 / tanh^2(eps/2)`` and everybody at ``m``
+    it is ``(1 + m^2) (u - m^2)``, largest at the ends where ``u`` is above 3; rising and convex.
+    """
     return 2 * u - 2 if u >= 3 else (u + 1) ** 2 / 4

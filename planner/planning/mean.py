@@ -19,8 +19,8 @@ from planner.planning.channels import (
     NARROWEST,
     USUAL_SPREAD,
     AssumedAnswers,
+    bisample_worst,
     five_populations,
-    least_favourable,
     mean_error,
     provable_channel,
 )
@@ -515,18 +515,29 @@ def options(part: Part) -> list[Option]:
     assert isinstance(question, Numeric)  # noqa: S101 - by its kind
     epsilon, rate = float(part.deployed.policy.epsilons[0]), answer_rate(question)
     model, missing = model_of(question, part.people), 0.0 if rate is None else 1 - rate
+    by_name = question.mechanism == BISAMPLE
     assumed: tuple[AssumedAnswers, ...] = (model.stated(missing),)
-    moments = [(model.unit_mean, model.mean_square)]
-    if question.mechanism == BISAMPLE and rate is None:
-        assumed, moments = _everybody_alike(assumed[0]), []
-    elif question.mechanism != BISAMPLE and model.mean is None:
+    if by_name and rate is None:
+        assumed = _everybody_alike(assumed[0])
+    elif not by_name and model.mean is None:
         assumed = five_populations(model.domain, missing)
-    if question.mechanism != BISAMPLE:
-        moments = [one.moments for one in assumed]
+    moments = [one.moments for one in assumed]
+    if by_name and rate is not None:
+        moments = [(model.unit_mean, model.mean_square)]
     found = [_best_channel(part, model, epsilon, missing, assumed)]
     for name in (BISAMPLE, *_COMPARED):
-        law = MeanMechanism.bisample_md(epsilon, question.domain) if name == BISAMPLE else None
-        found.append(_known(part, name, epsilon, moments, 1 - missing, law))
+        errors = [map(float, mean_error(name, epsilon, 1 - missing, *one)) for one in moments]
+        variance, bias = max(map(tuple, errors), key=lambda one: one[0] + part.people * one[1] ** 2)
+        law, note = None, f"forced answers at the top, bias {bias * part.whole:+.3g}"
+        if name == BISAMPLE:
+            law, note = (
+                MeanMechanism.bisample_md(epsilon, question.domain),
+                "missing answers stay missing",
+            )
+            if by_name and rate is None:  # the worst answer of all lies between two of these
+                variance = bisample_worst(float(1 / np.tanh(epsilon / 2) ** 2))
+        errors_of, note = ErrorLaw(bias=part.everybody * bias**2), note if missing else ""
+        found.append(Option(name, variance, errors_of, law, note=note, compared=law is None))
     return found
 
 
@@ -574,27 +585,6 @@ def _best_channel(
     grid = np.linspace(place.lower, place.upper, channel.policy.size - 1)
     worst = max(float(channel.error(one.scenario(grid))) for one in assumed)
     return Option(CHANNEL, worst / place.radius**2, ErrorLaw(), channel)
-
-
-def _known(
-    part: Part,
-    name: str,
-    epsilon: float,
-    moments: Sequence[tuple[float, float]],
-    rate: float,
-    law: MeanMechanism | None,
-) -> Option:
-    """A mechanism with a formula, for the worst of these people; of none the least favourable."""
-    if not moments:
-        value = least_favourable(name, epsilon)
-        return Option(name, value, ErrorLaw(), law, compared=law is None)
-    errors = [mean_error(name, epsilon, rate, *one) for one in moments]
-    variance, bias = max(errors, key=lambda one: float(one[0]) + part.people * float(one[1]) ** 2)
-    note = "" if law is None or rate == 1 else "missing answers stay missing"
-    if law is None and rate < 1:
-        note = f"forced answers at the top, bias {float(bias) * part.whole:+.3g}"
-    errors_of = ErrorLaw(bias=part.everybody * float(bias) ** 2)
-    return Option(name, float(variance), errors_of, law, note=note, compared=law is None)
 
 
 def _everybody_alike(stated: AssumedAnswers) -> tuple[AssumedAnswers, ...]:

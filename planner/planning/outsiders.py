@@ -47,7 +47,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OutsiderView:
-    """What an outsider learns of one question, beside the local guarantee."""
+    """What an outsider learns of one question, beside the local guarantee.
+
+    A false report moves a level's count by ``reach`` people at most; ``swaying`` of them may move
+    it by its standard error.
+    """
 
     question: str
     shuffled: ShuffledGuarantee
@@ -55,14 +59,7 @@ class OutsiderView:
     guessed: str
     levels: tuple[str, ...]
     reach: Array | None
-    standard_errors: Array | None
-
-    @property
-    def swaying(self) -> NDArray[np.int64] | None:
-        """False reports that may move a count by its standard error, by level, shape ``(t,)``."""
-        if self.reach is None or self.standard_errors is None:
-            return None
-        return np.ceil(self.standard_errors / self.reach).astype(np.int64)
+    swaying: NDArray[np.int64] | None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -97,13 +94,12 @@ class OutsiderView:
         )
 
     def _false_reports(self) -> str:
-        swaying = self.swaying
-        if swaying is None or self.reach is None:
+        if self.swaying is None or self.reach is None:
             return ""
-        weakest = int(np.argmin(swaying))
+        weakest = int(np.argmin(self.swaying))
         return (
             f"A false report moves an estimated count of {self.levels[weakest]!r} by at most "
-            f"{reach_up(float(self.reach[weakest]))} people: {swaying[weakest]:,} of "
+            f"{reach_up(float(self.reach[weakest]))} people: {self.swaying[weakest]:,} of "
             "them may move it by as much as its standard error."
         )
 
@@ -135,36 +131,22 @@ class SurveyOutsiderView:
         """What holds for all questions together; nothing where there is only one in all."""
         if len(self.questions) + len(self.left_out) < 2:
             return ()
-        said = (self._nothing(), self._central())
-        return tuple(sentence for sentence in said if sentence)
+        if self.epsilon is None or self.delta is None:
+            names = ", ".join(map(repr, self.left_out))
+            nothing = f"Nothing is said here of {names}: {UNHIDDEN}."
+            return (f"{nothing} So no epsilon is claimed for all questions together.",)
+        whole = self.asked is None
+        each = "all their reports" if whole else "the reports of the questions they get"
+        together = (
+            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
+            f"{rounded_up(self.epsilon, 5)} at delta {delta_text(self.delta)}. "
+        )
+        return (f"{together}This second view {CONDITION}.",)
 
     def _together(self, each: list[float]) -> float | None:
         if self.left_out:
             return None
         return sum(each if self.asked is None else nlargest(self.asked, each))
-
-    def _nothing(self) -> str:
-        if not self.left_out:
-            return ""
-        return (
-            f"Nothing is said here of {self._names()}: {UNHIDDEN}. So no epsilon is "
-            "claimed for all questions together."
-        )
-
-    def _central(self) -> str:
-        epsilon, delta = self.epsilon, self.delta
-        if epsilon is None or delta is None:
-            return ""
-        whole = self.asked is None
-        each = "all their reports" if whole else "the reports of the questions they get"
-        return (
-            f"All questions together, each shuffled separately: {each} hide a person with epsilon "
-            f"{rounded_up(epsilon, 5)} at delta {delta_text(delta)}. "
-            f"This second view {CONDITION}."
-        )
-
-    def _names(self) -> str:
-        return ", ".join(map(repr, self.left_out))
 
 
 def negligible(people: int) -> float:
@@ -187,15 +169,13 @@ def outsider_view(
     among = min(people, MOST_PEOPLE)
     stated = negligible(among) if delta is None else delta
     hidden = seen if len(seen.names) <= _MOST_LEVELS else _of_one_level(policy)
-    return OutsiderView(
-        question=question.name,
-        shuffled=shuffled(hidden, among, stated),
-        guess=seen.guess(),
-        guessed=_guessed(question, seen),
-        levels=policy.names,
-        reach=None if standard_errors is None else seen.reach(),
-        standard_errors=standard_errors,
-    )
+    reach = None if standard_errors is None else seen.reach()
+    swaying = None
+    if reach is not None and standard_errors is not None:
+        swaying = np.ceil(standard_errors / reach).astype(np.int64)
+    central, guessed = shuffled(hidden, among, stated), _guessed(question, seen)
+    about = question.name, central, seen.guess(), guessed, policy.names
+    return OutsiderView(*about, reach, swaying)
 
 
 def _policy_of(question: Question) -> PrivacyPolicy:

@@ -100,7 +100,7 @@ def outsiders_json(view: Any) -> dict[str, Any] | None:
     document = to_json(view) | _picked(view, ("epsilon", "delta", "sentences"))
     document["questions"] = [
         to_json(one)
-        | _picked(one, ("sentences", "swaying"))
+        | _picked(one, ("sentences",))
         | {"shuffled": to_json(one.shuffled) | _picked(one.shuffled, ("epsilon", "local_epsilon"))}
         for one in view.questions
     ]

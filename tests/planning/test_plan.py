@@ -21,7 +21,7 @@ from planner import (
 from planner.deployment.parameter_file.building import survey_parameters
 from planner.mechanisms.means import first_order
 from planner.planning import solve as solving_once
-from planner.planning.channels import least_favourable
+from planner.planning.channels import bisample_worst
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.mean import answer_rate, model_of, plan_answer_rates
 from planner.show.plan import design_sentence, objective_sentence, spending_sentence
@@ -266,7 +266,7 @@ def means(epsilon, design, asked=None):
 def test_several_attributes_are_sampled():
     """d/k times the error of BiSample-MD at eps/k per person is that of k of d attributes."""
     plan = plan_survey(means(6.0, "some-each"))
-    errors = [5 / k * least_favourable("bisample-md", 6 / k) for k in (1, 2, 3, 4)]
+    errors = [5 / k * bisample_worst(1 / np.tanh(3 / k) ** 2) for k in (1, 2, 3, 4)]
     assert plan.asked == 1 + int(np.argmin(errors)) == 2
     assert plan.objective_value == pytest.approx(5 * min(errors))
     for one in plan.questions:
