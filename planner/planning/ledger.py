@@ -7,9 +7,6 @@ new survey of the same people plans with what is left of each level's budget.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -126,10 +123,8 @@ def read_ledger(path: str | Path) -> Ledger:
         reason = f"is not a ledger: {place}: {first['msg']}"
         remedy = "Use the ledger as it was last written, or start a new one."
         raise FileError(path, reason, remedy) from error
-    names = [one.survey for one in ledger.collections]
-    for name in names:
-        if names.count(name) > 1:
-            raise FileError(path, f"the collection {name!r} is there twice", "Keep one of them.")
+    if len({one.survey for one in ledger.collections}) < len(ledger.collections):
+        raise FileError(path, "a collection is there twice", "Keep one of each name.")
     return ledger
 
 
@@ -147,20 +142,9 @@ def write_ledger(path: str | Path, ledger: Ledger) -> None:
 def record_collection(path: str | Path, planned_with: Ledger, collection: Collection) -> None:
     """Add a collection to a ledger file, unless that changed since the plan was made."""
     path = Path(path)
-    with _locked(path):
-        now = read_ledger(path) if path.exists() else Ledger()
-        if now != planned_with:
-            reason = "changed since this survey was planned with it"
-            raise FileError(path, reason, "Plan again with what is left now.")
-        write_ledger(path, now.after(collection))
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Holds a file beside the ledger that only one process can make."""
-    lock = path.with_name(f"{path.name}.lock")
+    lock = path.with_name(f"{path.name}.lock")  # only one process can make it
     try:
-        os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        lock.touch(exist_ok=False)
     except FileExistsError as error:
         remedy = f"Try again when it is done. If none is at work, delete {lock}."
         raise FileError(path, "is being written by another process", remedy) from error
@@ -168,7 +152,11 @@ def _locked(path: Path) -> Iterator[None]:
         reason = f"cannot be written: {error.strerror or error}"
         raise FileError(path, reason, room_remedy(error)) from error
     try:
-        yield
+        now = read_ledger(path) if path.exists() else Ledger()
+        if now != planned_with:
+            reason = "changed since this survey was planned with it"
+            raise FileError(path, reason, "Plan again with what is left now.")
+        write_ledger(path, now.after(collection))
     finally:
         lock.unlink(missing_ok=True)
 
