@@ -3,7 +3,9 @@
 In order, in one empty folder: a block with a title is saved under that name, a Python block
 runs as a doctest, and a console block that starts with ``$ ldp-planner`` runs the command,
 whose output on a terminal 80 columns wide must be what the block shows. Where the block shows
-``...`` any output will do: real reports are never the same twice.
+``...`` any output will do: real reports are never the same twice. What a simulation measured,
+and its standard error, may differ: another processor rounds a solution otherwise and draws
+another stream.
 
 ``python -m tests.documents PAGE.md ...`` writes the commands' real output into the pages.
 """
@@ -27,6 +29,7 @@ FENCE = re.compile(
     r"(?P<body>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
+MEASURED = re.compile(r" +[\d,.]+ +[\d,.]+ +(?=[\d,.]+$)", re.MULTILINE)
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -46,6 +49,8 @@ def play(page: Path, folder: Path) -> str:
             command, shown = body.split("\n", 1)
             printed = run(command[2:], folder)
             printed += "\n" * bool(printed)
+            if "simulate" in command and MEASURED.sub(" ", shown) == MEASURED.sub(" ", printed):
+                return found[0]
             if not ("..." in shown and doctest.OutputChecker().check_output(shown, printed, FLAGS)):
                 return found[0].replace(body, f"{command}\n{printed}")
         return found[0]

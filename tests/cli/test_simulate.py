@@ -125,7 +125,7 @@ def test_a_mean_of_scores_is_simulated(asked, tmp_path):
     )
     (tmp_path / "survey.toml").write_text(text)
     page = shown(*asked, "hours")
-    assert "Harmony" in page
+    assert "Channel" in page
     assert "Error of the mean, measured and predicted" in page
 
 
