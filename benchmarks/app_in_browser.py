@@ -14,7 +14,7 @@ from pathlib import Path
 from measure import Figure, rows, show
 from playwright.sync_api import Browser, sync_playwright
 
-from planner.deployment.parameter_file.parameters import read_parameters
+from planner.deployment.parameters import read_parameters
 from tests.browser.chromium import launch_arguments
 from tests.browser.conftest import Visit
 from tests.browser.server import ROOT, running_app

@@ -17,8 +17,8 @@ from measure import LONG, Figure, rows, show
 
 from planner import Level, Survey, best_design, solve
 from planner.deployment import Client
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import Parameters, write_parameters
+from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import Parameters, write_parameters
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.survey.questions import Categorical
 from planner.trial.audit import audit_client

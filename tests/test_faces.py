@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from planner import AssumedSets, Level, Survey, Target, load_survey, plan_survey
-from planner.deployment.parameter_file.building import deployable_files
+from planner.deployment.building import deployable_files
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Facts, Heading, Sentence, Table, people, percent
 from planner.show.guarantees import outsider_blocks

@@ -15,7 +15,7 @@ from planner.files import replace_file
 
 if TYPE_CHECKING:
     from planner.deployment.collecting.engines import Engine
-    from planner.deployment.parameter_file.parameters import Parameters
+    from planner.deployment.parameters import Parameters
 
 
 QUARANTINED = 3
@@ -25,7 +25,7 @@ QUARANTINED = 3
 def schema(json_output: Json = False) -> None:
     """Print the parameter file's JSON Schema (draft 2020-12)."""
     del json_output  # it is JSON anyway
-    from planner.deployment.parameter_file.parameters import json_schema
+    from planner.deployment.parameters import json_schema
 
     typer.echo(json_schema(), nl=False)
 
@@ -42,7 +42,7 @@ def vectors(
     Each has the entropy that goes in, and the report that has to come out.
     """
     del json_output  # they are JSON anyway
-    from planner.deployment.parameter_file.parameters import make_vectors
+    from planner.deployment.parameters import make_vectors
 
     text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"
     if out is None:
@@ -242,7 +242,7 @@ def _check_aggregate(confidence: float, out: Path | None, missing: str) -> None:
 
 def _parameters(path: Path) -> Parameters:
     """Read and verify; a survey in place of a parameter file is told so."""
-    from planner.deployment.parameter_file.parameters import read_parameters
+    from planner.deployment.parameters import read_parameters
 
     if path.suffix.lower() == ".toml":
         remedy = f"Write its parameters first: ldp-planner plan {path} --out params.json"

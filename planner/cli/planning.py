@@ -12,7 +12,7 @@ from planner.cli.options import Details, Json, Mechanism, SurveyFile, print_json
 from planner.errors import InputError
 
 if TYPE_CHECKING:
-    from planner.deployment.parameter_file.parameters import Parameters
+    from planner.deployment.parameters import Parameters
     from planner.planning.ledger import Ledger
     from planner.planning.plan import SurveyPlan
     from planner.survey.questions import Survey
@@ -44,7 +44,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
     Prints what is exported, its error, how far it is from the best, and what to do next.
     """
-    from planner.deployment.parameter_file.parameters import write_parameters
+    from planner.deployment.parameters import write_parameters
     from planner.files import replace_file
     from planner.show.json import plan_json
     from planner.show.plan import plan_blocks
@@ -76,7 +76,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each is an option of the command
 
 def _next(made: SurveyPlan, survey: Path) -> str:
     """How to write what is deployed: of different questions for each a file of its own."""
-    from planner.deployment.parameter_file.building import one_file
+    from planner.deployment.building import one_file
 
     if not _vouched(made):
         return ""
@@ -200,7 +200,7 @@ def _with_mechanism(survey: Survey, name: str | None) -> Survey:
 
 def _parameters(made: SurveyPlan, question: str | None, *, needed: bool) -> Parameters | None:
     """What is to be written or shown; None where there is no one file, or none may be written."""
-    from planner.deployment.parameter_file.building import one_file, survey_parameters
+    from planner.deployment.building import one_file, survey_parameters
 
     if needed or question is not None or (one_file(made) and _vouched(made)):
         return survey_parameters(made, question)

@@ -130,7 +130,7 @@ def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command
     """
     from numpy.random import default_rng
 
-    from planner.deployment.parameter_file.parameters import read_parameters
+    from planner.deployment.parameters import read_parameters
     from planner.show.blocks import Sentence
     from planner.trial.audit import audit_client
     from planner.trial.black_box import CommandBox

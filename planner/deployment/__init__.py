@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from planner.deployment.client.client import Client, Report
     from planner.deployment.client.sealed import Memory
-    from planner.deployment.parameter_file.parameters import (
+    from planner.deployment.parameters import (
         Parameters,
         read_parameters,
         write_parameters,
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _HOME_OF = {
     "Client": "client.client",
     "Memory": "client.sealed",
-    "Parameters": "parameter_file.parameters",
+    "Parameters": "parameters",
     "Report": "client.client",
-    "read_parameters": "parameter_file.parameters",
-    "write_parameters": "parameter_file.parameters",
+    "read_parameters": "parameters",
+    "write_parameters": "parameters",
 }
 
 __all__ = ["Client", "Memory", "Parameters", "Report", "read_parameters", "write_parameters"]

@@ -12,17 +12,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from planner.deployment.client.client import Report
-from planner.deployment.collecting.parquet import ReportWriter
-from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, Rows
-from planner.deployment.collecting.rounds import draw_rounds
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.collecting.reports import MAX_JSON_BYTES, Key, ReportWriter, Rows
+from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.files import replace_file, unreadable
 from planner.laws.source import system
 from planner.limits import MEBIBYTE
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.words import system_words
+from planner.mechanisms.words import Words, system_words
 
 _BLOCK_BYTES = 32 * MEBIBYTE  # of the reports that are drawn before they are written
 _BLOCK = 2**14  # answers at a time
@@ -113,10 +113,23 @@ def _randomised(
 
 def _draw(column: CollectedLaw, codes: Sequence[Any]) -> dict[Key, Rows]:
     if column.again is not None:
-        rounds = draw_rounds(column, codes, system_words())
+        rounds = _draw_rounds(column, codes, system_words())
         return {(column.name, n): rows for n, rows in rounds.items()}
     drawn = column.draw_many(codes, system_words())
     return {(column.name, n): rows for n, rows in zip(column.rounds, drawn, strict=True)}
+
+
+def _draw_rounds(law: CollectedLaw, codes: Sequence[Any], words: Words) -> dict[int, Rows]:
+    """Reports of each round of people whose answers stay; round and value are drawn by lot."""
+    assert law.again is not None  # noqa: S101 - for the types
+    own = words.below(law.again.parts, len(codes))
+    if law.blanks:
+        (rows,) = law.draw_many(codes, words)
+        active = (own == 0)[:, None]
+        lasting = np.hstack([active.astype(np.uint8), rows * active])
+        return dict.fromkeys(range(1, law.again.count + 1), lasting)
+    parts = [[codes[u] for u in np.flatnonzero(own == n).tolist()] for n in range(law.again.count)]
+    return {n: law.draw_many(part, words)[0] for n, part in enumerate(parts, 1) if part}
 
 
 def _write_parquet(

@@ -1,7 +1,7 @@
 """The mechanisms by the names under which surveys ask for them: one line each, for all faces.
 
 A mechanism that a question is deployed with has one more line, in
-:data:`planner.deployment.parameter_file.building.MAKERS`: its integers, in the words of a law.
+:data:`planner.deployment.building.MAKERS`: its integers, in the words of a law.
 """
 
 from __future__ import annotations

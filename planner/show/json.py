@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameters import Parameters
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from planner.deployment.collecting.collector import Collection
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameters import Parameters
 from planner.planning.mean import FLAT, AnswerRatePlan, ChannelCurve
 from planner.planning.plan import COMPARED_ERRORS, Comparison
 from planner.policy.budget_text import rounded_up

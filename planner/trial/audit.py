@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
 from planner.deployment.client.client import Report
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.mechanisms import inputs
 from planner.mechanisms.asking import CollectedLaw

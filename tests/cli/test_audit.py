@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from planner import Level, Survey
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import write_parameters
+from planner.deployment.building import parameters_from_mechanisms
+from planner.deployment.parameters import write_parameters
 from planner.mechanisms.plain import GeneralizedRandomizedResponse
 from planner.survey.questions import Categorical
 from tests.cli.running import ended

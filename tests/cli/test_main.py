@@ -12,7 +12,7 @@ from planner import FileError, VerificationError
 from planner.cli import main
 from planner.cli.commands import app
 from planner.deployment.client.document import content_hash
-from planner.deployment.parameter_file.parameters import read_parameters
+from planner.deployment.parameters import read_parameters
 from planner.version import VERSION
 from tests.cli.running import ended, invoke, run, shown
 from tests.surveys import EXAMPLES, GOOD

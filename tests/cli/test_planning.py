@@ -7,7 +7,7 @@ import re
 import pytest
 
 from planner import load_survey, plan_survey, solve
-from planner.deployment.parameter_file.parameters import Parameters, read_parameters
+from planner.deployment.parameters import Parameters, read_parameters
 from planner.errors import InputError
 from planner.planning.ledger import read_ledger
 from planner.planning.sampled import ACKNOWLEDGEMENTS

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from planner import Level, Survey, solve
+from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import write_parameters
+from planner.deployment.parameters import write_parameters
 from planner.laws.law import DEVICE, Law
 from planner.survey.questions import Categorical
 from tests.deployment.examples import ANSWERS, SMALL, every_mechanism, with_tables

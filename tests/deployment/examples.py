@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 
 from planner import Level, Survey, best_channel, best_design, solve
+from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.document import content_hash
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.estimates.truncation import LongerSets
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism

@@ -5,7 +5,7 @@ import subprocess
 from base64 import b64encode
 
 from planner.deployment import Client
-from planner.deployment.parameter_file.parameters import make_vectors, parse_parameters
+from planner.deployment.parameters import make_vectors, parse_parameters
 from planner.errors import PlannerError
 from tests.deployment.examples import FILES
 

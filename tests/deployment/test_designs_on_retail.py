@@ -7,7 +7,7 @@ import pytest
 
 from planner import AssumedSets, Level, Survey, best_design, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.unary import UnaryMechanism

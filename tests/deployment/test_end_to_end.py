@@ -11,7 +11,7 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 from planner.cli.commands import app
-from planner.deployment.parameter_file.parameters import read_parameters
+from planner.deployment.parameters import read_parameters
 from planner.errors import InputError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy

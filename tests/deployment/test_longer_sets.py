@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from planner import AssumedSets, Level, Survey, plan_survey
+from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.laws.levels import Levels
 from planner.mechanisms.asking import Ordered

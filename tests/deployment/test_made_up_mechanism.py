@@ -15,14 +15,13 @@ import pytest
 from scipy.stats import norm
 
 from planner import Level, Survey, plan_survey
-from planner.deployment import Client, read_parameters, write_parameters
+from planner.deployment import Client, building, read_parameters, write_parameters
+from planner.deployment.building import survey_parameters
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.parameter_file import building
-from planner.deployment.parameter_file.building import survey_parameters
-from planner.deployment.parameter_file.parameters import json_schema, make_vectors
+from planner.deployment.parameters import json_schema, make_vectors
 from planner.errors import FileError, InputError, VerificationError
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.deployment.parameters import parse_parameters
 from planner.errors import PlannerError
 from tests.deployment.examples import ANSWERS, singles
 from tests.deployment.mutations import garbled, mutated, paths_of

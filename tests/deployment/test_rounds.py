@@ -11,13 +11,13 @@ import pytest
 
 from planner import Level, Survey
 from planner.deployment import Client
+from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.bulk import perturb_file
 from planner.deployment.client.document import content_hash
 from planner.deployment.collecting.collector import collect
-from planner.deployment.collecting.estimating import estimates_table
-from planner.deployment.collecting.rounds import counter, round_rows
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
-from planner.deployment.parameter_file.parameters import Parameters, make_vectors, read_parameters
+from planner.deployment.collecting.estimating import estimates_table, round_rows
+from planner.deployment.collecting.one_file import counter
+from planner.deployment.parameters import Parameters, make_vectors, read_parameters
 from planner.errors import FileError, InputError
 from planner.laws.exact import check_ratio
 from planner.laws.law import Law

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from planner import Level, Survey, plan_survey
-from planner.deployment.parameter_file.building import survey_parameters
-from planner.deployment.parameter_file.parameters import json_schema
+from planner.deployment.building import survey_parameters
+from planner.deployment.parameters import json_schema
 from planner.limits import MAX_CELLS
 from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.survey.questions import SampledChoice, Sampling

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from planner.deployment.collecting.parquet import seal
+from planner.deployment.collecting.reports import seal
 
 __all__ = ["lying_page", "table"]
 

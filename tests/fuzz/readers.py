@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 from planner.deployment import Client
 from planner.deployment.bulk import perturb_file, read_answers
-from planner.deployment.collecting.checkpoint import Checkpoint
-from planner.deployment.collecting.collector import collect
+from planner.deployment.collecting.collector import Checkpoint, collect
 from planner.deployment.collecting.engines import _Worker
 from planner.deployment.collecting.one_file import Expected, count_file
-from planner.deployment.collecting.parquet import seal
-from planner.deployment.parameter_file.parameters import parse_parameters
+from planner.deployment.collecting.reports import seal
+from planner.deployment.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
 from tests.deployment.test_mutated_files import private

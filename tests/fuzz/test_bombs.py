@@ -10,7 +10,7 @@ from planner.deployment.client.document import parse_document
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.engines import _Worker, isolated_engine
 from planner.deployment.collecting.one_file import Expected, count_file
-from planner.deployment.collecting.parquet import seal
+from planner.deployment.collecting.reports import seal
 from planner.errors import FileError
 from tests.deployment.report_files import draw, write
 from tests.fuzz.forged import lying_page, table

@@ -12,7 +12,7 @@ import pickle
 import numpy as np
 import pytest
 
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
 from planner.laws.law import DEVICE, Law
 from planner.limits import DENOMINATOR as D

@@ -8,7 +8,7 @@ from math import comb, log
 import numpy as np
 import pytest
 
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
+from planner.deployment.building import parameters_from_mechanisms
 from planner.errors import InputError, VerificationError
 from planner.estimates.truncation import LongerSets
 from planner.laws.law import DEVICE, Law

@@ -14,7 +14,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.errors import ConvergenceError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.planning import solve as solving_once

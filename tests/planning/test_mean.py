@@ -5,7 +5,7 @@ import pytest
 
 from examples.reproduction.rivals import harmony, hybrid
 from planner import NormalPreferences, Survey, best_channel, plan_survey
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.errors import ConvergenceError, InputError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism

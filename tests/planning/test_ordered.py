@@ -16,7 +16,7 @@ from planner import (
     best_ordered_channel,
     plan_survey,
 )
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.errors import InputError
 from planner.planning.ordered import policy_of_answers
 from planner.show import kinds

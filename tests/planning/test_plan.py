@@ -18,7 +18,7 @@ from planner import (
     plan_survey,
     solve,
 )
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.mechanisms.means import first_order
 from planner.planning import solve as solving_once
 from planner.planning.channels import bisample_worst

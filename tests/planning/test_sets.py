@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, PrivacyPolicy, UnaryMechanism, solve
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.errors import PlannerError
 from planner.mechanisms.set_design import best_set_design, smallest_budget
 from planner.planning.datasets import PilotSets, read_transactions

@@ -8,7 +8,7 @@ from hypothesis import given
 
 from planner import PrivacyPolicy, Survey, plan_survey, solve
 from planner.deployment import Client
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.errors import InputError
 from planner.laws.levels import Levels
 from planner.planning.solve import relaxed, scaled

@@ -15,8 +15,8 @@ from scipy.stats import hypergeom
 
 from planner import Level, Survey, best_channel, best_design, solve
 from planner.deployment import Client
+from planner.deployment.building import parameters_from_mechanisms
 from planner.deployment.client.client import Report
-from planner.deployment.parameter_file.building import parameters_from_mechanisms
 from planner.errors import InputError
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (

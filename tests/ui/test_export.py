@@ -2,7 +2,7 @@
 
 import pytest
 
-from planner.deployment.parameter_file.building import deployable_files
+from planner.deployment.building import deployable_files
 from planner.planning.plan import plan_survey
 from planner.survey.file import settle, survey_from_text, survey_text
 from planner.ui.document import cleaned

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
+import struct
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from planner.deployment.client import rounds
 from planner.deployment.client.document import (
     content_hash,
     line_check,
@@ -93,7 +93,7 @@ class Client:
     Examples
     --------
     >>> from planner import Level, Categorical, Survey
-    >>> from planner.deployment.parameter_file.building import parameters_from_mechanisms
+    >>> from planner.deployment.building import parameters_from_mechanisms
     >>> from planner.mechanisms.plain import GeneralizedRandomizedResponse
     >>> survey = Survey("s", 10, (Categorical("q", (Level("all", 1.1, ("a", "b", "c")),)),))
     >>> mechanisms = {"q": GeneralizedRandomizedResponse(1.1, items=3)}
@@ -183,8 +183,8 @@ class Client:
         memory, key = self._memory_for(user), (self._hash, user, question)
         if law.again is not None and round_number is not None:
             own = law.again.own(self._hash, question, user)
-            kept = memory.change(key, rounds.step(law, code, own, round_number, changed))
-            return self._released(question, rounds.last_report(kept), round_number)
+            kept = memory.change(key, _step(law, code, own, round_number, changed))
+            return self._released(question, _last_report(kept), round_number)
         if round_number is None:
             kept = memory.change(
                 key,
@@ -280,3 +280,65 @@ def _dumped(parameters: Mapping[str, Any]) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         remedy = "Pass what json.loads makes of a parameter file."
         raise FileError("parameters", f"is not a JSON document: {error}", remedy) from error
+
+
+_HEAD = struct.Struct(">HH")  # the value that lasts, from 1; the last round
+_SILENT = 0xFFFF  # nothing is known of earlier values: none is reported
+
+
+def _step(
+    law: Law, code: Any, own: int, round_number: int, changed: bool
+) -> Callable[[bytes | None], bytes]:
+    """What is kept of a person after a round, from what was kept: it ends in an id and a report.
+
+    ``own`` is the round, or the value, that this person reports.
+
+    Raises
+    ------
+    InputError
+        The round is not the person's, or is over. Nothing has been drawn.
+    """
+    if law.blanks:
+        return partial(_next_value, law, code, own, round_number, changed)
+    if round_number != own:
+        remedy = "Ask in that round alone; a report in another would spend the budget again."
+        raise InputError("round_number", round_number, f"{own}, this person's round", remedy)
+    return lambda kept: _HEAD.pack(own, own) + _drawn(law, code) if kept is None else kept
+
+
+def _last_report(kept: bytes) -> bytes:
+    """The id and the report."""
+    return kept[_HEAD.size :]
+
+
+def _next_value(
+    law: Law, code: Any, own: int, round_number: int, changed: bool, kept: bytes | None
+) -> bytes:
+    """The report stays while its value lasts; a new id, as each round's report is another one.
+
+    Who has no memory in round 1 begins there; later, it was lost, and they are silent for good.
+    """
+    if kept is None:
+        value, lasting = 1 if round_number == 1 else _SILENT, None
+    else:
+        value, last = _HEAD.unpack_from(kept)
+        if round_number == last:
+            return kept
+        if round_number < last:
+            remedy = "Ask for this round or a later one; nothing was drawn."
+            raise InputError("round_number", round_number, f"at least {last}", remedy)
+        lasting = None if changed else _last_report(kept)[_ID_BYTES:]
+        value = min(value + changed, _SILENT)
+    if lasting is None:
+        drawn = _drawn(law, code) if value == own else _blank(law)
+    else:
+        drawn = system(_ID_BYTES) + lasting
+    return _HEAD.pack(value, round_number) + drawn
+
+
+def _drawn(law: Law, code: Any) -> bytes:
+    return system(_ID_BYTES) + bytes([1])[: law.blanks] + law.draw(code, system)
+
+
+def _blank(law: Law) -> bytes:
+    return system(_ID_BYTES) + bytes(law.size)

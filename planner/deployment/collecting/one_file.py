@@ -10,13 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
-from planner.deployment.collecting.parquet import parquet_batches
-from planner.deployment.collecting.reports import Batch, Key, line_batches
-from planner.deployment.collecting.rounds import counter
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.collecting.reports import Batch, Key, Rows, line_batches, parquet_batches
+from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
+from planner.limits import REPORTS_REMEDY
 from planner.mechanisms.asking import CollectedLaw
 from planner.mechanisms.counting import Aggregate, Counter
 
@@ -25,6 +25,38 @@ MAX_WORKER_BYTES = 2**30
 """That the counting of a file may take, besides what the libraries take once they are loaded."""
 MAX_CELL_BYTES = 256
 """The same, for each sum of the plan: its name, and what honest reports count for, are needed."""
+
+
+class ActiveCounter:
+    """Counts reports that begin with a byte: 1 before one of the law, 0 before blanks.
+
+    The last sum is how many are no blanks.
+    """
+
+    def __init__(self, inner: Counter) -> None:
+        self._inner = inner
+        self._people = 0
+
+    def add(self, rows: Rows) -> None:
+        """Count some reports; InputError for one that no client makes."""
+        active = rows[:, 0] == 1
+        if rows[~active].any():
+            allowed = "1 and a report, or 0 and blanks"
+            raise InputError("first byte of a report", "another", allowed, REPORTS_REMEDY)
+        if active.any():
+            self._inner.add(np.ascontiguousarray(rows[active, 1:]))
+        self._people += len(rows)
+
+    def sums(self) -> Aggregate:
+        """What was counted."""
+        inner = self._inner.sums()
+        return Aggregate(self._people, np.append(inner.counts, inner.users))
+
+
+def counter(law: CollectedLaw) -> Counter:
+    """Counts reports of one round."""
+    inner = law.shape.counter()
+    return ActiveCounter(inner) if law.blanks else inner
 
 
 def read_batches(

@@ -1,20 +1,33 @@
-"""Reports in memory, and as lines of JSON as ``Report.to_json`` gives them."""
+"""Reports in memory, as lines of JSON as ``Report.to_json`` gives them, and as Parquet files.
+
+A Parquet file holds the reports of one question (and round). Each row has the column ``report``
+(fixed-size binary) and the column ``parameters`` (the parameter hash, stored once for each
+row group). The file's metadata names the question and carries a random file number, by which
+copies are recognised; a seal protects the whole (:func:`seal`).
+"""
 
 from __future__ import annotations
 
+import json
+import secrets
 from base64 import b64decode
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from io import BytesIO
+from io import BufferedIOBase, BytesIO
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
+from xxhash import xxh3_128
 
 from planner.deployment.client.document import line_check, parse_json
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 
 Key = tuple[str, int | None]
@@ -179,3 +192,288 @@ def round_of(value: Any, where: str) -> int:
     if type(value) is not int or value < 1:
         raise InputError(f"round of {where}", value, "a number from 1", REPORTS_REMEDY)
     return value
+
+
+MAX_ROW_GROUP_BYTES = 256 * 2**20
+_MAX_EXPANSION = 64
+"""Reports may take so many times the bytes of their file, besides one row group's worth."""
+_ROW_GROUP_BYTES = 8 * 2**20
+_BATCH_BYTES = 4 * _ROW_GROUP_BYTES
+_METADATA = b"ldp-planner-reports"
+_HASHES = pa.dictionary(pa.int32(), pa.binary())
+_VERSION = 1
+_ABOUT = {"version", "question", "round", "file"}
+
+
+class ReportWriter:
+    """Writes a Parquet file of reports, whole or not at all; used as a context manager.
+
+    Parameters
+    ----------
+    path:
+        An existing file is replaced when the context ends without an error.
+    parameters:
+        The parameter hash, 64 hexadecimal digits.
+    key:
+        Question and round.
+    size:
+        Bytes of a report.
+
+    Raises
+    ------
+    FileError
+        The path cannot be written.
+    """
+
+    def __init__(self, path: str | Path, parameters: str, key: Key, size: int) -> None:
+        self._path = Path(path)
+        self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        self._size = size
+        self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
+        about: dict[str, Any] = {"version": _VERSION, "question": key[0], "round": key[1]}
+        about["file"] = secrets.token_hex(16)
+        self._schema = pa.schema(
+            [("report", pa.binary(size)), ("parameters", _HASHES)],
+            metadata={_METADATA: json.dumps(about)},
+        )
+        self._waiting: list[Rows] = []
+        self._rows = 0
+
+    def __enter__(self) -> ReportWriter:
+        with self._named():
+            self._file = pq.ParquetWriter(
+                self._temporary,
+                self._schema,
+                compression="none",  # random bits do not compress
+                use_dictionary=["parameters"],
+                write_statistics=False,
+            )
+        return self
+
+    def write(self, rows: Rows) -> None:
+        """Add reports, uint8, shape ``(n, size)``."""
+        if rows.ndim != 2 or rows.shape[1] != self._size or rows.dtype != np.uint8:
+            remedy = "Give an array with one row a report."
+            raise InputError("rows", rows.shape, f"bytes of shape (n, {self._size})", remedy)
+        self._waiting.append(rows)
+        self._rows += len(rows)
+        if self._rows * self._size >= _ROW_GROUP_BYTES:
+            self._flush()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            with self._named():
+                if kind is None:
+                    self._flush()
+                self._file.close()
+                if kind is None:
+                    seal(self._temporary)
+                    self._temporary.replace(self._path)
+        finally:
+            self._temporary.unlink(missing_ok=True)
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        """Names the file in whatever goes wrong with it."""
+        try:
+            yield
+        except OSError as error:
+            remedy = "Check that the directory exists, may be written to, and has room."
+            raise FileError(self._path, f"cannot be written: {error}", remedy) from error
+
+    def _flush(self) -> None:
+        n = self._rows
+        if n == 0:
+            return
+        rows = np.ascontiguousarray(np.concatenate(self._waiting))
+        self._waiting, self._rows = [], 0
+        reports = pa.Array.from_buffers(pa.binary(self._size), n, [None, pa.py_buffer(rows)])
+        ones = pa.DictionaryArray.from_arrays(np.zeros(n, dtype=np.int32), self._hash)
+        table = pa.Table.from_arrays([reports, ones], schema=self._schema)
+        with self._named():
+            self._file.write_table(table, row_group_size=max(1, _ROW_GROUP_BYTES // self._size))
+
+
+def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> Iterator[Batch]:
+    """Batches of at most 32 MiB of reports; nothing is parsed before the seal is checked.
+
+    Raises
+    ------
+    InputError
+        The seal is broken, or the file is not one of reports of these parameters.
+    pyarrow.ArrowException
+        The file is corrupt all the same.
+    """
+    check_seal(path)
+    # Unbuffered, a column of a row group is read as it is stored; buffered, a page's header would
+    # be believed when it says how long the page is.
+    with pq.ParquetFile(path, buffer_size=0, pre_buffer=False) as file:
+        key, file_id = _about(file)
+        if key not in sizes:
+            remedy = "Use the parameter file that the reports were made with."
+            raise InputError("question and round", key, "ones of the parameter file", remedy)
+        size, schema = sizes[key], file.schema_arrow
+        if schema.names != ["report", "parameters"]:
+            raise InputError("columns", schema.names, "report and parameters", REPORTS_REMEDY)
+        if schema.field("report").type != pa.binary(size):
+            kind = str(schema.field("report").type)
+            raise InputError("report column", kind, f"fixed_size_binary[{size}]", REPORTS_REMEDY)
+        if schema.field("parameters").type != _HASHES:
+            kind = str(schema.field("parameters").type)
+            raise InputError("parameters column", kind, str(_HASHES), REPORTS_REMEDY)
+        _check_codecs(file.metadata)
+        _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
+        hashes = bytes.fromhex(parameters)
+        for number in range(file.num_row_groups):
+            _check_size(file.metadata.row_group(number), size, number)
+            for rows in file.iter_batches(max(1, _BATCH_BYTES // size), row_groups=[number]):
+                _check_hashes(rows.column(1), hashes)
+                yield Batch(key, _bytes_of(rows.column(0), size), file_id)
+
+
+def _about(file: pq.ParquetFile) -> tuple[Key, str]:
+    where = "the metadata"
+    try:
+        about = json.loads((file.schema_arrow.metadata or {})[_METADATA])
+    except (KeyError, ValueError, RecursionError):
+        about = None
+    if not isinstance(about, dict) or set(about) != _ABOUT:
+        reason = "the file's metadata are missing or not JSON of a question, round and file"
+        raise InputError.because("metadata", reason, REPORTS_REMEDY)
+    if type(about["version"]) is not int or about["version"] != _VERSION:
+        raise InputError(f"version of {where}", about["version"], f"{_VERSION}", REPORTS_REMEDY)
+    number = about["round"]
+    key = text_of(about, "question", where), None if number is None else round_of(number, where)
+    return key, text_of(about, "file", where)
+
+
+def _check_codecs(metadata: Any) -> None:
+    """What a page becomes when it is decompressed stands in the page alone, which may lie."""
+    groups = map(metadata.row_group, range(metadata.num_row_groups))
+    codecs = {group.column(i).compression for group in groups for i in range(group.num_columns)}
+    if not codecs <= {"UNCOMPRESSED"}:
+        remedy = "Write it without compression: random bits do not compress."
+        raise InputError("compression", sorted(codecs), "none", remedy)
+
+
+def _check_expansion(size: int, file_size: int) -> None:
+    """Encoded reports may take less room than they do in memory, but not that much less."""
+    most = MAX_ROW_GROUP_BYTES + _MAX_EXPANSION * file_size
+    if not 0 <= size <= most:
+        remedy = "Split the reports into several files."
+        raise InputError("decoded size of all reports", size, f"at most {most} bytes", remedy)
+
+
+def _check_size(group: Any, size: int, number: int) -> None:
+    """Encoded and decoded: a column that repeats one report takes next to no room in a file."""
+    for what, octets in (
+        ("size", group.total_byte_size),
+        ("decoded size", group.num_rows * size),
+    ):
+        if not 0 <= octets <= MAX_ROW_GROUP_BYTES:
+            allowed = f"at most {MAX_ROW_GROUP_BYTES} bytes, as memory is bounded"
+            remedy = "Write it anew with smaller row groups."
+            raise InputError(f"{what} of row group {number}", octets, allowed, remedy)
+
+
+def _check_hashes(column: Any, parameters: bytes) -> None:
+    """All rows must carry the hash; the dictionary makes this cheap."""
+    found = column.dictionary.to_pylist()
+    if column.null_count or found != [parameters]:
+        names = ["none" if value is None else value.hex() for value in found]
+        remedy = "Use the parameter file that the reports were made with."
+        raise InputError("parameter hash", names, parameters.hex(), remedy)
+
+
+def _bytes_of(chunk: Any, size: int) -> Rows:
+    if chunk.null_count:
+        raise InputError.because("reports", f"{chunk.null_count} reports are null", REPORTS_REMEDY)
+    data = np.frombuffer(chunk.buffers()[1], dtype=np.uint8)
+    return data[chunk.offset * size : (chunk.offset + len(chunk)) * size].reshape(-1, size)
+
+
+_MAGIC = b"LDPRSEAL"
+_SIZE = len(_MAGIC) + 16
+_TAIL = 8  # the footer's length and "PAR1"
+_FRAME = b"PAR1"
+_CHUNK = 2**20
+_MAX_FOOTER = 4 * 2**20  # what it becomes in memory is many times larger
+
+
+def seal(path: str | Path) -> None:
+    """Add the seal to a complete Parquet file, in place.
+
+    Raises
+    ------
+    InputError
+        It is not a complete Parquet file.
+    """
+    with Path(path).open("r+b") as file:
+        start = _footer_start(file)
+        file.seek(start)
+        footer = file.read()
+        digest = _checksum(file, start, start)
+        file.seek(start)
+        file.write(_MAGIC + digest + footer)
+
+
+def check_seal(path: str | Path) -> None:
+    """Check the seal of a Parquet file.
+
+    Raises
+    ------
+    InputError
+        There is none, or the file is not what was sealed.
+    """
+    with Path(path).open("rb") as file:
+        footer = _footer_start(file)
+        start = max(footer - _SIZE, len(_FRAME))
+        file.seek(start)
+        found = file.read(_SIZE)
+        if not found.startswith(_MAGIC):
+            raise InputError.because(
+                "seal", "the file has no seal before its footer", REPORTS_REMEDY
+            )
+        if found[len(_MAGIC) :] != _checksum(file, start, footer):
+            raise InputError.because("checksum", "the file is not what was sealed", REPORTS_REMEDY)
+
+
+def _footer_start(file: BufferedIOBase) -> int:
+    length = file.seek(0, 2)
+    if length < 2 * len(_FRAME) + 4:
+        raise InputError.because(
+            "length", f"the file has {length} bytes, too few for a Parquet file", REPORTS_REMEDY
+        )
+    file.seek(-_TAIL, 2)
+    tail = file.read()
+    file.seek(0)
+    if file.read(len(_FRAME)) != _FRAME or tail[-len(_FRAME) :] != _FRAME:
+        raise InputError.because("frame", "the file is no complete Parquet file", REPORTS_REMEDY)
+    footer = int.from_bytes(tail[:4], "little")
+    start = length - _TAIL - footer
+    if start < len(_FRAME):
+        raise InputError.because("footer", "the Parquet file's footer is damaged", REPORTS_REMEDY)
+    if footer > _MAX_FOOTER:
+        raise InputError(
+            "size of the footer", footer, f"at most {_MAX_FOOTER} bytes", REPORTS_REMEDY
+        )
+    return start
+
+
+def _checksum(file: BufferedIOBase, end: int, resume: int) -> bytes:
+    """Of all bytes but those from ``end`` to ``resume``."""
+    checksum = xxh3_128()
+    buffer = memoryview(bytearray(_CHUNK))
+    file.seek(0)
+    while end > file.tell():
+        size = file.readinto(buffer[: min(_CHUNK, end - file.tell())])
+        checksum.update(buffer[:size])
+    file.seek(resume)
+    while size := file.readinto(buffer):
+        checksum.update(buffer[:size])
+    return checksum.digest()

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from planner.deployment.parameter_file.building import deployable_files
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.building import deployable_files
+from planner.deployment.parameters import Parameters
 from planner.planning.ledger import Ledger
 from planner.planning.plan import SurveyPlan
 from planner.show.guarantees import promises

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from planner.deployment.parameter_file.building import survey_parameters
+from planner.deployment.building import survey_parameters
 from planner.planning.choice import beliefs_after
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan

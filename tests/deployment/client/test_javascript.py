@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from planner.deployment.client.document import content_hash
-from planner.deployment.parameter_file.parameters import make_vectors
+from planner.deployment.parameters import make_vectors
 from tests.deployment.examples import FILES
 
 EXAMPLES = FILES.parents[2] / "examples"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from planner.deployment.client.document import file_form
-from planner.deployment.parameter_file.parameters import json_schema
+from planner.deployment.parameters import json_schema
 from planner.errors import InputError
 from planner.laws.law import DEVICE, question_form
 from planner.laws.schema import (

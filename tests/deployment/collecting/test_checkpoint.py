@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from planner.deployment.client.sealed import Memory
-from planner.deployment.collecting.checkpoint import Checkpoint, CountedFile, Saved
+from planner.deployment.collecting.collector import Checkpoint, CountedFile, Saved
 from planner.errors import FileError
 from planner.mechanisms.counting import Aggregate
 

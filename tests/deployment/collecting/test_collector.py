@@ -16,11 +16,10 @@ import pytest
 
 from planner.deployment import Client
 from planner.deployment.client.document import line_check
-from planner.deployment.collecting.checkpoint import Checkpoint
-from planner.deployment.collecting.collector import KnownReports, collect, report_files
+from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect, report_files
 from planner.deployment.collecting.engines import isolated_engine, local_engine
 from planner.deployment.collecting.reports import mark
-from planner.deployment.parameter_file.parameters import write_parameters
+from planner.deployment.parameters import write_parameters
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
@@ -52,7 +51,7 @@ SCRIPT = """
 import sys
 from pathlib import Path
 from planner.deployment.collecting.collector import collect
-from planner.deployment.parameter_file.parameters import read_parameters
+from planner.deployment.parameters import read_parameters
 
 folder = Path(sys.argv[1])
 parameters = read_parameters(folder / "params.json")

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from planner.deployment.collecting import parquet
-from planner.deployment.collecting import parquet as sealing
+from planner.deployment.collecting import reports
+from planner.deployment.collecting import reports as sealing
 from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.one_file import Expected, count_file, read_batches
-from planner.deployment.collecting.parquet import ReportWriter, check_seal, seal
+from planner.deployment.collecting.reports import ReportWriter, check_seal, seal
 from planner.errors import FileError, InputError
 from tests.deployment.report_files import KEY, counted, draw, write
 
@@ -28,7 +28,7 @@ def batches(path, parameters):
 
 def test_row_groups_are_bounded(one_question, tmp_path, rows, monkeypatch):
     """A row group is written as soon as it is full; what is left makes the last one."""
-    monkeypatch.setattr(parquet, "_ROW_GROUP_BYTES", 8 * 20)
+    monkeypatch.setattr(reports, "_ROW_GROUP_BYTES", 8 * 20)
     path = tmp_path / "a.parquet"
     with ReportWriter(path, one_question.hash, KEY, 8) as writer:
         for start in range(0, 50, 10):
@@ -282,7 +282,7 @@ def test_any_flipped_byte_is_counted_right_or_refused(one_question, tmp_path, rn
 
 def test_row_groups_too_large_for_bounded_memory(one_question, tmp_path, rng, monkeypatch):
     write(tmp_path / "a.parquet", one_question, draw(one_question, rng, 500))
-    monkeypatch.setattr("planner.deployment.collecting.parquet.MAX_ROW_GROUP_BYTES", 4000)
+    monkeypatch.setattr("planner.deployment.collecting.reports.MAX_ROW_GROUP_BYTES", 4000)
     done = collect(one_question, [tmp_path])
     assert "memory is bounded" in done.quarantined[0][1]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from planner import InputError, Level, PrivacyPolicy, Survey, VerificationError, solve
-from planner.deployment.parameter_file.building import parameters_from_mechanisms, survey_parameters
+from planner.deployment.building import parameters_from_mechanisms, survey_parameters
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import GeneralizedRandomizedResponse

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from planner.deployment.client.document import FORMAT, VERSION, content_hash
-from planner.deployment.parameter_file.parameters import Parameters
+from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
 from planner.laws.answers import MEAN_OF_SCORES

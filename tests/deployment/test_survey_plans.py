@@ -3,7 +3,7 @@
 import pytest
 
 from planner import InputError, Level, Survey
-from planner.deployment.parameter_file.building import (
+from planner.deployment.building import (
     deployable_files,
     survey_parameters,
 )

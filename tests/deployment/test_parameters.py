@@ -8,7 +8,7 @@ import pytest
 from planner import InputError, VerificationError
 from planner.deployment import Client
 from planner.deployment.client.document import content_hash
-from planner.deployment.parameter_file.parameters import (
+from planner.deployment.parameters import (
     Parameters,
     read_parameters,
     write_parameters,

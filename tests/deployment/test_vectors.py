@@ -2,7 +2,7 @@
 
 import json
 
-from planner.deployment.parameter_file.parameters import make_vectors, read_parameters
+from planner.deployment.parameters import make_vectors, read_parameters
 from tests.deployment.examples import FILES
 from tests.deployment.readers import replay
 

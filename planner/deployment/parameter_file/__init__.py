@@ -1,1 +1,0 @@
-"""The file that a client and a collector trust: written, read and proven."""
