@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from scipy.stats import norm
 from typer.testing import CliRunner
 
 from planner.cli.commands import app
@@ -15,8 +14,6 @@ from planner.deployment.parameters import read_parameters
 from planner.errors import InputError
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.policy.policy import PrivacyPolicy
-
-FALSE_ALARM = 1e-6
 
 RETAIL = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "retail.dat"
 
@@ -83,7 +80,7 @@ def test_all_retail_users_from_plan_to_estimates(retail):
     inside = sum(
         row["joint_lower"] <= t <= row["joint_upper"] for row, t in zip(table, truth, strict=True)
     )
-    assert inside >= len(items) - 3  # all, with 95 %; four out only with 2e-5 or less
+    assert inside >= len(items) - 4  # a tenth is out on average; five with a chance of 8e-8
     processed = np.array([row["processed"] for row in table])
     assert processed.min() >= 0
     assert processed.sum() == pytest.approx(88_162)
@@ -91,7 +88,7 @@ def test_all_retail_users_from_plan_to_estimates(retail):
 
 
 def _within_prediction(parameters, table, truth, estimate):
-    """The total squared error against its prediction, and predictions that are 13 % wrong.
+    """The total squared error against its prediction, and predictions that are 15 % wrong.
 
     Draws are the operating system's: whatever passes the first line passes those that tell it
     from wrong predictions, as long as the collection is large enough to tell.
@@ -107,14 +104,14 @@ def _within_prediction(parameters, table, truth, estimate):
     # Errors of items are normal but for rounding and all but independent.
     spread = np.sqrt(2 * np.square(variance).sum()) / variance.sum()
     ratio = np.square(estimate - truth).sum() / variance.sum()
-    limit = norm.isf(FALSE_ALARM / 2) * spread
+    limit = 5.2 * spread  # 2e-7
     assert abs(ratio - 1) < limit
-    assert abs(ratio / 1.13 - 1) > limit
-    assert abs(ratio / 0.88 - 1) > limit
+    assert abs(ratio / 1.15 - 1) > limit
+    assert abs(ratio / 0.86 - 1) > limit
     z = (estimate - truth) / np.sqrt(variance)
-    assert abs(z).max() < norm.isf(FALSE_ALARM / z.size / 2)
-    spread = np.array([row["standard_error"] for row in table]) / np.sqrt(variance)
-    assert abs(spread - 1).max() < 0.1
+    assert abs(z).max() < 7.2  # 2e-7 for 16,470 estimates, whose skewness is 0.05
+    stated = np.square([row["standard_error"] for row in table]) / variance
+    assert abs(stated.mean() - 1) < 0.05  # more than six of its standard deviations: 1e-9
 
 
 def test_newline_json_by_the_command(parameter_file, everything, tmp_path):

@@ -273,7 +273,7 @@ def test_javascript_does_the_same(node, tmp_path, rounds):
 
 @pytest.mark.parametrize("rounds", [ONCE, VALUE])
 def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
-    """Real draws: each limit is 6 standard errors, 2e-9 a number, 1.3e-7 of all 66."""
+    """Real draws: 8 stated standard errors, which a low estimate lowers to 6 true ones: 1e-8."""
     params, data, out = tmp_path / "p.json", tmp_path / "a.csv", tmp_path / "out"
     params.write_text(json.dumps(asked_again(rounds, 4.0)))
     data.write_text("q\n" + "a\n" * 3000 + "b\n" * 1500 + "c\n" * 500)
@@ -288,7 +288,7 @@ def test_from_answers_to_estimates_of_rounds(tmp_path, rounds):
         *(f"change from {n} to {n + 1}" for n in (1, 2, 3)),
     ]
     truth = np.where(table["of"].str.startswith("change"), 0, np.tile([3000, 1500, 500], 11))
-    assert (np.abs(table["estimate"] - truth) < 6 * table["standard_error"]).all()
+    assert (np.abs(table["estimate"] - truth) < 8 * table["standard_error"]).all()
     assert (table["lower"] < table["estimate"]).all()
     changes = table[table["of"].str.startswith("change")]
     assert (changes["estimate"] == 0).all() == (rounds is VALUE)
