@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import ConvergenceError, InputError
+from planner.errors import InputError
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy, require_policy
 from planner.solvers.answers import Certificate, SubsetDesign
 from planner.solvers.counts import Counts, DesignProblem
 from planner.solvers.game import lower_bound
-from planner.solvers.generation import Generated, generate
+from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of, windows_of
 from planner.solvers.types import OutputTypes
@@ -24,12 +23,8 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 _MERGED_TOLERANCE = 3e-3  # where merging levels costs far more
-_PRESENT = 1e-10  # of the largest weight: less is noise
 _CLOSE = 1e-7  # sums of probabilities that small steps bring to 1
-_RANK = 1e-8  # relative, of singular values: weights have about that many digits
-_SHARES = (1.0, 0.3, 0.1, 0.03)  # of a step
-_ROUNDS = 30
-_LEVEL = 1e-12  # relative: errors that agree this well are level
+_FIRM = 1e5  # weight of these sums beside that of changes
 
 
 def best_design(
@@ -172,12 +167,8 @@ def _solve_component(
     if weights.any():
         bound = problem.items * lower_bound(problem.game(wanted), found.at, found.largest)
     types = _types_of(problem, found)
-    shares = found.answer.multipliers.scenarios
-    if assumed is None:
-        shares = balanced_prior(lambda at: types.level_errors(at, wanted), shares / shares.sum())
-    else:
-        shares = assumed
-    return _Solved(types, shares, mass * max(bound, 0.0))
+    shares = found.answer.multipliers.scenarios if assumed is None else assumed
+    return _Solved(types, shares / shares.sum(), mass * max(bound, 0.0))
 
 
 def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
@@ -187,8 +178,8 @@ def _types_of(problem: DesignProblem, found: Generated) -> OutputTypes:
     mean, *within = columns.parts
     first, second = np.triu_indices(mean.shape[1])
     rows = np.hstack([mean[:, first] * mean[:, second], *(part**2 for part in within)]).T / people
-    live = _purified(rows, amounts)
-    about, amounts = columns.about[live], amounts[live] / problem.scale(columns.about[live])
+    live, amounts = fewest(rows, amounts)
+    about, amounts = columns.about[live], amounts / problem.scale(columns.about[live])
     for _ in range(3):
         about, amounts = about[amounts > 0], amounts[amounts > 0]
         low, high = problem.sides(about)
@@ -207,96 +198,10 @@ def _summing(sums: Array, weights: Array) -> Array:
     Where the saddle point was left early they are off: then their least relative change.
     """
     if np.abs(weights @ sums - 1).max() < _CLOSE:
-        return weights.copy()
-    from scipy.optimize import linprog
+        return weights
+    from scipy.optimize import nnls
 
-    size = weights.size
-    cost = np.tile(1 / np.maximum(weights, 1e-9 * weights.max()), 2)
-    limits = [(0.0, None)] * size + [(0.0, float(one)) for one in weights]
-    change = linprog(
-        cost, A_eq=np.hstack([sums.T, -sums.T]), b_eq=1 - weights @ sums, bounds=limits
-    )
-    if change.status != 0:
-        reason = "The reports' probabilities do not sum to 1"
-        raise ConvergenceError(reason, "Round the budgets, or merge levels.")
-    return np.asarray(weights + change.x[:size] - change.x[size:])
-
-
-def _purified(rows: Array, amounts: Array) -> Whole:
-    """Fewer types with the same error: their amounts are changed in place, and these are left.
-
-    The error depends on the amounts through the rows alone. While more types are left than these
-    numbers can tell apart, amounts move along a direction that changes none of them, until one
-    is 0.
-    """
-    live = np.flatnonzero(amounts > _PRESENT * amounts.max())
-    while True:
-        kept = rows[:, live] * amounts[live]
-        kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), np.finfo(float).tiny)
-        sizes, axes = np.linalg.svd(kept)[1:]
-        if live.size <= np.count_nonzero(sizes > _RANK * sizes[0]):
-            return live
-        direction = axes[-1] if axes[-1].max() > -axes[-1].min() else -axes[-1]
-        last = int(direction.argmax())
-        amounts[live] *= 1 - direction / direction[last]
-        live = np.delete(live, last)
-
-
-def balanced_prior(errors_at: Callable[[Array], Array], prior: Array) -> Array:
-    """The least favourable prior for given types: at it the levels' errors are level.
-
-    The error of the best estimator is concave in the prior, and the levels' errors are its
-    slopes (plus constants): Newton's method on their differences. The best prior seen is kept.
-
-    Parameters
-    ----------
-    errors_at:
-        The levels' errors with the estimator for a prior.
-    prior:
-        Where to begin.
-    """
-    best, least = prior, float(errors_at(prior).max())
-    for _ in range(_ROUNDS):
-        errors = errors_at(prior)
-        active = np.flatnonzero((prior > 1e-9) | (errors > errors.max() * (1 - 1e-9)))
-        if active.size < 2 or np.ptp(errors[active]) <= _LEVEL * errors.max():
-            break
-        step = _newton_step(errors_at, prior, active, errors)
-        room = np.where(step < 0, -0.5 * prior[active] / np.minimum(step, -1e-300), 1.0)
-        for share in _SHARES:
-            moved = prior.copy()
-            moved[active] += share * min(1.0, float(room.min())) * step
-            moved /= moved.sum()
-            worst = _worst(errors_at, moved)
-            if worst < least:
-                break
-        else:
-            break
-        best, least, prior = moved, worst, moved
-    return best
-
-
-def _worst(errors_at: Callable[[Array], Array], prior: Array) -> float:
-    try:
-        return float(errors_at(prior).max())
-    except InputError:
-        return float(np.inf)
-
-
-def _newton_step(
-    errors_at: Callable[[Array], Array], prior: Array, active: Whole, errors: Array
-) -> Array:
-    """A change of the active levels' shares, of sum 0, after which their errors agree."""
-    size = active.size
-    matrix, target = np.zeros((size + 1, size + 1)), np.zeros(size + 1)
-    matrix[:size, size] = -1.0
-    matrix[size, :size] = 1.0
-    target[:size] = -errors[active]
-    for column, level in enumerate(active):
-        width = 1e-4 * max(float(prior[level]), 1e-6)
-        nudged = [prior.copy(), prior.copy()]
-        nudged[0][level] += width
-        nudged[1][level] -= min(width, float(prior[level]))
-        above, below = (errors_at(p)[active] for p in nudged)
-        matrix[:size, column] = (above - below) / (nudged[0][level] - nudged[1][level])
-    return np.asarray(np.linalg.lstsq(matrix, target)[0][:size])
+    size = np.maximum(weights, 1e-9 * weights.max())
+    rows = np.vstack([_FIRM * (sums * size[:, None]).T, np.eye(size.size)])
+    wanted = np.concatenate([np.full(sums.shape[1], _FIRM), weights / size])
+    return np.asarray(size * nnls(rows, wanted)[0])

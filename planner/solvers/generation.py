@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.patience import still_wanted
 from planner.solvers.game import Columns, Game, Multipliers, lower_bound, ratios
 from planner.solvers.saddle import Answer, saddle
+
+Array = NDArray[np.float64]
 
 _ROUNDS, _PATIENCE = 60, 12  # and those without a better bound after which digits are used up
 _WAY = 0.8  # from the newest multipliers to the best ones: between them prices lead further
 _TIGHT, _SENT = 0.05, 1e-3  # below 1, and of the largest weight: other columns go
 _FALL = 1e-3  # of the tolerance: what a value must fall by for columns to go
 _DIGITS = 1e-12
+_PRESENT = 1e-10  # of the largest weight: less is noise
+_LOST = 1e-3  # of a direction's largest entry: a smaller one is none to divide by
+_RANK = 1e-8  # relative, of singular values: weights have about that many digits
 
 
 class Oracle(Protocol):
@@ -23,7 +29,7 @@ class Oracle(Protocol):
     def start(self) -> Columns:
         """Some hundred that tell all symbols apart."""
 
-    def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
+    def price(self, multipliers: Multipliers, columns: Columns, /) -> tuple[Columns, float]:
         """Those that exceed most, and the largest ratio seen; ``columns`` are those at hand."""
 
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
@@ -93,3 +99,30 @@ def generate(game: Game, oracle: Oracle, tolerance: float, rounds: int = _ROUNDS
 def _charged(game: Game, at: Multipliers, news: list[Columns], likely: float) -> float:
     largest = [float(ratios(game, at, new).max(initial=0.0)) for new in news]
     return lower_bound(game, at, max(largest)) if max(largest) > 1 else likely
+
+
+def fewest(rows: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Few columns, and weights of them with the same ``rows @ weights``.
+
+    While more columns are left than these numbers can tell apart, weights move along a direction
+    that changes none of them, until one is 0.
+    """
+    live = np.flatnonzero(weights > _PRESENT * weights.max())
+    weights = weights[live]
+    while True:
+        kept = rows[:, live] * weights
+        kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), np.finfo(float).tiny)
+        sizes, axes = np.linalg.svd(kept)[1:]
+        spare, share = axes[np.count_nonzero(sizes > _RANK * sizes[0]) :], np.ones(live.size)
+        if not len(spare):
+            return live, weights
+        for _ in range(len(spare)):
+            direction, spare = spare[-1], spare[:-1]
+            reach = np.divide(direction, share, out=np.zeros(live.size), where=share > 0)
+            last = int(np.abs(reach).argmax())
+            if np.abs(direction[last]) < _LOST * np.abs(direction).max():
+                break  # digits are used up
+            share = np.where(share > 0, np.maximum(share - direction / reach[last], 0.0), 0.0)
+            share[last] = 0.0
+            spare = spare - np.outer(spare[:, last] / direction[last], direction)
+        live, weights = live[share > 0], (weights * share)[share > 0]

@@ -10,8 +10,6 @@ by walking along its edges. Budgets are floats, that is exact fractions, and are
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -24,12 +22,7 @@ from planner.policy.policy import PrivacyPolicy
 Array = NDArray[np.float64]
 Point = tuple[int, ...]
 
-MOST_SYMBOLS = 8
-"""Symbols, each a level of one item, whose rays under a matrix of pair budgets are listed."""
-
-MOST_LEVELS = 5
-"""Connected levels whose windows under a matrix of pair budgets are listed."""
-
+_MOST_LEVELS, _MOST_ENDS = 8, 10  # connected, under a matrix of pair budgets
 _MOST = 20_000  # vertices
 
 
@@ -43,6 +36,8 @@ class Windows(NamedTuple):
 def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     """All windows of one component's levels, smallest value 0; superfluous ones are harmless.
 
+    Under a matrix a level of one item has one end: of such levels alone, windows are rays.
+
     Raises
     ------
     InputError
@@ -55,40 +50,17 @@ def windows_of(policy: PrivacyPolicy, levels: NDArray[np.int64]) -> Windows:
     >>> windows.low.tolist(), windows.high.tolist()
     ([[0.0, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.5, 0.0]],
      [[1.0, 1.0, 1.0], [1.0, 1.5, 1.5], [1.0, 1.5, 2.0]])
+    >>> policy = PrivacyPolicy([1.0] * 3, [1] * 3, [[9, 1, 2], [1, 9, 1], [2, 1, 9]])
+    >>> windows_of(policy, np.arange(3)).low.tolist()
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
     """
     ends = policy.rule.windows(policy.epsilons[levels])
     if ends is None:
-        return _listed_windows(_demanded(policy)[np.ix_(levels, levels)])
+        bounds = _demanded(policy)[np.ix_(levels, levels)]
+        return _listed_windows(bounds, policy.item_counts[levels] > 1)
     low, high = (np.array(values) for values in zip(*ends, strict=True))
     least = low.min(axis=1, keepdims=True)
     return Windows(low - least, high - least)
-
-
-def rays_of(policy: PrivacyPolicy) -> Array:
-    """Logarithms of every extreme ray of symbols with a matrix of pair budgets, ``(rays, m)``.
-
-    The smallest entry of a ray is 0.
-
-    Raises
-    ------
-    InputError
-        More than 8 symbols, or symbols that no chain of finite budgets connects.
-
-    Examples
-    --------
-    >>> policy = PrivacyPolicy([1.0] * 3, [1] * 3, [[9, 1, 2], [1, 9, 1], [2, 1, 9]])
-    >>> rays_of(policy).tolist()
-    [[0.0, 1.0, 0.0], [0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]]
-    """
-    m = policy.size
-    if m > MOST_SYMBOLS:
-        allowed = f"at most {MOST_SYMBOLS} with a matrix of pair budgets"
-        raise InputError("symbols", m, allowed, 'Use the rule "min" or "avg", or fewer symbols.')
-    if len(components_of(policy)) > 1:
-        remedy = "Give some pair between the unconnected symbols a finite budget."
-        raise InputError("rule", "inf between groups", "finite along some chain", remedy)
-    unit, rows = _whole(_demanded(policy))
-    return _values(vertices(m, rows), unit)
 
 
 def components_of(policy: PrivacyPolicy) -> list[NDArray[np.int64]]:
@@ -192,37 +164,30 @@ def _demanded(policy: PrivacyPolicy) -> Array:
     return bounds
 
 
-def _whole(bounds: Array) -> tuple[int, dict[tuple[int, int], int]]:
-    """Finite budgets of two different nodes in whole numbers of one over the unit."""
-    pairs = [(int(i), int(j)) for i, j in np.argwhere(np.isfinite(bounds)) if i != j]
-    fractions = {pair: Fraction(float(bounds[pair])) for pair in pairs}
-    unit = lcm(*(value.denominator for value in fractions.values()))
-    return unit, {pair: int(value * unit) for pair, value in fractions.items()}
-
-
-def _values(points: list[Point], unit: int) -> Array:
-    return np.array([[float(Fraction(value, unit)) for value in point] for point in points])
-
-
-def _listed_windows(bounds: Array) -> Windows:
+def _listed_windows(bounds: Array, several: NDArray[np.bool_]) -> Windows:
     """Vertices over the low and the high ends of all levels, those that no other contains."""
-    t = len(bounds)
-    if t > MOST_LEVELS:
+    t, nodes = several.size, several.size + int(several.sum())
+    if t > _MOST_LEVELS or nodes > _MOST_ENDS:
         raise InputError("rule", f"a matrix of {t} connected levels", _ALLOWED, _REMEDY)
-    ends = np.full((2 * t, 2 * t), np.inf)
-    ends[:t, t:][np.diag_indices(t)] = 0.0  # low_i <= high_i
-    ends[t:, :t] = bounds  # high_i - low_j <= r_ij
-    unit, rows = _whole(ends)
-    points = [point for point in vertices(2 * t, rows) if _maximal(point, rows, t)]
-    values = _values(points, unit)
-    return Windows(values[:, :t], values[:, t:])
+    low = np.arange(t)
+    high = np.where(several, t + np.cumsum(several) - 1, low)
+    ratios = {
+        (int(high[i]), int(low[j])): float(bounds[i, j]).as_integer_ratio()  # high_i - low_j <= r
+        for i, j in np.argwhere(np.isfinite(bounds))
+    }
+    ratios |= {(int(low[i]), int(high[i])): (0, 1) for i in np.flatnonzero(several)}
+    unit = max(denominator for _, denominator in ratios.values())  # powers of two
+    rows = {pair: over * (unit // under) for pair, (over, under) in ratios.items()}
+    highs, lows = set(high[several].tolist()), set(low[several].tolist())
+    points = []
+    for point in vertices(nodes, rows):
+        # Windows inside another prove nothing new: no end of these can be moved outwards.
+        tight = [(x, y) for x, y in _tight(point, rows) if x not in lows]
+        if highs <= {x for x, _ in tight} and lows <= {y for _, y in tight}:
+            points.append([value / unit for value in point])
+    values = np.array(points)
+    return Windows(values[:, low], values[:, high])
 
 
-def _maximal(point: Point, rows: dict[tuple[int, int], int], t: int) -> bool:
-    """Whether no end can be moved outwards: windows inside another prove nothing new."""
-    tight = [(x, y) for x, y in _tight(point, rows) if x >= t]
-    return {x for x, _ in tight} == set(range(t, 2 * t)) and {y for _, y in tight} == set(range(t))
-
-
-_ALLOWED = f"of at most {MOST_LEVELS} levels and {_MOST} windows"
+_ALLOWED = f"of at most {_MOST_LEVELS} levels, 5 of them of several items, and {_MOST} windows"
 _REMEDY = "Merge levels with similar budgets, or use solve()."

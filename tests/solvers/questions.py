@@ -4,6 +4,7 @@ import numpy as np
 
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Scenario
+from planner.solvers.rays import windows_of
 
 
 def plain(epsilon, m):
@@ -28,3 +29,9 @@ def random_question(rng, m=4, p=2, k=3):
         for i in range(k)
     ]
     return wanted, scenarios
+
+
+def rays_of(policy):
+    """Logarithms of every extreme ray of symbols, by the walk."""
+    written = PrivacyPolicy(policy.epsilons, policy.item_counts, policy.bounds())
+    return windows_of(written, np.arange(policy.size)).low

@@ -8,14 +8,12 @@ from planner.errors import InfeasibleError, InputError
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import best_estimator, solve_channel
-from planner.solvers.rays import rays_of
-from tests.solvers.questions import cumulative, plain, random_question, worst_case
+from tests.solvers.questions import cumulative, plain, random_question, rays_of, worst_case
 
 
 def dense(policy, wanted, scenarios):
     """The primal over all rays, in cvxpy: rows sum to 1, unbiased, quadratic over linear."""
-    ones = np.ones(policy.size)
-    rays = np.exp(rays_of(PrivacyPolicy(ones, ones, policy.bounds())))
+    rays = np.exp(rays_of(policy))
     rays = rays / np.sqrt(rays.max(axis=1) * rays.min(axis=1))[:, None]
     p, n = len(wanted), len(rays)
     theta, z = cp.Variable(n, nonneg=True), cp.Variable((p, n))
@@ -154,18 +152,12 @@ def test_random_private_mechanisms_never_beat_the_bound(rule):
 
 
 def test_refusals():
-    policy, wanted = plain(1.0, 3), cumulative(3)
-    people = worst_case(wanted)
-    with pytest.raises(InputError, match="item_counts"):
-        solve_channel(PrivacyPolicy([1.0, 2.0], [1, 2]), wanted, people)
     for size in (1, 17):
         with pytest.raises(InputError, match=f"symbols is {size} but must be from 2 to 16. Group"):
-            solve_channel(plain(1.0, size), np.ones((1, size)), people)
-    with pytest.raises(InputError, match="wanted"):
-        solve_channel(policy, [[1.0, 2.0]], people)
-    with pytest.raises(InputError, match="wanted has the same numbers"):
-        solve_channel(policy, 0 * wanted, people)
-    with pytest.raises(InputError, match="every scenario has a cap"):
-        solve_channel(policy, wanted, [])
-    with pytest.raises(InputError, match=r"scenarios\[0\]"):
-        solve_channel(policy, wanted, worst_case(np.eye(3)))
+            solve_channel(plain(1.0, size), np.ones((1, size)), [])
+    apart = np.full((4, 4), np.inf)
+    apart[:2, :2] = apart[2:, 2:] = 1.0
+    with pytest.raises(InputError, match="inf between groups"):
+        solve_channel(
+            PrivacyPolicy(np.ones(4), np.ones(4), apart), cumulative(4), worst_case(cumulative(4))
+        )

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.channel_search import Ends, Listed, _Question
+from planner.solvers.channel_search import Ends, _Question
 from planner.solvers.game import Columns, Multipliers, lower_bound, ratios, worst
 from planner.solvers.generation import generate
-from planner.solvers.rays import rays_of, windows_of
+from planner.solvers.rays import windows_of
 from planner.solvers.saddle import _second_order, saddle
-from tests.solvers.questions import cumulative, random_question, worst_case
+from tests.solvers.questions import cumulative, random_question, rays_of, worst_case
 
 EPSILONS = [0.8, 1.1, 1.9, 2.0]
 
@@ -23,8 +23,7 @@ def question(rng, *, common):
 
 
 def listed(asked, policy):
-    written = PrivacyPolicy(EPSILONS, [1] * 4, policy.bounds())
-    return asked.columns(rays_of(written))
+    return asked.columns(rays_of(policy))
 
 
 @pytest.mark.parametrize("common", [True, False])
@@ -138,8 +137,7 @@ def test_all_ends_of_windows_hold_every_ray(rule):
     wanted = cumulative(4)
     asked = _Question.of(policy, wanted, worst_case(wanted))
     written = PrivacyPolicy(EPSILONS, [1] * 4, policy.bounds())
-    ends = Ends(asked, windows_of(policy, np.arange(4)))
-    by_rays = Listed(asked.game, asked.columns(rays_of(written)))
+    ends, by_rays = (Ends(asked, windows_of(one, np.arange(4))) for one in (policy, written))
     for tolerance in (1e-3, 1e-9):
         found = [generate(asked.game, oracle, tolerance) for oracle in (ends, by_rays)]
         assert found[0].bound == pytest.approx(found[1].answer.value, rel=tolerance)
