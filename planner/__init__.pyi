@@ -42,13 +42,12 @@ from planner.planning.plan import plan_survey as plan_survey
 from planner.planning.question import QuestionPlan as QuestionPlan
 from planner.planning.sampled import SamplingPlan as SamplingPlan
 from planner.planning.sampled import plan_sampling as plan_sampling
-from planner.planning.sets import Padding as Padding
 from planner.planning.sets import PaddingPlan as PaddingPlan
 from planner.planning.sets import plan_padding as plan_padding
 from planner.planning.shares import Allocation as Allocation
-from planner.planning.shares import ChoiceBlock as ChoiceBlock
-from planner.planning.shares import MeanBlock as MeanBlock
 from planner.planning.shares import allocate as allocate
+from planner.planning.shares import choice_block as choice_block
+from planner.planning.shares import mean_block as mean_block
 from planner.planning.what_if import Frontier as Frontier
 from planner.planning.what_if import frontier as frontier
 from planner.planning.what_if import smallest_budgets as smallest_budgets

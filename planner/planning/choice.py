@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.counts import normal_quantile
 from planner.frames import Framed
 from planner.mechanisms.catalogue import CATALOGUE, SENDS_A_BIT
 from planner.mechanisms.plain import FrequencyMechanism
 from planner.mechanisms.rivals import direct_encoding
 from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.shares import Block, choice_block
 from planner.planning.solve import DESIGN, TOTAL, Certified, solve_for, tried
 from planner.policy import logodds
 from planner.policy.objective import Objective
@@ -33,18 +33,11 @@ from planner.survey.questions import (
     wrong_targets,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class UserAnswer:
-    """How many users a target needs with a given table.
-
-    ``users`` is the whole number to ask, ``exact`` the real number at which the target is
-    met with equality, ``reason`` the answer as a sentence.
-    """
-
-    users: int
-    exact: float
-    reason: str
+Array = NDArray[np.float64]
+_MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
+_MOST_DEPLOYED_ITEMS = 100_000
+_MOST_EXPLAINED = 40
+_Z_LEVEL, _Z_POWER = 1.6448536269514722, 0.8416212335729143  # 95 %, one-sided, and power 80 %
 
 
 def achieved(table: Terms, users: float, target: Target) -> float:
@@ -54,31 +47,34 @@ def achieved(table: Terms, users: float, target: Target) -> float:
         raise InputError("users", users, "above 0 and finite", remedy)
     chosen = _chosen(table, target)
     if target.kind == "detect":
-        return float(detectable_frequencies(*_terms(table, chosen), users).max())
+        noise, signal = table.noise[chosen], table.signal[chosen]
+        return float(detectable_frequencies(noise, signal, users).max())
     if target.level is None:
         return float(np.sqrt(table.worst_case_mse / users))
     return float(np.sqrt(table.noise[chosen].max() / users))
 
 
-def users_needed(table: Terms, target: Target) -> UserAnswer:
+def users_needed(table: Terms, target: Target) -> int:
     """How many users reach ``target`` with ``table``; in closed form.
 
     Examples
     --------
     >>> from planner import PrivacyPolicy, solve
     >>> table = solve(PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90]))
-    >>> users_needed(table, Target(error=0.01)).users
+    >>> users_needed(table, Target(error=0.01))
     2397230
     """
+    return ceil(exact_users(table, target) * (1 - 1e-12))
+
+
+def exact_users(table: Terms, target: Target) -> float:
+    """The real number of users at which the target is met with equality."""
     chosen = _chosen(table, target)
+    noise, signal = table.noise[chosen], table.signal[chosen]
     if target.kind == "detect":
-        exact = float(users_to_detect(*_terms(table, chosen), target.value).max())
-    elif target.level is None:
-        exact = table.worst_case_mse / target.value**2
-    else:
-        exact = float(table.noise[chosen].max()) / target.value**2
-    users = ceil(exact * (1 - 1e-12))
-    return UserAnswer(users, exact, f"{users:,} users give: {target.text}.")
+        return float(users_to_detect(noise, signal, target.value).max())
+    error = table.worst_case_mse if target.level is None else noise.max()
+    return float(error / target.value**2)
 
 
 def _chosen(table: Terms, target: Target) -> NDArray[np.intp]:
@@ -88,62 +84,29 @@ def _chosen(table: Terms, target: Target) -> NDArray[np.intp]:
     return np.array([table.policy.names.index(target.level)])
 
 
-def _terms(
-    table: Terms, chosen: NDArray[np.intp]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    return table.noise[chosen], table.signal[chosen]
-
-
-def detectable_frequencies(
-    noise: NDArray[np.float64],
-    signal: NDArray[np.float64],
-    users: float,
-    level: float = 0.95,
-    power: float = 0.8,
-) -> NDArray[np.float64]:
+def detectable_frequencies(noise: Array, signal: Array, users: float) -> Array:
     """Smallest share at which an item is told apart from an absent one; ``inf`` if none is.
 
-    Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``. With ``x = n f`` and
-    ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the larger root of a
-    quadratic.
+    Smallest ``f`` with ``n f - z_power sd(f) >= z_level sd(0)``, at 95 % and a power of 80 %. With
+    ``x = n f`` and ``t = z_level sd(0)``: ``(x - t)^2 = z_power^2 (n noise + x signal)``, the
+    larger root of a quadratic.
     """
-    reach = normal_quantile(level) * np.sqrt(users * noise)
-    z2 = normal_quantile(power) ** 2
+    reach, z2 = _Z_LEVEL * np.sqrt(users * noise), _Z_POWER**2
     half = reach + z2 * signal / 2
     root = half + np.sqrt(np.square(half) - np.square(reach) + z2 * users * noise)
     return np.where(root <= users, root / users, np.inf)
 
 
-def users_to_detect(
-    noise: NDArray[np.float64],
-    signal: NDArray[np.float64],
-    frequency: float,
-    level: float = 0.95,
-    power: float = 0.8,
-) -> NDArray[np.float64]:
+def users_to_detect(noise: Array, signal: Array, frequency: float) -> Array:
     """Number of users at which ``frequency`` is just detectable: the inverse of the above."""
-    reach = normal_quantile(level) * np.sqrt(noise)
-    spread = normal_quantile(power) * np.sqrt(noise + frequency * signal)
-    return np.square((reach + spread) / frequency)
+    spread = _Z_POWER * np.sqrt(noise + frequency * signal)
+    return np.square((_Z_LEVEL * np.sqrt(noise) + spread) / frequency)
 
 
-def check_targets(
-    targets: Iterable[Target], levels: Sequence[str], *, of_sets: bool = False
-) -> None:
+def check_targets(targets: Iterable[Target], levels: Sequence[str]) -> None:
     """Check targets against levels and each other."""
-    wanted = tuple(targets)
-    for target in wanted:
-        if of_sets and not target.of_all:
-            remedy = "For item sets give the total error alone."
-            raise InputError("target", target.text, "a total error", remedy)
-    for _, _, error in wrong_targets(wanted, levels):
+    for _, _, error in wrong_targets(tuple(targets), levels):
         raise error
-
-
-Array = NDArray[np.float64]
-_MOST_ITEMS = 1_000_000  # beyond it only mechanisms described per level are compared
-_MOST_DEPLOYED_ITEMS = 100_000
-_MOST_EXPLAINED = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -338,6 +301,17 @@ def errors_of(question: LevelledQuestion) -> ErrorLaw:
     """The error law of a choice, from its objective's value."""
     largest = max(question.objective.weights or (1.0,))
     return ErrorLaw(spread=largest * float(1 - 1 / question.policy.item_counts.sum()))
+
+
+def block(question: Question, _users: int) -> Block:
+    """As shares are planned: with its own table, or design that can be deployed; else opt0's."""
+    about = levelled(question)
+    rough = about.mechanism if about.mechanism in MODELS else "opt0"
+    if about.policy.item_counts.sum() > 1 and about.mechanism in (BEST, DESIGN):
+        best, reason = tried(about.policy, DESIGN, about.objective)
+        rough = "opt0" if best is None or reason else DESIGN
+    law = errors_of(about)
+    return choice_block(about.name, about.policy, about.weight, about.objective, law, rough)
 
 
 def levelled(question: Question) -> LevelledQuestion:

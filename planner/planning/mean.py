@@ -25,6 +25,7 @@ from planner.planning.channels import (
     provable_channel,
 )
 from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.shares import Block, mean_block
 from planner.solvers.answers import Channel
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import EmpiricalPreferences, Preferences
@@ -490,19 +491,20 @@ def answer_rate(question: Question) -> float | None:
     return rate
 
 
-def rough_law(question: Question, users: int) -> ErrorLaw | None:
-    """BiSample-MD's error by ``1 / tanh^2(eps/2)``, at the answer rate and the expected mean.
+def block(question: Numeric, users: int) -> Block:
+    """As shares are planned: with BiSample-MD, at the answer rate and the expected mean.
 
-    None where everybody answers: then it is for the least favourable answers, and no line.
+    Its error is a line in ``1 / tanh^2(eps/2)``; where everybody answers it is for the least
+    favourable answers, and no line.
     """
-    rate = answer_rate(question)
-    if rate is None or not isinstance(question, Numeric):
-        return None
+    epsilon, rate = float(question.policy.epsilons[0]), answer_rate(question)
+    if rate is None:
+        return mean_block(question.name, epsilon, question.weight, least_favourable=True)
     mean = model_of(question, users).unit_mean
     # The variance is affine in 1 / theta^2: two values give both terms.
     full, half = (float(first_order(t, rate, mean, 1).mean) for t in (1.0, 0.5))
     scale = (half - full) / 3
-    return ErrorLaw(scale, full - scale)
+    return mean_block(question.name, epsilon, question.weight, ErrorLaw(scale, full - scale))
 
 
 def options(part: Part) -> list[Option]:
@@ -592,3 +594,8 @@ def _everybody_alike(stated: AssumedAnswers) -> tuple[AssumedAnswers, ...]:
     place = stated.domain
     values = np.linspace(place.lower, place.upper, _VALUES).tolist()
     return tuple(replace(stated, center=value, spread=0.0) for value in values)
+
+
+def total(_part: Part, planned: Option) -> tuple[float, ErrorLaw]:
+    """The value and the law of the error that targets are about: the mean's own."""
+    return planned.value, planned.errors

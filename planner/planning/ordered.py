@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
 from planner.errors import InputError
+from planner.limits import MAX_EPSILON
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.option import ErrorLaw, Option, Part
+from planner.planning.shares import Block, choice_block, mean_block
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Channel, Scenario
 from planner.solvers.channel_search import MOST_ANSWERS, solve_channel
@@ -185,6 +187,14 @@ def errors_of(question: Ordinal) -> ErrorLaw:
     if question.wanted == COUNTS:
         return ErrorLaw(spread=largest * (1 - 1 / len(question.ordered)))
     return ErrorLaw(spread=largest * (len(question.ordered) - 1) / 4)
+
+
+def block(question: Ordinal, _users: int) -> Block:
+    """As shares are planned: a mean of scores with BiSample-MD, others with opt0's counts."""
+    policy, weight = question.policy, question.weight
+    if question.of_mean:
+        return mean_block(question.name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
+    return choice_block(question.name, policy, weight, question.objective, errors_of(question))
 
 
 def options(part: Part) -> list[Option]:

@@ -24,7 +24,7 @@ from planner.planning.choice import check_mechanism
 from planner.planning.ledger import Collection, Ledger
 from planner.planning.option import Part, Spending, with_budget_left
 from planner.planning.outsiders import SurveyOutsiderView
-from planner.planning.question import QuestionPlan, block_of, plan_question, plan_sampled, settled
+from planner.planning.question import KINDS, QuestionPlan, plan_question, plan_sampled, settled
 from planner.planning.shares import Allocation, allocate
 from planner.survey.file import load_survey
 from planner.survey.questions import Question, SampledChoice, Survey
@@ -300,7 +300,9 @@ def _allocated(
     asked = 1 if survey.design == "one-each" else survey.asked
     split = some = [settled(question, users) for question in questions]
     for _ in range(_ROUNDS):
-        blocks, blocks_of_some = ([block_of(q, users) for q in qs] for qs in (split, some))
+        blocks, blocks_of_some = (
+            [KINDS[q.kind].block(q, users) for q in qs] for qs in (split, some)
+        )
         found = allocate(blocks, blocks_of_some, asked)
         made_for = split, some
         shares, each = found.shares.tolist(), found.some_each

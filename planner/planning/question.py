@@ -17,7 +17,6 @@ from planner.mechanisms.catalogue import CATALOGUE
 from planner.planning import choice, mean, ordered, sets
 from planner.planning.choice import LevelExplanation, Levels, SetPromises, mechanism_choices
 from planner.planning.option import (
-    ErrorLaw,
     Option,
     Part,
     Spending,
@@ -29,8 +28,8 @@ from planner.planning.option import (
 from planner.planning.outsiders import OutsiderView, outsider_view
 from planner.planning.sampled import SamplingPlan, plan_sampling
 from planner.planning.sets import PaddingPlan
-from planner.planning.shares import Block, ChoiceBlock, KnownBlock, MeanBlock
-from planner.planning.solve import DESIGN, Certified, largest_budgets, tried
+from planner.planning.shares import Block
+from planner.planning.solve import DESIGN, Certified, largest_budgets
 from planner.planning.what_if import (
     Frontier,
     Relaxation,
@@ -41,12 +40,10 @@ from planner.planning.what_if import (
     usual_scales,
 )
 from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
-from planner.solvers.models import MODELS
 from planner.survey.questions import (
     BEST,
     COUNTS,
     ORDINAL,
-    SET_DESIGN,
     ItemSet,
     Levelled,
     Numeric,
@@ -418,7 +415,7 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     error = planned.errors.error(planned.value, part.fraction)
     ranked = _ranked(part, found, planned, error)
     price = planned.errors.scale / part.fraction * part.total(error) / (2 * error or inf)
-    block = block_of(part.question, part.everybody)
+    block = kind.block(part.question, part.everybody)
     plan = QuestionPlan(
         part=part,
         deployed=part.deployed.replacing(mechanism=name),
@@ -439,7 +436,8 @@ def plan_question(part: Part, *, what_if: bool = True) -> QuestionPlan:
     relaxed: tuple[Relaxation, ...] = ()
     if what_if and plan.certified is not None:
         relaxed = relaxations(plan.certified, planned.errors, part.fraction)
-    targets = answer_targets(part, planned, plan.padding, block)
+    total = kind.total(part, planned)
+    targets = answer_targets(part, planned, total, plan.padding, block)
     return replace(plan, reason=reason, targets=targets, relaxations=relaxed)
 
 
@@ -449,58 +447,6 @@ def plan_sampled(question: SampledChoice, users: int) -> QuestionPlan:
     largest = float(plan.absolute_errors().max())
     part = Part(question, question, question, 1.0, 1.0, users)
     return QuestionPlan(part, question, plan, (), (), "", largest**2 / users)
-
-
-def block_of(question: Question, users: int) -> Block:
-    """What the error of a settled question is at any share of its budgets, as shares are planned.
-
-    Of tables, designs and set designs that can be deployed their own, of others opt0's; of
-    ordered answers that of their counts, and of means BiSample-MD's.
-    """
-    name, weight = question.name, question.weight
-    if isinstance(question, Numeric):
-        law = mean.rough_law(question, users)
-        epsilon = float(question.policy.epsilons[0])
-        return MeanBlock(name, epsilon, weight, law or ErrorLaw(), law is None)
-    policy, rough = question.policy, question.mechanism
-    if isinstance(question, Ordinal) and question.of_mean:
-        return MeanBlock(name, min(float(policy.bounds().min()), MAX_EPSILON), weight)
-    objective, errors = question.objective, choice.errors_of(question)
-    if isinstance(question, ItemSet):
-        _, objective, errors = sets.law_at(question, users)
-    elif isinstance(question, Ordinal):
-        errors = ordered.errors_of(question)
-    if question.kind == "categorical" and policy.item_counts.sum() == 1:
-        rough = "opt0"
-    if rough in (BEST, DESIGN) and question.kind == "categorical":
-        best, reason = tried(policy, DESIGN, objective)
-        rough = "opt0" if best is None or reason else DESIGN
-    drawn = ChoiceBlock(
-        name, policy, weight, objective, errors, rough if rough in (*MODELS, DESIGN) else "opt0"
-    )
-    if isinstance(question, ItemSet) and rough in (BEST, SET_DESIGN):
-        return _of_whole_sets(question, users, drawn)
-    return drawn
-
-
-def _of_whole_sets(question: ItemSet, users: int, drawn: ChoiceBlock) -> Block:
-    """The error of its set design at any share, if it is the one that is deployed."""
-    about = (question.replacing(padding_length=None), question, question)
-
-    def whole_at(share: float) -> Option:
-        return sets.whole_sets(Part(*about, share, 1.0, users), question.padding_length or 1)
-
-    whole = whole_at(1.0)
-    error = whole.errors.error(whole.value)
-    covered = question.policy.rule.covers_sets
-    if whole.refused or (question.mechanism == BEST and covered and drawn.at(1.0).error < error):
-        return drawn
-
-    def error_at(share: float) -> float:
-        found = whole_at(share)
-        return found.errors.error(found.value)
-
-    return KnownBlock(question.name, question.weight, whole.errors, SET_DESIGN, error_at)
 
 
 def _ranked(part: Part, found: list[Option], planned: Option, error: float) -> tuple[Option, ...]:

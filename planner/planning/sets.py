@@ -14,9 +14,9 @@ for what is known of the sets (:mod:`planner.survey.sets`); of set designs there
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.choice import LevelTerms, SetPromises, explain, levels_of, solved
 from planner.planning.datasets import set_model_of
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.solve import TOTAL, scaled, solve_for
+from planner.planning.shares import AtShare, Block, choice_block
+from planner.planning.solve import TOTAL, solve_for
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
@@ -226,70 +227,35 @@ def _planned(
     )
 
 
-class PaddedError(NamedTuple):
-    """The error of sets at one padding length, from that of the items that are drawn.
+def law_at(
+    question: ItemSet, users: int, length: int | None = None, objective: Objective | None = None
+) -> tuple[Objective, ErrorLaw]:
+    """What tables for a drawn item are made for at a padding length, and the error of the sets.
 
-    A table or design is made for ``objective``, and its value is what ``errors`` is a law of: at a
-    given length the error falls with it, and so in the budgets.
-    """
+    The error falls with the objective's value, and so in the budgets. Where nothing is known of the
+    sets ``objective`` stands in place of the question's own.
 
-    length: int
-    objective: Objective
-    errors: ErrorLaw
-
-
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """How a question's sets are padded: to a given length, or the best for what is known of them.
-
-    Attributes
-    ----------
-    sets:
-        What is known of the sets; None if nothing is but that ``length`` items are enough.
-    length:
-        To how many items they are padded or cut; None for the best.
-    objective:
-        What the total error is, if nothing is known of the sets: that of the least favourable ones
-        when omitted. Else it is the expected one.
-
-    Raises
-    ------
-    InputError
-        Neither ``sets`` nor ``length`` is given.
-
-    Examples
-    --------
+    >>> from planner.survey.questions import Level
     >>> from planner.survey.sets import AssumedSets
-    >>> padding, policy = Padding(AssumedSets([0, 1, 1])), PrivacyPolicy([1.0], [4])
-    >>> once, twice = (padding.at(length, 100, policy) for length in (1, 2))
-    >>> once.objective.prior, twice.objective.prior, twice.errors.bias, twice.errors.error(3.0)
-    ((1.0,), (0.75,), 0.0, 13.5)
+    >>> about = ItemSet("q", (Level("a", 1.0, item_count=4),), sets=AssumedSets([0, 1, 1]))
+    >>> [law_at(about, 100, length)[0].prior for length in (1, 2)], law_at(about, 100, 2)[1].bias
+    ([(1.0,), (0.75,)], 0.0)
     """
-
-    sets: SetModel | None = None
-    length: int | None = None
-    objective: Objective = field(default_factory=Objective)
-
-    def __post_init__(self) -> None:
-        if self.sets is None and self.length is None:
-            remedy = "Give a length, or what is known of the sets."
-            raise InputError("padding", None, "a length or sets", remedy)
-
-    def at(self, length: int, users: int, policy: PrivacyPolicy) -> PaddedError:
-        """The error of ``users`` people at ``length``."""
-        if self.sets is None:
-            # Noise l^2, and at most l items of signal l (signal + 1) - 1.
-            most = max(self.objective.weights or (1.0,)) * length
-            law = ErrorLaw(length**2, most * (length - 1), spread=most)
-            return PaddedError(length, self.objective, law)
-        at = self.sets.moments(length, policy.item_counts)
-        # The variance at a length is its square times the expected objective whose prior is what
-        # is drawn per level, and an offset.
-        expected = Objective("expected", prior=at.once.tolist())
-        offset = length**2 * float(at.once.sum() - at.twice)
-        bias = float((users - 1) * at.lost2 + at.spread2)
-        # The sum of f (1 - f) is at most that of f.
-        return PaddedError(length, expected, ErrorLaw(length**2, offset, bias, self.sets.mean_size))
+    sets, length = set_model_of(question), length or question.padding_length or 1
+    if sets is None:
+        # Noise l^2, and at most l items of signal l (signal + 1) - 1.
+        objective = objective or question.objective
+        most = max(objective.weights or (1.0,)) * length
+        return objective, ErrorLaw(length**2, most * (length - 1), spread=most)
+    _refuse_objective(question)
+    at = sets.moments(length, question.policy.item_counts)
+    # The variance at a length is its square times the expected objective whose prior is what is
+    # drawn per level, and an offset.
+    expected = Objective("expected", prior=at.once.tolist())
+    offset = length**2 * float(at.once.sum() - at.twice)
+    bias = float((users - 1) * at.lost2 + at.spread2)
+    # The sum of f (1 - f) is at most that of f.
+    return expected, ErrorLaw(length**2, offset, bias, sets.mean_size)
 
 
 def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
@@ -308,34 +274,47 @@ def settled(question: ItemSet, users: float, share: float = 1.0) -> ItemSet:
         what = f"sets of question {question.name!r}"
         raise InputError(what, None, "given, or a padding length", remedy)
     _refuse_objective(question)
-    policy, people = scaled(question.policy, share), max(1, round(users))
-    plans = []
+    part = Part(question, question, question, share, 1.0, max(1, round(users)))
+    policy, plans = part.deployed.policy, []
     if question.mechanism in (BEST, SET_DESIGN):
-        cap = None if question.cap is None else share * question.cap
-        plans.append(plan_whole_sets(policy, cap, people, sets))
+        plans.append(_padding(part, None, sets))
     if question.mechanism != SET_DESIGN and policy.rule.covers_sets:
         table = solve_for(policy, "opt0" if question.mechanism == BEST else question.mechanism)
-        assert isinstance(table, UnaryTable)  # noqa: S101 - of sets nothing else is offered
-        plans.append(plan_padding(table, people, sets))
+        plans.append(_padding(part, table, sets))
     return question.replacing(padding_length=min(plans, key=lambda plan: plan.mse.min()).length)
 
 
-def law_at(question: ItemSet, users: int, length: int | None = None) -> PaddedError:
-    """The objective and the error law of ``users`` people at its padding length, or another."""
-    sets = set_model_of(question)
-    if sets is not None:
-        _refuse_objective(question)
-    padding = Padding(sets, length or question.padding_length, question.objective)
-    return padding.at(padding.length or 1, users, question.policy)
+def block(question: ItemSet, users: int) -> Block:
+    """As shares are planned: with its set design, if that is deployed, else with tables.
+
+    It has its padding length, and is compared at its full budgets.
+    """
+    name, weight, asked = question.name, question.weight, question.mechanism
+    rough, about = asked if asked in MODELS else "opt0", law_at(question, users)
+    drawn = choice_block(name, question.policy, weight, *about, rough)
+    if asked not in (BEST, SET_DESIGN):
+        return drawn
+    parts = question.replacing(padding_length=None), question, question
+
+    def at(share: float, _tolerance: float = 0.0) -> AtShare:
+        found = whole_sets(Part(*parts, share, 1.0, users), question.padding_length or 1)
+        error = found.errors.error(found.value)
+        return AtShare(error, error)
+
+    whole = whole_sets(Part(*parts, 1.0, 1.0, users), question.padding_length or 1)
+    error = whole.errors.error(whole.value)
+    covered = question.policy.rule.covers_sets
+    if whole.refused or (asked == BEST and covered and drawn.at(1.0).error < error):
+        return drawn
+    return Block(name, weight, whole.errors, SET_DESIGN, at)
 
 
 def options(part: Part) -> list[Option]:
     """A set design, and tables for one item that is drawn of a set, at the planned length."""
     question, length = _of(part.deployed), _length(part)
-    at = law_at(question, part.everybody)
+    about, must = law_at(question, part.everybody), part.asked.mechanism
     found = [
-        solved(question.policy, name, at.objective, at.errors, must=name == part.asked.mechanism)
-        for name in (*MODELS, *BASELINES)
+        solved(question.policy, name, *about, must=name == must) for name in (*MODELS, *BASELINES)
     ]
     if not question.policy.rule.covers_sets:
         reason = "budgets of sets are defined for the rule min alone"
@@ -379,11 +358,9 @@ def whole_sets(part: Part, length: int, cap: float | None = None) -> Option:
 
 def least_error(part: Part) -> float:
     """Error per person asked, of the set design at the best length, or the one asked for."""
-    question, length = _of(part.deployed), _of(part.asked).padding_length
-    sets = set_model_of(question)
+    length, sets = _of(part.asked).padding_length, set_model_of(part.deployed)
     if sets is not None and length is None:
-        plan = plan_whole_sets(question.policy, question.cap, part.people, sets)
-        return float(plan.mse.min())
+        return float(_padding(part, None, sets).mse.min())
     whole = whole_sets(part, length or 1)
     return inf if whole.refused else whole.errors.error(whole.value)
 
@@ -394,27 +371,27 @@ def at_best_length(part: Part, option: Option) -> Option:
     sets = set_model_of(question)
     if option.law is None or sets is None or _of(part.asked).padding_length is not None:
         return option
-    length = _padding(part, option, sets).length
+    length = _padding(part, option.law, sets).length
     if option.name == SET_DESIGN:
         return replace(whole_sets(part, length), note=f"l = {length}")
-    at = law_at(question, part.everybody, length)
-    value = option.law.value(at.objective)
-    return replace(option, value=value, errors=at.errors, note=f"l = {length}")
+    objective, errors = law_at(question, part.everybody, length)
+    return replace(option, value=option.law.value(objective), errors=errors, note=f"l = {length}")
 
 
-def _padding(part: Part, option: Option, sets: SetModel) -> PaddingPlan:
-    if option.name == SET_DESIGN:
-        question = _of(part.deployed)
-        return plan_whole_sets(question.policy, question.cap, part.people, sets)
-    return plan_padding(option.law, part.people, sets)
+def _padding(part: Part, law: Any, sets: SetModel) -> PaddingPlan:
+    """Every padding length of what is planned with a table, or else of the set design."""
+    if isinstance(law, UnaryTable):
+        return plan_padding(law, part.people, sets)
+    question = _of(part.deployed)
+    return plan_whole_sets(question.policy, question.cap, part.people, sets)
 
 
 def total(part: Part, planned: Option) -> tuple[float, ErrorLaw]:
     """The value and the law of the total error, whatever the question's objective weighs."""
     if set_model_of(part.deployed) is not None or planned.name == SET_DESIGN:
         return planned.value, planned.errors  # expected, of all items alike
-    law = Padding(None, _length(part)).at(_length(part), part.everybody, part.question.policy)
-    return planned.law.value(law.objective), law.errors
+    _, errors = law_at(_of(part.question), part.everybody, objective=TOTAL)
+    return planned.law.value(TOTAL), errors
 
 
 def deployed(part: Part, planned: Option) -> Any:
@@ -439,7 +416,7 @@ def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
         "set_promises": _promises(part, planned) if whole else None,
     }
     if sets is not None:
-        padding = _padding(part, planned, sets)
+        padding = _padding(part, planned.law, sets)
         errors = [part.total(error) for error in every_length(part, padding)[0].tolist()]
         found |= {"padding": padding, "padding_errors": np.array(errors)}
     return found
@@ -463,7 +440,7 @@ def _promises(part: Part, planned: Option) -> SetPromises:
 def every_length(part: Part, padding: PaddingPlan) -> tuple[Array, Array]:
     """Error per person of the survey, and the bias in it, at every padding length."""
     bias = padding.bias2 / part.people * part.everybody
-    spread = law_at(_of(part.question), part.everybody).errors.spread
+    spread = law_at(_of(part.question), part.everybody)[1].spread
     return padding.variance / part.fraction + spread * (1 / part.fraction - 1) + bias, bias
 
 

@@ -20,7 +20,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,8 +53,35 @@ class AtShare(NamedTuple):
     bound: float
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceBlock:
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A question with its error at any share of its budgets, as shares are planned.
+
+    ``at`` takes a share, above 0 and at most 1, and the gap to which a design is solved.
+    """
+
+    name: str
+    weight: float
+    law: ErrorLaw
+    mechanism: str
+    at: Callable[..., AtShare]
+    convex: bool = False
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.weight) and self.weight > 0):
+            remedy = "Leave a question that does not matter out of the survey."
+            what = f"weight of question {self.name!r}"
+            raise InputError(what, self.weight, "finite and above 0", remedy)
+
+
+def choice_block(
+    name: str,
+    policy: PrivacyPolicy,
+    weight: float = 1.0,
+    objective: Objective = TOTAL,
+    errors: ErrorLaw | None = None,
+    mechanism: str = "opt0",
+) -> Block:
     """A question about one answer out of several, or about one item drawn of a set.
 
     Parameters
@@ -70,49 +97,31 @@ class ChoiceBlock:
     errors:
         From the objective's value to the error; of one answer out of ``m`` when omitted.
     mechanism:
-        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``.
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; of opt0 it is proven convex.
 
     Raises
     ------
     InputError
-        A number is out of range.
+        The weight is out of range.
     """
+    law = errors or ErrorLaw(spread=float(1 - 1 / policy.item_counts.sum()))
 
-    name: str
-    policy: PrivacyPolicy
-    weight: float = 1.0
-    objective: Objective = TOTAL
-    errors: ErrorLaw | None = None
-    mechanism: str = "opt0"
-
-    def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
-
-    @property
-    def law(self) -> ErrorLaw:
-        """From the objective's value to the error."""
-        one = ErrorLaw(spread=float(1 - 1 / self.policy.item_counts.sum()))
-        return self.errors or one
-
-    @property
-    def convex(self) -> bool:
-        """Whether the error is convex in the share: proven for opt0."""
-        return self.mechanism == "opt0"
-
-    @property
-    def slow(self) -> bool:
-        """Whether it takes long to solve."""
-        return self.mechanism == DESIGN
-
-    def at(self, share: float, tolerance: float = TIGHT) -> AtShare:
-        """Error at ``share``, above 0 and at most 1; a design is solved to ``tolerance``."""
-        found = solve_for(scaled(self.policy, share), self.mechanism, self.objective, tolerance)
+    def at(share: float, tolerance: float = TIGHT) -> AtShare:
+        found = solve_for(scaled(policy, share), mechanism, objective, tolerance)
         proven = found.certificate.lower_bound if found.certificate else -np.inf
-        return AtShare(self.law.error(found.objective_value), self.law.error(proven))
+        return AtShare(law.error(found.objective_value), law.error(proven))
+
+    return Block(name, weight, law, mechanism, at, convex=mechanism == "opt0")
 
 
-@dataclass(frozen=True, slots=True)
-class MeanBlock:
+def mean_block(
+    name: str,
+    epsilon: float,
+    weight: float = 1.0,
+    law: ErrorLaw | None = None,
+    *,
+    least_favourable: bool = False,
+) -> Block:
     """A question about a mean, answered by one bit with budget ``epsilon``.
 
     The value is ``1 / tanh^2(g eps / 2) = 1 + 4 p (1 + p)`` at ``p(g eps)``: the error itself of
@@ -121,14 +130,12 @@ class MeanBlock:
 
     Parameters
     ----------
-    name:
-        The question.
+    name, weight:
+        As of :func:`choice_block`.
     epsilon:
         Budget that people tolerate for the whole survey, in nats, above 0 and at most 50.
-    weight:
-        Importance of its error in a sum, above 0.
     law:
-        From the value to the error.
+        From the value to the error; the value itself when omitted.
     least_favourable:
         Whether the value is that of BiSample-MD for the least favourable answers instead, which
         rises with ``1 / tanh^2`` and is convex.
@@ -140,65 +147,21 @@ class MeanBlock:
 
     Examples
     --------
-    >>> round(MeanBlock("income", 2.0).at(0.5).error, 6)
+    >>> round(mean_block("income", 2.0).at(0.5).error, 6)
     4.682694
     """
+    arguments.budget("epsilon", epsilon)
+    errors = law or ErrorLaw()
 
-    name: str
-    epsilon: float
-    weight: float = 1.0
-    law: ErrorLaw = ErrorLaw()  # noqa: RUF009 - frozen
-    least_favourable: bool = False
-
-    convex: ClassVar = True
-    slow: ClassVar = False
-    mechanism: ClassVar = "bisample-md"
-
-    def __post_init__(self) -> None:
-        _check_weight(self.name, self.weight)
-        arguments.budget("epsilon", self.epsilon)
-
-    def at(self, share: float, _tolerance: float = TIGHT) -> AtShare:
-        """Error at ``share``, above 0 and at most 1."""
-        p, law = float(logodds.p(np.array(share * self.epsilon))), self.law
+    def at(share: float, _tolerance: float = TIGHT) -> AtShare:
+        p = float(logodds.p(np.array(share * epsilon)))
         # In this order the error of a mean at the end of its range does not round to 0.
-        error = law.scale * 4 * p * (1 + p) + (law.scale + law.offset) + law.bias
-        if self.least_favourable:
-            error = law.error(bisample_worst(1 + 4 * p * (1 + p)))
+        error = errors.scale * 4 * p * (1 + p) + (errors.scale + errors.offset) + errors.bias
+        if least_favourable:
+            error = errors.error(bisample_worst(1 + 4 * p * (1 + p)))
         return AtShare(error, error)
 
-
-@dataclass(frozen=True, slots=True)
-class KnownBlock:
-    """A question whose error is found at any share without a solver."""
-
-    name: str
-    weight: float
-    law: ErrorLaw
-    mechanism: str
-    error_at: Callable[[float], float]
-
-    convex: ClassVar = False
-    slow: ClassVar = False
-
-    def at(self, share: float, _tolerance: float = TIGHT) -> AtShare:
-        """Error at ``share``, above 0 and at most 1."""
-        error = self.error_at(share)
-        return AtShare(error, error)
-
-
-Block = ChoiceBlock | MeanBlock | KnownBlock
-
-
-def _check_weight(name: str, weight: float) -> None:
-    if not (isfinite(weight) and weight > 0):
-        remedy = "Leave a question that does not matter out of the survey."
-        raise InputError(f"weight of question {name!r}", weight, "finite and above 0", remedy)
-
-
-def weights_of(blocks: Sequence[Block]) -> Array:
-    """By what each question's error is multiplied in the sum, shape ``(k,)``."""
-    return np.array([block.weight for block in blocks])
+    return Block(name, weight, errors, "bisample-md", at, convex=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -345,11 +308,10 @@ def allocate(
     Examples
     --------
     >>> from planner import PrivacyPolicy
-    >>> from planner.planning.shares import ChoiceBlock, MeanBlock
     >>> found = allocate([
-    ...     ChoiceBlock("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
-    ...     ChoiceBlock("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
-    ...     MeanBlock("income", 2.0, weight=3),
+    ...     choice_block("diagnosis", PrivacyPolicy(np.log([4, 6]), [1, 4])),
+    ...     choice_block("page", PrivacyPolicy([2, 2.4, 4], [5, 5, 90]), weight=0.05),
+    ...     mean_block("income", 2.0, weight=3),
     ... ])
     >>> round(found.value, 3), found.shares.round(3).tolist()
     (125.735, [0.416, 0.296, 0.288])
@@ -362,7 +324,7 @@ def allocate(
         remedy = "Add a question, or rename those that share a name."
         raise InputError("questions", list(names), allowed, remedy)
     shares, errors, bound = search_shares(blocks)
-    value = float(weights_of(blocks) @ errors)
+    value = float(_weights(blocks) @ errors)
     bound = min(bound, value)
     gap = (value - bound) / abs(bound) if bound else float(np.inf)
     if all(block.convex for block in blocks) and not gap <= _PROVEN:
@@ -380,9 +342,9 @@ def allocate(
 class _Curve:
     """A question's part of the sum, and its lower bound, at the shares tried so far, rising."""
 
-    def __init__(self, block: Block, scale: float) -> None:
-        self.block, self._scale = block, scale
-        self._most = _MOST_DESIGNS if block.slow else _MOST_POINTS
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._most = _MOST_DESIGNS if block.mechanism == DESIGN else _MOST_POINTS
         self._points: list[tuple[float, float, float]] = []
         self._slope: tuple[float, float] | None = None
 
@@ -391,17 +353,14 @@ class _Curve:
         """At how many shares it was solved."""
         return len(self._points)
 
-    @property
-    def full(self) -> bool:
-        """Whether that is enough."""
-        return self.tried >= self._most
-
     def error(self, share: float) -> float:
         """About what it is at ``share``."""
         return float(np.exp(np.interp(np.log(share), *self._logs)))
 
     def height(self, share: float, part: float) -> float:
-        """How far a bound lies below the error; where nothing smaller was tried, all of it."""
+        """How far a bound lies below the error, if more trials may tell; far where none is near."""
+        if self.tried >= self._most:
+            return 0.0
         return self.error(share) - part if share > 0 else np.inf
 
     def try_share(self, share: float, tolerance: float = ROUGH) -> None:
@@ -409,7 +368,8 @@ class _Curve:
         near = _NEAR * share if self.block.convex else 0.0
         if all(abs(share - tried) > near for tried, *_ in self._points):
             error, bound = self.block.at(share, tolerance)
-            insort(self._points, (share, self._scale * error, self._scale * bound))
+            weight = self.block.weight
+            insort(self._points, (share, weight * error, weight * bound))
 
     def refine(self, guess: float, weak: float) -> None:
         """Try what tells most: the slope at the best share, or the step that holds the bound."""
@@ -484,7 +444,7 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
     designs a question.
     """
     few = 1 / len(blocks)
-    curves = [_Curve(*one) for one in zip(blocks, weights_of(blocks).tolist(), strict=True)]
+    curves = [_Curve(block) for block in blocks]
     for curve in curves:
         for share in (few / 4, few, 1.0) if few < 1 else ():
             curve.try_share(share, ROUGH)
@@ -494,11 +454,9 @@ def search_shares(blocks: Sequence[Block]) -> tuple[Array, Array, float]:
         shares, value = _guess(curves)
         bound = _bound(curves)
         gaps = [one.height(*at) for one, *at in zip(curves, bound.shares, bound.parts, strict=True)]
-        gaps = [0.0 if curve.full else gap for curve, gap in zip(curves, gaps, strict=True)]
         tried = sum(curve.tried for curve in curves)
-        for curve, share, weak, gap in zip(
-            curves, shares.tolist(), bound.shares, gaps, strict=True
-        ):
+        found = zip(curves, shares.tolist(), bound.shares, gaps, strict=True)
+        for curve, share, weak, gap in found:
             if curve.block.convex or 0 < gap == max(gaps):
                 curve.refine(share, weak)
         close = value - bound.value <= enough * abs(bound.value)
@@ -564,11 +522,15 @@ def some_each(blocks: Sequence[Block], asked: int) -> SomeEach:
     fixed = np.array([block.law.bias for block in blocks])
     noise = np.array([block.at(1 / asked).error for block in blocks]) - fixed
     spread = np.array([block.law.spread for block in blocks])
-    weights = weights_of(blocks)
+    weights = _weights(blocks)
     alone = noise / _filled(np.sqrt(weights * noise), asked) + fixed
     fractions = _filled(np.sqrt(weights * (noise + spread)), asked)
     errors = (noise + spread) / fractions + fixed - spread
     return SomeEach(asked, fractions, errors, float(weights @ errors), float(weights @ alone))
+
+
+def _weights(blocks: Sequence[Block]) -> Array:
+    return np.array([block.weight for block in blocks])
 
 
 def _filled(wanted: Array, total: int) -> Array:

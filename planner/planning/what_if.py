@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, exp, inf, log, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,12 +24,11 @@ from planner.frames import Framed
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.patience import still_wanted
-from planner.planning import choice, ordered, sets
-from planner.planning.choice import achieved, check_targets, users_needed
+from planner.planning.choice import achieved, check_targets, exact_users
 from planner.planning.datasets import set_model_of
 from planner.planning.mean import BISAMPLE
 from planner.planning.option import ErrorLaw, Option, Part
-from planner.planning.sets import PaddedError, Padding, PaddingPlan, plan_padding
+from planner.planning.sets import PaddingPlan, every_length, law_at, least_error, plan_padding
 from planner.planning.shares import Block
 from planner.planning.solve import (
     DESIGN,
@@ -44,7 +43,7 @@ from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import UnaryTable
 from planner.solvers.models import MODELS
-from planner.survey.questions import SET_DESIGN, ItemSet, Numeric, Target
+from planner.survey.questions import SET_DESIGN, ItemSet, Numeric, Question, Target
 
 Array = NDArray[np.float64]
 RELAX_BY = 0.1  # nats
@@ -52,7 +51,9 @@ _MOST = 10
 _MOST_WITHOUT_PRICES = 5  # then each level is tried, and designs take longer
 _NOTHING = 1e-5  # of the error: what designs leave unproven, with room to spare
 _SMALLEST_EPSILON = 1e-3  # a budget that any smaller one could only pretend to undercut
-_TURNS, _MOST_IMPORTANT = 5, 20.0
+_TURNS = 5
+_MOST_IMPORTANT = 20.0  # times the least important level: of tables more gains nothing
+_MOST_IMPORTANT_OF_DESIGNS = 50_000.0  # then the others still have an error
 _STEP, _STEP_OF_DESIGNS = 1e-12, 1e-5  # of the logarithm of the scale
 _MOST_OF_SETS = 20.0  # more budget is of no use to a set design
 _ROUNDS, _LESS = 2, 0.99  # budgets that one more turn must lower them to
@@ -127,9 +128,6 @@ class Frontier(Framed):
         unless another was asked for, as a share of the users, shape ``(k,)``.
     level_errors:
         Standard error of a rare item's share per level, shape ``(k, t)``.
-    saturation_epsilon:
-        Budget above which a level gains nothing at that scale, nats, shape ``(k,)``; ``nan``
-        for rules other than min.
     largest_gap:
         Largest proven relative distance of any point from the optimum.
     """
@@ -138,7 +136,6 @@ class Frontier(Framed):
     scale: Array
     total_error: Array
     level_errors: Array
-    saturation_epsilon: Array
     largest_gap: float
 
     @property
@@ -150,8 +147,7 @@ class Frontier(Framed):
     def columns(self) -> dict[str, Any]:
         """One row a scale; errors as shares of the users."""
         levels = {f"error of {name}": self.level_errors[:, i] for i, name in enumerate(self.names)}
-        columns = {"scale": self.scale, "total_error": self.total_error, **levels}
-        return {**columns, "saturation_epsilon": self.saturation_epsilon}
+        return {"scale": self.scale, "total_error": self.total_error, **levels}
 
 
 def frontier(
@@ -201,7 +197,6 @@ def frontier(
         chosen,
         np.sqrt([one.objective_value / users for one in solved]),
         np.sqrt([one.noise / users for one in solved]),
-        np.array([one.saturation_epsilon or np.nan for one in solved]),
         max(one.certificate.relative_gap for one in solved if one.certificate),
     )
 
@@ -259,12 +254,26 @@ def smallest_scale(
         high, at, width = at, max(at - width, low), 4 * width
     while at < high and excess(at) > 0:
         low, at, width = at, min(at + width, high), 4 * width
-    if excess(at) <= 0 and at > low:
-        high = at
-    found = crossing(excess, low, high, step / 10)
+    found = crossing(excess, low, at if excess(at) <= 0 else high, step / 10)
     while found < high and excess(found) > -1e-14:  # never promise what misses by rounding
         found, step = min(found + step, high), 2 * step
     return found
+
+
+def _limits(policy: PrivacyPolicy, most: float) -> tuple[float, float]:
+    """Logarithms of the smallest and the largest scale worth trying."""
+    pair = float(policy.room(np.zeros(policy.size)).min())
+    smallest = min(float(policy.epsilons.min()), pair)
+    return log(_SMALLEST_EPSILON / smallest), log(most) - 1e-12
+
+
+class _Reached(NamedTuple):
+    """What is best at some budgets, and what it reaches for each target."""
+
+    certified: Certified
+    shares: list[float]
+    length: int | None = None
+    bias: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -275,41 +284,47 @@ class _Search:
     users: int
     targets: tuple[Target, ...]
     model: str
-    sets: Padding | None = None
+    sets: ItemSet | None = None
     start: float = 0.0
     importance: tuple[float, ...] | None = None
 
     def smallest(self) -> BudgetAnswer:
         """The answer at this importance."""
-        low, high = self._limits()
+        low, high = _limits(self.policy, _largest_scale(self.policy))
         step = _STEP_OF_DESIGNS if self.model == DESIGN else _STEP
-        found = smallest_scale(self._excess, low, high, self.start, step)
-        certified, padded = self._solved(found)
-        if found == high and self._excess(high) > 0:
-            return self._answer(found, certified, padded, self._impossible(certified, padded))
-        opening = "These budgets meet the targets"
-        if found == low:
-            opening = "The targets are met even with next to no budget"
-        elif all(target.of_all for target in self.targets):  # what the certificate is about
-            opening = "These are the smallest budgets, in their proportions, that meet the targets"
-        factor, enough = _times(exp(found)), self._saturated(certified, padded)
-        if enough is not None:
-            certified, factor = enough, f"{factor}, or where more buys nothing"
-        where = "" if padded is None else f", at padding length {padded.length}"
-        budgets = f"{_named_budgets(certified.policy)} ({factor})"
-        reason = f"{opening}: {budgets}{where}{self._counted()}."
-        return self._answer(found, certified, padded, reason, possible=True)
+        at = smallest_scale(self._excess, low, high, self.start, step)
+        found = self._at(scaled(self.policy, exp(at)))
+        possible = at < high or self._excess(high) <= 0
+        if not possible:
+            reason = self._impossible(found)
+        else:
+            opening = "These budgets meet the targets"
+            if at == low:
+                opening = "The targets are met even with next to no budget"
+            elif all(target.of_all for target in self.targets):  # what the certificate is about
+                opening = (
+                    "These are the smallest budgets, in their proportions, that meet the targets"
+                )
+            factor, enough = _times(exp(at)), self._saturated(found.certified)
+            if enough is not None:
+                found, factor = enough, f"{factor}, or where more buys nothing"
+            where = "" if found.length is None else f", at padding length {found.length}"
+            budgets = f"{_named_budgets(found.certified.policy)} ({factor})"
+            reason = f"{opening}: {budgets}{where}{self._counted()}."
+        about = possible, exp(at), found.certified, tuple(found.shares), reason
+        return BudgetAnswer(*about, found.length, self.importance)
 
     def weighed(self, at: float) -> tuple[float, ...]:
         """The importance of the levels at which the targets are met best at a scale; at least 1.
 
         Multiplicative weights on the targets: each turn those missed by more count more, and the
         total error is made small in which every target's part has its weight. Of tables, which are
-        quick; at most 20 times that of the least important level, which is still to be of use.
+        quick.
         """
         policy, best = scaled(self.policy, exp(at)), (np.inf, np.ones(self.policy.size))
         parts = [part for target in self.targets for part in self._parts(target)]
         share, weights = np.full(len(parts), 1 / len(parts)), best[1]
+        least = 1 / (_MOST_IMPORTANT_OF_DESIGNS if self.model == DESIGN else _MOST_IMPORTANT)
         for _ in range(_TURNS):
             still_wanted()
             table = solve_for(policy, "opt0", Objective(weights=tuple(weights.tolist())))
@@ -322,7 +337,7 @@ class _Search:
             alike = np.full(policy.size, 1 / table.worst_case_mse)
             pull = [alike if one.level is None else per_item * here for one, here in parts]
             weights = np.sum(share[:, None] * np.array(pull), axis=0)
-            weights = np.maximum(weights / weights.max(), 1 / _MOST_IMPORTANT)
+            weights = np.maximum(weights / weights.max(), least)
         found = best[1] / best[1].min()
         return tuple(float(f"{one:.2g}") for one in found)
 
@@ -333,48 +348,33 @@ class _Search:
         here = [np.array([name == level for name in names], dtype=float) for level in levels]
         return [(target.replacing(level=one), at) for one, at in zip(levels, here, strict=True)]
 
-    def _limits(self) -> tuple[float, float]:
-        """Logarithms of the smallest and the largest scale worth trying."""
-        smallest = min(
-            float(self.policy.epsilons.min()),
-            float(self.policy.room(np.zeros(self.policy.size)).min()),
-        )
-        return log(_SMALLEST_EPSILON / smallest), log(_largest_scale(self.policy)) - 1e-12
-
-    def _solved(self, at: float) -> tuple[Certified, PaddedError | None]:
-        """What is best at a scale; of sets at the length that a plan with these budgets has."""
-        policy, padded = scaled(self.policy, exp(at)), None
+    def _at(self, policy: PrivacyPolicy) -> _Reached:
+        """What is best with budgets; of sets at the length that a plan with them has."""
         objective = Objective(weights=self.importance)
-        if self.sets is not None:
-            length = self.sets.length
-            if length is None:
-                length = self._drawn_length(policy, self.sets)
-            padded = self.sets.at(length, self.users, policy)
-            objective = padded.objective
-        return solve_for(policy, self.model, objective), padded
+        if self.sets is None:
+            return self._reached(solve_for(policy, self.model, objective))
+        length, known = self.sets.padding_length, set_model_of(self.sets)
+        if length is None and known is not None:
+            drawn = solve_for(policy, self.model)
+            assert isinstance(drawn, UnaryTable)  # noqa: S101 - of sets nothing else is searched
+            length = plan_padding(drawn, self.users, known).length
+        objective, errors = law_at(self.sets, self.users, length, objective)
+        found = solve_for(policy, self.model, objective)
+        reached = sqrt(errors.error(found.objective_value) / self.users)
+        return _Reached(found, [reached] * len(self.targets), length, errors.bias)
 
-    def _drawn_length(self, policy: PrivacyPolicy, padding: Padding) -> int:
-        found = solve_for(policy, self.model)
-        if not isinstance(found, UnaryTable) or padding.sets is None:
-            remedy = "Name a table, and say what is known of the sets."
-            raise InputError("model", self.model, "a table, for sets", remedy)
-        return plan_padding(found, self.users, padding.sets).length
+    def _reached(self, found: Certified) -> _Reached:
+        return _Reached(found, [min(achieved(found, self.users, t), 1e300) for t in self.targets])
 
     def _excess(self, at: float) -> float:
         """Largest logarithm of reached over wanted; at most 0 where all targets are met."""
         try:
-            reached = self._reached(*self._solved(at))
+            reached = self._at(scaled(self.policy, exp(at))).shares
         except ConvergenceError:  # the error cannot be told from rounding
             return -1.0
         return max(log(r / t.value) for r, t in zip(reached, self.targets, strict=True))
 
-    def _reached(self, certified: Certified, padded: PaddedError | None) -> list[float]:
-        if padded is not None:
-            error = padded.errors.error(certified.objective_value)
-            return [sqrt(error / self.users) for _ in self.targets]
-        return [min(achieved(certified, self.users, t), 1e300) for t in self.targets]
-
-    def _saturated(self, certified: Certified, padded: PaddedError | None) -> Certified | None:
+    def _saturated(self, certified: Certified) -> _Reached | None:
         """The same without budgets that buy nothing; None if there are none such."""
         policy, limit = certified.policy, certified.saturation_epsilon
         if limit is None or not policy.rule.by_level:
@@ -382,9 +382,8 @@ class _Search:
         over = policy.epsilons > limit * (1 + 1e-9)
         if not over.any():
             return None
-        lowered = policy.with_changes(np.where(over, limit, policy.epsilons))
-        found = solve_for(lowered, self.model, certified.objective)
-        reached = zip(self._reached(found, padded), self.targets, strict=True)
+        found = self._at(policy.with_changes(np.where(over, limit, policy.epsilons)))
+        reached = zip(found.shares, self.targets, strict=True)
         return found if max(r / t.value for r, t in reached) <= 1 + 1e-9 else None
 
     def _counted(self) -> str:
@@ -393,28 +392,14 @@ class _Search:
         more = [f"{one:g} for {name!r}" for name, one in pairs if one > 1][:6]
         return f", with importance {', '.join(more)}" if more else ""
 
-    def _impossible(self, certified: Certified, padded: PaddedError | None) -> str:
-        reached = zip(self._reached(certified, padded), self.targets, strict=True)
+    def _impossible(self, found: _Reached) -> str:
+        reached = zip(found.shares, self.targets, strict=True)
         least, target = max(reached, key=lambda one: one[0] / one[1].value)
-        cause = f"even at budgets up to {float(certified.policy.epsilons.max()):.4g}"
-        if padded is not None and padded.errors.bias >= self.users * target.value**2:
-            cause = f"sets of more than {padded.length} items are cut: whatever the budgets"
+        cause = f"even at budgets up to {float(found.certified.policy.epsilons.max()):.4g}"
+        if found.bias >= self.users * target.value**2:
+            cause = f"sets of more than {found.length} items are cut: whatever the budgets"
         floor = f"{100 * least:.4g} %" if least < 1 else "no share at all"
         return f"Impossible, because {cause}, the best is {floor}; wanted: {target.text}."
-
-    def _answer(
-        self,
-        at: float,
-        certified: Certified,
-        padded: PaddedError | None,
-        reason: str,
-        *,
-        possible: bool = False,
-    ) -> BudgetAnswer:
-        reached = tuple(self._reached(certified, padded))
-        length = None if padded is None else padded.length
-        about = possible, exp(at), certified, reached, reason, length
-        return BudgetAnswer(*about, self.importance)
 
 
 def smallest_budgets(
@@ -422,12 +407,11 @@ def smallest_budgets(
     users: int,
     targets: Target | Sequence[Target],
     model: str = "opt0",
-    sets: Padding | None = None,
 ) -> BudgetAnswer:
-    """The smallest common scale of the budgets at which all targets are met.
+    """The smallest common scale of the budgets at which all targets are met; of one answer.
 
-    Targets of single levels may need some importance for these levels: it is searched for, too, up
-    to 20 times that of the others, and part of the answer.
+    Targets of single levels may need some importance for these levels: it is searched for, too,
+    and part of the answer.
 
     Parameters
     ----------
@@ -436,12 +420,10 @@ def smallest_budgets(
     users:
         Number of reports, at least 1.
     targets:
-        One target or several; all must be met. Of sets, about the total error.
+        One target or several; all must be met.
     model:
         ``"opt0"``, ``"opt1"``, ``"opt2"`` or ``"subset-design"``; its total error is minimised. No
         budget is raised above 50.
-    sets:
-        For item sets, and only for these: how they are padded.
 
     Raises
     ------
@@ -456,38 +438,33 @@ def smallest_budgets(
     >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.01))
     >>> round(answer.scale, 4), [round(x, 6) for x in answer.reached]
     (1.482, [0.01])
-    >>> from planner import AssumedSets, Padding
-    >>> baskets = Padding(AssumedSets([0, 4, 3, 2, 1]))
-    >>> answer = smallest_budgets(policy, 1_000_000, Target(error=0.05), sets=baskets)
-    >>> round(answer.scale, 4), answer.padding_length
-    (1.0586, 3)
     """
     wanted = (targets,) if isinstance(targets, Target) else tuple(targets)
     if not wanted:
         remedy = "Add a target, such as an error that one level must reach."
         raise InputError("targets", targets, "at least one target", remedy)
     whole_number("users", users)
-    check_targets(wanted, policy.names, of_sets=sets is not None)
-    return _with_importance(_Search(policy, users, wanted, model, sets))
+    check_targets(wanted, policy.names)
+    return _with_importance(_Search(policy, users, wanted, model))
 
 
 def _with_importance(search: _Search) -> BudgetAnswer:
     """The smallest budgets, with the importance of the levels that targets of single ones need."""
     if search.policy.size == 1 or all(target.of_all for target in search.targets):
         return search.smallest()
-    if search.model != "opt0":  # a table is quick, and needs nearly the same
-        near = _with_importance(replace(search, model="opt0"))
-        return replace(search, importance=near.importance, start=log(near.scale)).smallest()
-    best = search.smallest()
+    best = replace(search, model="opt0").smallest()  # a table is quick, and needs nearly that
     for _ in range(_ROUNDS):
         importance = search.weighed(log(best.scale))
         if importance == best.importance or len(set(importance)) == 1:
             break
-        found = replace(search, importance=importance, start=log(best.scale)).smallest()
+        near = replace(search, model="opt0", importance=importance, start=log(best.scale))
+        found = near.smallest()
         if not found.possible or (best.possible and found.scale > _LESS * best.scale):
             break
         best = found
-    return best
+    if search.model == "opt0":
+        return best
+    return replace(search, importance=best.importance, start=log(best.scale)).smallest()
 
 
 def _named_budgets(policy: PrivacyPolicy) -> str:
@@ -542,27 +519,29 @@ class TargetAnswer:
 
 
 def answer_targets(
-    part: Part, planned: Option, padding: PaddingPlan | None, block: Block
+    part: Part,
+    planned: Option,
+    total: tuple[float, ErrorLaw],
+    padding: PaddingPlan | None,
+    block: Block,
 ) -> tuple[TargetAnswer, ...]:
     """What becomes of each target, for the option that is deployed.
 
-    Targets are about the total error, unweighted, whatever the question's objective weighs; of
+    Targets are about the ``total`` error, unweighted, whatever the question's objective weighs; of
     one answer also about a level or about what is detected.
     """
-    kind = part.asked.kind
-    if kind != "categorical":
-        _check_total(part)
-    value, errors = _TOTALS.get(kind, _as_planned)(part, planned)
+    value, errors = total
     answers = []
     for target in part.asked.targets:
+        if not target.of_all and part.asked.kind != "categorical":
+            raise _of_total_alone(part.asked, target)
         reached = sqrt(errors.error(value, part.fraction) / part.everybody)
         people = people_needed(part, errors, value, target.value, padding)
         aside = errors.spread * (1 / part.fraction - 1) / part.everybody
         if not target.of_all:
-            aside, asked = 0.0, part.fraction * part.everybody
-            reached = achieved(planned.law, asked, target)
-            needed = users_needed(planned.law, target).exact / part.fraction
-            people = ceil(needed * (1 - 1e-12))
+            aside = 0.0
+            reached = achieved(planned.law, part.fraction * part.everybody, target)
+            people = ceil(exact_users(planned.law, target) / part.fraction * (1 - 1e-12))
         budgets = ""
         if reached > target.value:
             budgets = _smallest(part, planned, block, target, aside)
@@ -576,31 +555,18 @@ def people_needed(
     """The fewest people of the survey; with more another padding length may be best."""
     found = [errors.people(value, target, part.everybody, part.fraction)]
     if padding is not None and getattr(part.asked, "padding_length", None) is None:
-        pairs = zip(*sets.every_length(part, padding), strict=True)
+        pairs = zip(*every_length(part, padding), strict=True)
         laws = ((ErrorLaw(bias=float(bias)), float(error - bias)) for error, bias in pairs)
         found += [law.people(noise, target, part.everybody) for law, noise in laws]
     return min((one for one in found if one is not None), default=None)
 
 
-def _as_planned(_part: Part, planned: Option) -> tuple[float, ErrorLaw]:
-    return planned.value, planned.errors
-
-
-_TOTALS = {"categorical": choice.total, "item-set": sets.total, "ordinal": ordered.total}
-
-
-def _check_total(part: Part) -> None:
-    """The total error alone."""
-    if part.asked.kind == "item-set":
-        check_targets(part.asked.targets, (), of_sets=True)
-    for target in part.asked.targets:
-        if not target.of_all:
-            what = f"target of question {part.asked.name!r}"
-            if isinstance(part.asked, Numeric):
-                remedy = "A mean has an error and no items to detect."
-                raise InputError(what, target.text, "an error", remedy)
-            remedy = "For ordered answers give the total error of what is wanted alone."
-            raise InputError(what, target.text, "an error without a level", remedy)
+def _of_total_alone(asked: Question, target: Target) -> InputError:
+    what, allowed = f"target of question {asked.name!r}", "a total error"
+    remedy = "Of sets and ordered answers give the total error alone."
+    if isinstance(asked, Numeric):
+        allowed, remedy = "an error", "A mean has an error and no items to detect."
+    return InputError(what, target.text, allowed, remedy)
 
 
 def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: float) -> str:
@@ -614,38 +580,30 @@ def _smallest(part: Part, planned: Option, block: Block, target: Target, aside: 
         left = f"{100 * sqrt(aside):.4g} %"
         return f"Impossible, because asking only some of the people leaves an error of {left}."
     wanted = target.replacing(error=sqrt(room)) if aside else target
-    padding = None
-    if isinstance(part.asked, ItemSet):
-        padding = Padding(set_model_of(part.asked), part.asked.padding_length)
-    about = part.deployed.policy, part.people, wanted, planned.name, padding
-    return smallest_budgets(*about).reason
+    sets = part.asked if isinstance(part.asked, ItemSet) else None
+    search = _Search(part.deployed.policy, part.people, (wanted,), planned.name, sets)
+    return _with_importance(search).reason
 
 
 def _smallest_of_curve(part: Part, planned: Option, block: Block, target: Target) -> str:
     """Of what has one budget: where the error at all budgets times a number is the target."""
+    whole = planned.name == SET_DESIGN
 
     def error(at: float) -> float:
         share = part.share * exp(at)
-        if planned.name == SET_DESIGN:
-            found = sets.least_error(replace(part, share=share))
-        else:
-            found = block.at(share).error
+        found = least_error(replace(part, share=share)) if whole else block.at(share).error
         return sqrt(planned.errors.of_sample(found, part.fraction) / part.everybody)
 
     policy = part.deployed.policy
     epsilon = float(policy.room(np.zeros(policy.size)).min())
-    most = _MOST_OF_SETS if planned.name == SET_DESIGN else MAX_EPSILON
-    high = log(most / epsilon)
+    low, high = _limits(policy, (_MOST_OF_SETS if whole else MAX_EPSILON) / epsilon)
     if error(high) > target.value:
         return f"Impossible: whatever the budgets, the best is {100 * error(high):.4g} %."
-    low = log(_SMALLEST_EPSILON / epsilon)
-    scale = exp(
-        smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)
-    )
-    budget = f"{scale * epsilon:.4g}"
-    if planned.name == BISAMPLE:
+    at = smallest_scale(lambda at: log(error(at) / target.value), low, high, 0.0, _STEP_OF_DESIGNS)
+    budget = f"{exp(at) * epsilon:.4g}"
+    if not whole:
         return f"The smallest budget that meets the target: {budget}."
     return (
-        f"With a set design all budgets times {scale:.4g} meet the target: the smallest pair "
+        f"With a set design all budgets times {exp(at):.4g} meet the target: the smallest pair "
         f"budget is then {budget}."
     )

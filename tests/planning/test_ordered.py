@@ -297,13 +297,6 @@ def test_a_hopeless_question_says_so():
     assert any("most shares say nothing" in one for one in cautions(plan.questions[0]))
 
 
-def test_targets_about_items_are_refused():
-    for target in (Target(detect=0.1), Target(error=0.1, level="ends")):
-        asked = QUESTION.replacing(targets=(target,))
-        with pytest.raises(InputError, match="an error without a level"):
-            plan_survey(Survey("s", 100, (asked,)))
-
-
 def test_another_mechanism_is_refused():
     with pytest.raises(InputError, match="mechanism of question 'hours'"):
         plan_survey(Survey("s", 100, (QUESTION.replacing(mechanism="opt0"),)))
