@@ -303,7 +303,7 @@ def test_a_plan_with_the_smallest_budgets_of_sets_meets_the_target():
 def test_sets_means_and_ordered_answers_have_a_total_error_alone(asked):
     level = Level("any", 1.0, ("never", "weekly", "daily"))
     sets, ordered = ItemSet("q", (level,), padding_length=2), Ordinal("q", (level,))
-    with pytest.raises(InputError, match="no items to detect|level is 'any'"):
+    with pytest.raises(InputError, match=r"no items to detect|level is 'any'"):
         plan_survey(with_question(HOUSEHOLD, "income", targets=(asked,)))
     for question in (sets, ordered):
         with pytest.raises(InputError, match="must be a total error"):
