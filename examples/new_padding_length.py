@@ -92,7 +92,6 @@ def _chosen(answers: Answers, placed: fr.Assignment, epsilon: float) -> dict[str
     table, histogram = solve(placed.policy), np.bincount(sizes)
     models: dict[str, SetModel] = {
         "sizes; popularity taken as 1/rank": AssumedSets(histogram),
-        "sizes and popularity": AssumedSets(histogram, answers.counts),
         "pilot of 500 people": PilotSets(pilot, placed.level_of),
         "all sets": PilotSets(sets, placed.level_of),
     }
@@ -140,14 +139,9 @@ def _claims(rows: Rows, scores: list[float], answers: Answers) -> list[Claim]:
     }
     planned = [name for name in rows if not name.startswith("rule")]
     worst = {name: max(extra for _, extra in each) for name, each in rows.items()}
-    by_users = [
-        plan_padding(
-            solve(fr.assign(answers.counts.size, 2.0).policy),
-            users,
-            AssumedSets(np.bincount(answers.sets.sizes), answers.counts),
-        ).length
-        for users in (10**4, 10**5, 10**6, 10**7)
-    ]
+    placed = fr.assign(answers.counts.size, 2.0)
+    table, everybody = solve(placed.policy), PilotSets(answers.sets, placed.level_of)
+    by_users = [plan_padding(table, n, everybody).length for n in (10**4, 10**5, 10**6, 10**7)]
     at = ", ".join(f"{epsilon:g}" for epsilon in EPSILONS)
     mean, percentile = (name for name in rows if name.startswith("rule"))
     return [

@@ -20,7 +20,7 @@ from planner.files import read_csv, read_lines, unreadable
 from planner.limits import MAX_COUNT
 from planner.mechanisms.itemsets import ItemSets
 from planner.survey.questions import ItemSet, Question
-from planner.survey.sets import OnlyCap, PilotFile, SetModel, SetMoments, Slots, size_limits
+from planner.survey.sets import SetModel, SetMoments, Slots, size_limits
 
 _MOST_MEMBERS = 20_000_000  # items of all sets together: they take less than a gigabyte
 _MOST_ITEMS = 1_000_000
@@ -303,17 +303,17 @@ class PilotSets:
     ) -> SetMoments:
         """See ``planner.survey.sets``; ``lost2`` without the bias of squared estimates."""
         n, slots, squares = self.sets.users, self._sums.slots, self._sums.squares
-        lost = slots.lost(length).squared
-        pairs = squares.lost(length).squared  # of all members that share an item
-        lost2 = np.maximum(0.0, pairs - lost) / (n * (n - 1))
+        of_one = slots.at(length)
+        pairs = squares.at(length).squared  # of all members that share an item
+        lost2 = np.maximum(0.0, pairs - of_one.squared) / (n * (n - 1))
         if self.level_of is None:
-            once = slots.once(length)[..., None] * item_counts / item_counts.sum()
+            once = of_one.once[..., None] * item_counts / item_counts.sum()
         else:
             levels = self._sums.levels
             once = np.zeros((*np.shape(length), item_counts.size))
-            once[..., : len(levels)] = np.stack([one.once(length) for one in levels], axis=-1)
-        cut = slots.lost(length).once / n
-        return SetMoments(np.asarray(lost2), lost / n, once / n, slots.twice(length) / n, cut)
+            once[..., : len(levels)] = np.stack([one.at(length).once for one in levels], axis=-1)
+        drawn = once / n
+        return SetMoments(lost2, of_one.squared / n, drawn, of_one.twice / n, of_one.lost / n)
 
     def longer(self, length: int, items: int) -> LongerSets:
         """Upper limits (Clopper and Pearson) that hold together with probability 0.999.
@@ -334,11 +334,10 @@ class PilotSets:
 
 def set_model_of(question: Question) -> SetModel | None:
     """What is known of an item-set question's sets; a pilot's file is read here."""
-    if not isinstance(question, ItemSet) or isinstance(question.sets, OnlyCap):
-        return None
-    if not isinstance(question.sets, PilotFile):
-        return question.sets
-    path = Path(question.sets.path)
+    known = question.sets if isinstance(question, ItemSet) else None
+    if known is None or known.pilot is None:
+        return known if known is not None and known.sizes else None
+    path = Path(known.pilot)
     listed = tuple(level.items for level in question.levels)
     counts = tuple(level.item_count for level in question.levels)
     try:

@@ -28,7 +28,6 @@ from planner.show.blocks import (
 )
 from planner.show.figures import frontier_figure
 from planner.solvers.answers import Channel
-from planner.survey.sets import AssumedSets
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -262,7 +261,7 @@ def set_blocks(question: QuestionPlan) -> list[Block]:
     ]
     if plan.lost[shown - 1] > 0:
         blocks.append(Sentence(_uncut(question, plan), "details"))
-        if isinstance(getattr(question.question, "sets", None), AssumedSets):
+        if getattr(getattr(question.question, "sets", None), "sizes", ()):
             assumed = "Which items the long sets hold is assumed: a pilot tells more."
             blocks.append(Sentence(assumed, "details"))
     return blocks

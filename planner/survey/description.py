@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, get_args
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_serializer
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from planner.errors import InputError
+from planner.survey.values import at
 
 Document = dict[str, Any]
 Where = tuple[str | int, ...]
-Rows = Mapping[Where, Sequence[int]]
 
 
 class Description(BaseModel):
     """A frozen table of a survey, checked once when made; a mistake is an ``InputError``.
 
     Fields are given by name, or in their order (of some the ``first`` alone). ``model_validate``
-    reads a document with the keys of a file. A class of several that a key tells apart names the
-    key as its ``tag``; ``named`` are keys for files that are read before. ``model_copy`` would
-    check nothing: take :meth:`replacing`.
+    reads a document with the keys of a file, in which what is blank is left out. A class of several
+    that a key tells apart names the key as its ``tag``. ``model_copy`` would check nothing: take
+    :meth:`replacing`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, serialize_by_alias=True)
     tag: ClassVar[str] = ""
-    named: ClassVar[tuple[str, ...]] = ()
     first: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, /, *places: Any, **fields: Any) -> None:
@@ -42,7 +48,7 @@ class Description(BaseModel):
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
         except ValidationError as error:
-            raise mistakes(error, document, type(self))[0].error from None
+            raise mistakes(error, document)[0].error from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # not for tables within
 
@@ -51,12 +57,65 @@ class Description(BaseModel):
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         return type(self)(**fields | changes)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, table: Any) -> Any:
+        """Without what is blank; every key is known."""
+        if not isinstance(table, dict):
+            return table
+        _know(table, cls)
+        return {key: cell for key, cell in table.items() if not _blank(cell)}
+
     @model_serializer(mode="wrap")
-    def _written(self, write: Callable[[Self], Document]) -> Document:
+    def _written(self, write: Any) -> Document:
         first = {key: getattr(self, key) for key in ("name", self.tag) if hasattr(self, key)}
         if first.get("kind") == "categorical":  # the usual one
             del first["kind"]
-        return first | write(self)
+        return first | dict(write(self))
+
+
+def _blank(cell: Any) -> bool:
+    if isinstance(cell, dict):
+        return bool(cell) and all(map(_blank, cell.values()))
+    return isinstance(cell, str) and not cell.strip()
+
+
+def _keys(table: type[Description]) -> list[str]:
+    return [field.serialization_alias or name for name, field in table.model_fields.items()]
+
+
+def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, Any] = {}) -> None:
+    """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
+    known = _keys(kind)
+    for key in table:
+        if key in known:
+            continue
+        near = difflib.get_close_matches(str(key), known, n=1)
+        owners = [repr(name) for name, rival in rivals.items() if key in _keys(rival)]
+        hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+        hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
+        remedy = "Correct the key, or delete its line."
+        reason = f"{key} is not a known key ({hint})"
+        raise at(str(key), error=InputError.because(str(key), reason, remedy))
+
+
+def told_apart(
+    key: str, remedy: str, *kinds: type[Description], usual: str = ""
+) -> BeforeValidator:
+    """Reads a table as the one of these kinds that its ``key`` names."""
+    known = {str(kind.model_fields[key].default): kind for kind in kinds}
+
+    def read(table: Any) -> Any:
+        if isinstance(table, Description):
+            return table
+        given = table if isinstance(table, dict) else {}
+        name = given.get(key, usual)
+        if not isinstance(name, str) or name not in known:
+            raise at(key, error=InputError.unknown(key, given.get(key), known, remedy))
+        _know(given, known[name], known)
+        return known[name].model_validate(table)
+
+    return BeforeValidator(read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,141 +142,80 @@ class Mistake:
         return str(self.error)
 
 
-def mistakes(
-    error: ValidationError,
-    document: Document,
-    table: type[Description],
-    rows: Rows | None = None,
-    under: str = "",
-) -> list[Mistake]:
-    """Every mistake, the most telling first: the kind, which decides the keys, then unknown keys.
+def mistakes(error: ValidationError, document: Document, under: str = "") -> list[Mistake]:
+    """Every mistake that pydantic found, in the order of the document.
 
-    Parameters
-    ----------
-    error, document, table:
-        What pydantic found, in which document, read as what.
-    rows:
-        For lists of which rows were left out: which are left, by the list's place.
-    under:
-        The name of the file's table that has the keys beside the questions.
+    ``under`` is the name of the document's table that has the keys beside the questions.
     """
-    found = sorted(error.errors(include_url=False), key=_rank)
-    told = [_told(one, _Place(one["loc"], document, table, rows or {}, under)) for one in found]
-    misspelt = {(*one.where[:-1], near) for one, near in told if near}
-    return [one for one, _ in told if not (one.where in misspelt and "is missing" in one.reason)]
+    return [
+        _told(one, _where(one["loc"], under), document)
+        for one in error.errors(include_url=False)
+        if not (one["type"] == "too_short" and one["input"])  # what it has is wrong, not missing
+    ]
 
 
-def _rank(mistake: ErrorDetails) -> int:
-    if mistake["loc"][-1:] in (("kind",), ("model",)):
-        return 0
-    return 1 if mistake["type"] == "extra_forbidden" else 2
+def _where(loc: Where, under: str) -> Where:
+    return (under, *loc) if under and loc[:1] != ("question",) else loc
 
 
-class _Place:
-    """Where a location of pydantic is in the document, and of which table."""
-
-    def __init__(
-        self, loc: Where, value: Any, table: type[Description], rows: Rows, under: str
-    ) -> None:
-        beside = bool(under) and loc[:1] != ("question",)
-        self.words = [under] if beside else []
-        self.where: list[str | int] = [under] if beside else []
-        self.known = _keys(table)
-        self.rivals: list[type[Description]] = []
-        tables, names = [table], list[Any]()
-        for part in loc:
-            chosen = [one for one in tables if part in (one.__name__, _kind(one))]
-            if len(tables) > 1 and chosen:  # pydantic's choice between tables
-                self.rivals, tables = tables, chosen
-                continue
-            if isinstance(part, str):
-                names = _names(value) if part == "rule" else []
-                self.known = _keys(tables[0]) if tables else []
-                tables = _tables_of(part, tables[0]) if tables else []
-                value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
-                self.words.append(part)
-                self.where.append(part)
-            else:
-                row = rows.get(tuple(self.where), range(part + 1))[part]
-                value = value[row] if isinstance(value, list | tuple) else None
-                name = value.get("name") if isinstance(value, dict) else getattr(value, "name", "")
-                name = name or (names[row] if row < len(names) else "")
-                self.words[-1] += f" {name!r}" if name else f" {row + 1}"
-                self.where.append(row)
-        if beside:
-            self.known = [key for key in self.known if key != "question"]
-        self.of_table = bool(tables) and isinstance(value, dict | Description)
+def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
+    words, value = _words(where, document)
+    kind, place = found["type"], ", ".join(words)
+    if kind == "missing":
+        remedy = f"Add a line {words[-1]} = ... there."
+        return Mistake(where, place, f"{place} is missing", remedy)
+    cause = found.get("ctx", {}).get("error")
+    if not isinstance(cause, InputError):
+        allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
+        allowed = allowed.format(**found.get("ctx", {}))
+        cause = InputError("value", found["input"], allowed, remedy)
+    reason = cause.reason
+    row = not where or isinstance(where[-1], int) or kind == "value_error"
+    if not (row and isinstance(value, dict | Description)):  # the mistake is of a key
+        *words, key = words
+        if reason.startswith(f"{cause.argument} is ") and "[" not in cause.argument:
+            reason = key + reason.removeprefix(cause.argument)
+    reason = f"{', '.join(words)}: {reason}" if words else reason
+    return Mistake(where, place, reason, cause.remedy)
 
 
-def _names(question: Any) -> list[Any]:
-    """Of the levels, by which rows and columns of a matrix go."""
+def _words(where: Where, value: Any) -> tuple[list[str], Any]:
+    """A place in words, rows by their name where they have one; and what stands there."""
+    words, names = list[str](), list[Any]()
+    for part in where:
+        if isinstance(part, str):
+            names = _level_names(value) if part == "rule" else []
+            value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
+            words.append(part)
+        else:
+            value = value[part] if isinstance(value, list | tuple) else None
+            name = value.get("name") if isinstance(value, dict) else getattr(value, "name", "")
+            name = name or (names[part] if part < len(names) else "")
+            words[-1] += f" {name!r}" if name else f" {part + 1}"
+    return words, value
+
+
+def _level_names(question: Any) -> list[Any]:
+    """By which rows and columns of a matrix go."""
     levels = question.get("level", ()) if isinstance(question, dict) else ()
     return [level.get("name") for level in levels if isinstance(level, dict)]
 
 
-def _told(found: ErrorDetails, at: _Place) -> tuple[Mistake, str]:
-    """The mistake, and the key that was meant if one is misspelt."""
-    kind, place = found["type"], ", ".join(at.words)
-    cause, near = found.get("ctx", {}).get("error"), ""
-    if kind == "extra_forbidden":
-        near, *_ = difflib.get_close_matches(at.words[-1], at.known, n=1) or ("",)
-        owners = [repr(_kind(one)) for one in at.rivals if at.words[-1] in _keys(one)]
-        hint = f"did you mean {near!r}?" if near else f"known are {', '.join(at.known)}"
-        hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
-        reason, remedy = (
-            f"{place} is not a known key ({hint})",
-            "Correct the key, or delete its line.",
-        )
-    elif kind == "missing":
-        reason, remedy = f"{place} is missing", f"Add a line {at.words[-1]} = ... there."
-    else:
-        key = "" if at.of_table else at.words[-1] if at.words else ""
-        if not isinstance(cause, InputError):
-            allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
-            cause = InputError("value", found["input"], allowed, remedy)
-        before, reason, remedy = at.words, cause.reason, cause.remedy
-        if key:
-            before = at.words[:-1]
-            if reason.startswith(f"{cause.argument} is ") and "[" not in cause.argument:
-                reason = InputError(key, cause.value, cause.allowed, remedy).reason
-        reason = f"{', '.join(before)}: {reason}" if before else reason
-    return Mistake(tuple(at.where), place, reason, remedy), near
-
-
+_TABLE = ("a table of keys and values", "Write key = value under its [name].")
+_LIST = ("a list", "Write values in [brackets], tables of a list in [[double brackets]].")
 _WORDS = {
-    "model_type": ("a table of keys and values", "Write key = value under its [name]."),
-    "model_attributes_type": ("a table of keys and values", "Write key = value under its [name]."),
-    "dict_type": ("a table of keys and values", "Write key = value under its [name]."),
-    "list_type": ("a list of tables", "Write tables of a list in [[double brackets]]."),
-    "tuple_type": ("a list of tables", "Write tables of a list in [[double brackets]]."),
+    "model_type": _TABLE,
+    "model_attributes_type": _TABLE,
+    "dict_type": _TABLE,
+    "list_type": _LIST,
+    "tuple_type": _LIST,
+    "too_short": ("one or more", "Add one."),
+    "too_long": ("a list of at most {max_length}", "Give fewer."),
     "bool_type": ("true or false", "Write it without quotes."),
     "string_type": ("text", "Put it in quotes."),
+    "greater_than": ("a number above {gt:g}", "Give a larger one."),
+    "greater_than_equal": ("a number of at least {ge:g}", "Give a larger one."),
+    "less_than": ("a number below {lt:g}", "Give a smaller one."),
+    "literal_error": ("{expected}", "Leave it out."),
+    "none_required": ("left out", "Delete it."),
 }
-
-
-def _kind(table: type[Description]) -> object:
-    return table.model_fields[table.tag].default if table.tag else None
-
-
-def _keys(table: type[Description]) -> list[str]:
-    return [field.serialization_alias or name for name, field in table.model_fields.items()] + list(
-        table.named
-    )
-
-
-def _tables_of(key: str, table: type[Description]) -> list[type[Description]]:
-    """The tables that a key of a table may hold."""
-    fields = table.model_fields.items()
-    return [
-        one
-        for name, field in fields
-        if key == (field.serialization_alias or name)
-        for one in _in(field.annotation)
-    ]
-
-
-def _in(annotation: Any) -> Iterator[type[Description]]:
-    if isinstance(annotation, type) and issubclass(annotation, Description):
-        yield annotation
-    for part in get_args(annotation):
-        yield from _in(part)

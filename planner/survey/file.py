@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from planner.errors import FileError, InputError
 from planner.files import read_text
-from planner.survey.description import Description, Document, Mistake, Where, mistakes
+from planner.survey.description import Description, Document, Mistake, mistakes
 from planner.survey.preferences import read_preferences
 from planner.survey.questions import Survey
 
@@ -127,22 +127,15 @@ def read_document(text: str, source: str | Path = "survey") -> Document:
 
 
 def settle(document: Document) -> tuple[Survey | None, tuple[Mistake, ...]]:
-    """The survey of a document; or None, and every mistake, the most telling first.
-
-    Blank cells and rows are left out, and questions with ``included = false``; the places of
-    mistakes are those of the document all the same.
-    """
-    rows: dict[Where, list[int]] = {}
-    plain = _without_blanks(document, (), rows)
+    """The survey of a document; or None, and every mistake. Blank cells are left out."""
     try:
-        outline = _Outline.model_validate(plain)
+        outline = _Outline.model_validate(document)
     except ValidationError as error:
-        return None, tuple(mistakes(error, document, _Outline))
+        return None, tuple(mistakes(error, document))
     try:
         return Survey.model_validate(outline.survey | {"question": outline.question}), ()
     except ValidationError as error:
-        flat = document["survey"] | {"question": document["question"]}
-        return None, tuple(mistakes(error, flat, Survey, rows, under="survey"))
+        return None, tuple(mistakes(error, document, under="survey"))
 
 
 class _Outline(Description):
@@ -150,29 +143,6 @@ class _Outline(Description):
 
     survey: dict[str, Any]
     question: list[Any]
-
-
-def _without_blanks(value: Any, place: Where, rows: dict[Where, list[int]]) -> Any:
-    """Without blank cells, rows and what is not included; which ``rows`` are left, by list."""
-    if isinstance(value, dict):
-        plain = {key: _without_blanks(value[key], (*place, key), rows) for key in value}
-        return {
-            key: plain[key]
-            for key, cell in value.items()
-            if key != "included"
-            and not (isinstance(cell, str) and not cell.strip())
-            and not (cell and plain[key] == {})
-        }
-    if not isinstance(value, list) or not any(isinstance(row, dict) for row in value):
-        return value
-    left = [_without_blanks(row, (*place, i), rows) for i, row in enumerate(value)]
-    kept = [
-        i
-        for i, row in enumerate(value)
-        if not isinstance(row, dict) or (left[i] and row.get("included") is not False)
-    ]
-    rows[place] = kept
-    return [left[i] for i in kept]
 
 
 def _with_files(document: Document, folder: Path) -> Document:

@@ -74,7 +74,14 @@ class NumericDomain:
         InputError
             Empty, not a column of numbers, or a value outside the domain.
         """
-        column = _number_column(argument, values)
+        try:
+            column = np.asarray(values)
+        except (TypeError, ValueError):
+            column = np.empty(0)
+        masked = isinstance(values, np.ma.MaskedArray)  # asarray reveals what a mask hides
+        if masked or column.dtype.kind not in "iuf" or column.ndim != 1 or column.size == 0:
+            allowed = "a flat, plain list of numbers, one per user, at least one user"
+            raise InputError(argument, values, allowed, "Use NaN for no answer.")
         # fmin and fmax pass over NaN and see infinities.
         if np.fmin.reduce(column) < self.lower or np.fmax.reduce(column) > self.upper:
             first = int(np.flatnonzero((column < self.lower) | (column > self.upper))[0])
@@ -97,19 +104,3 @@ class NumericDomain:
     def from_unit(self, unit: float) -> float:
         """Map a number from ``[-1, 1]`` back to the question's unit."""
         return self.center + self.radius * unit
-
-
-def _number_column(argument: str, values: ArrayLike) -> NDArray[Any]:
-    if isinstance(values, np.ma.MaskedArray):  # asarray would reveal what the mask hides
-        raise InputError(argument, "a masked array", "a plain array", "Use NaN for no answer.")
-    try:
-        column = np.asarray(values)
-    except (TypeError, ValueError):
-        raise InputError(argument, values, "a list of numbers", "Use NaN for no answer.") from None
-    if column.dtype.kind not in "iuf":
-        remedy = "Use NaN for no answer."
-        raise InputError(argument, values, "a list of numbers, one per user", remedy)
-    if column.ndim != 1 or column.size == 0:
-        remedy = "Put the answers of all users in one flat list."
-        raise InputError(argument, column.shape, "one number per user, at least one user", remedy)
-    return column

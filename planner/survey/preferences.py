@@ -3,14 +3,16 @@
 A model is a distribution of the largest epsilon that a person accepts. Whoever accepts less than
 the collection's does not answer (BiSample paper, algorithm 3): the answer rate is
 ``R(eps) = Pr[preference >= eps]``. Mass at or below zero is people who never answer.
+
+Every model has ``answer_rate``, ``quantile`` (the preference that a share of the people, above 0
+and below 1, stays at or below) and ``kinks``, the budgets at which its rate jumps or bends.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,38 +21,13 @@ from pydantic import Field, model_validator
 from planner.errors import FileError, InputError
 from planner.files import read_csv
 from planner.limits import MAX_EPSILON
-from planner.survey.description import Description
-from planner.survey.values import Number, Numbers, Positive, at, told_apart
+from planner.survey.description import Description, told_apart
+from planner.survey.values import Masses, Number, Numbers, Positive, at, read_number
 
 Array = NDArray[np.float64]
 
 
-class _Model(Description):
-    """What planning asks of a model; ``kinks`` are budgets at which its rate jumps or bends."""
-
-    tag: ClassVar[str] = "model"
-
-    @property
-    def kinks(self) -> Array:
-        """None, of a smooth distribution."""
-        return np.empty(0)
-
-    def answer_rate(self, epsilon: ArrayLike) -> Array:
-        """``R(eps)``: share of people who answer at each budget, in the budgets' shape."""
-        return self._rate(np.asarray(epsilon, dtype=np.float64))
-
-    def quantile(self, share: ArrayLike) -> Array:
-        """The preference that a share of the people stays at or below; ``0 < share < 1``."""
-        return self._quantile(np.asarray(share, dtype=np.float64))
-
-    def _rate(self, epsilon: Array) -> Array:
-        raise NotImplementedError
-
-    def _quantile(self, share: Array) -> Array:
-        raise NotImplementedError
-
-
-class NormalPreferences(_Model):
+class NormalPreferences(Description):
     """Normally distributed preferences, in nats; the BiSample paper assumes 5 and 1.5.
 
     Examples
@@ -59,25 +36,34 @@ class NormalPreferences(_Model):
     [0.5, 0.1587]
     """
 
+    tag: ClassVar[str] = "model"
     mean: Number
     sd: Positive
     model: Literal["normal"] = "normal"
 
-    def _rate(self, epsilon: Array) -> Array:
+    @property
+    def kinks(self) -> Array:
+        """None."""
+        return np.empty(0)
+
+    def answer_rate(self, epsilon: ArrayLike) -> Array:
+        """Share of people who answer at each budget, in the budgets' shape."""
         from scipy.special import ndtr
 
-        return ndtr((self.mean - epsilon) / self.sd)
+        return ndtr((self.mean - np.asarray(epsilon)) / self.sd)
 
-    def _quantile(self, share: Array) -> Array:
+    def quantile(self, share: ArrayLike) -> Array:
+        """The preference that a share of the people stays at or below; ``0 < share < 1``."""
         from scipy.special import ndtri
 
         return self.mean + self.sd * ndtri(share)
 
 
-class HistogramPreferences(_Model):
+class HistogramPreferences(Description):
     """Preferences known in bins, spread evenly within each.
 
-    ``edges`` are the ends of the bins in nats, rising; ``shares`` of the people sum to 1.
+    ``edges`` are the ends of the bins in nats, rising; ``shares`` of the people in each, or their
+    numbers.
 
     Examples
     --------
@@ -85,56 +71,44 @@ class HistogramPreferences(_Model):
     [0.875, 0.75, 0.5]
     """
 
+    tag: ClassVar[str] = "model"
     edges: Numbers
-    shares: Numbers
+    shares: Masses
     model: Literal["histogram"] = "histogram"
 
     @model_validator(mode="after")
-    def _check(self) -> HistogramPreferences:
-        edges, shares = self.edges, self.shares
-        if len(edges) != len(shares) + 1 or not shares:
-            allowed = f"one more than the shares: {len(shares) + 1}"
+    def _check(self) -> Self:
+        if len(self.edges) != len(self.shares) + 1:
+            allowed = f"one more than the shares: {len(self.shares) + 1}"
             remedy = "Each share has a lower and an upper edge, shared with its neighbours."
-            raise InputError("number of edges", len(edges), allowed, remedy)
-        for i, (edge, following) in enumerate(pairwise(edges), start=1):
-            if following <= edge:
-                remedy = "Sort the edges, and leave out repeated ones."
-                error = InputError("edge", following, f"above {edge!r}", remedy)
-                raise at("edges", i, error=error)
-        for i, share in enumerate(shares):
-            if share < 0:
-                remedy = "Give 0 for an interval without people."
-                error = InputError("share", share, "a share of at least 0", remedy)
-                raise at("shares", i, error=error)
-        if abs(sum(shares) - 1) > 1e-9:
-            remedy = "Divide the counts by their total."
-            raise InputError("sum of the shares", sum(shares), "1", remedy)
+            raise InputError("number of edges", len(self.edges), allowed, remedy)
+        for i in np.flatnonzero(np.diff(self.edges) <= 0)[:1]:
+            remedy = "Sort the edges, and leave out repeated ones."
+            error = InputError("edge", self.edges[i + 1], f"above {self.edges[i]!r}", remedy)
+            raise at("edges", int(i) + 1, error=error)
         return self
-
-    @cached_property
-    def _above(self) -> Array:
-        """Share of the people above each edge."""
-        shares = np.array(self.shares)
-        total = shares.sum()
-        if abs(total - 1) >= 1e-15:
-            shares = shares / total
-        above = 1 - np.concatenate([[0.0], np.cumsum(shares)])
-        above[-1] = 0.0
-        return above
-
-    def _rate(self, epsilon: Array) -> Array:
-        return np.clip(np.interp(epsilon, self.edges, self._above), 0.0, 1.0)
-
-    def _quantile(self, share: Array) -> Array:
-        return np.interp(share, 1 - self._above, self.edges)
 
     @property
     def kinks(self) -> Array:
         """The edges of the bins."""
         return np.array(self.edges)
 
+    @cached_property
+    def _above(self) -> Array:
+        """Share of the people above each edge."""
+        above = np.cumsum([0.0, *self.shares[::-1]])[::-1]
+        return above / above[0]
 
-class EmpiricalPreferences(_Model):
+    def answer_rate(self, epsilon: ArrayLike) -> Array:
+        """Share of people who answer at each budget, in the budgets' shape."""
+        return np.interp(np.asarray(epsilon), self.edges, self._above)
+
+    def quantile(self, share: ArrayLike) -> Array:
+        """The preference that a share of the people stays at or below; ``0 < share < 1``."""
+        return np.interp(np.asarray(share), 1 - self._above, self.edges)
+
+
+class EmpiricalPreferences(Description):
     """A sample: one tolerated epsilon per person asked in a pilot, in nats.
 
     Examples
@@ -143,43 +117,39 @@ class EmpiricalPreferences(_Model):
     [1.0, 0.75, 0.25, 0.0]
     """
 
-    named: ClassVar[tuple[str, ...]] = ("file", "column")
-    values: Numbers
+    tag: ClassVar[str] = "model"
+    values: Annotated[Numbers, Field(min_length=1)]
     model: Literal["sample"] = "sample"
-
-    @model_validator(mode="after")
-    def _check(self) -> EmpiricalPreferences:
-        if not self.values:
-            remedy = "Name a CSV file, or list the numbers in values."
-            raise InputError("values", self.values, "one or more numbers", remedy)
-        return self
 
     @cached_property
     def sample(self) -> Array:
         """The values, rising, shape ``(people asked,)``."""
         return np.sort(np.array(self.values))
 
-    def _rate(self, epsilon: Array) -> Array:
-        below = np.searchsorted(self.sample, epsilon, side="left")
-        return 1 - below / self.sample.size
-
-    def _quantile(self, share: Array) -> Array:
-        """The sample value at that share, without interpolation."""
-        place = np.ceil(share * self.sample.size).astype(np.int64) - 1
-        return self.sample[np.clip(place, 0, self.sample.size - 1)]
-
     @property
     def kinks(self) -> Array:
-        """The distinct values: ``R`` drops just above each."""
+        """The distinct values: the rate drops just above each."""
         return np.unique(self.sample)
+
+    def answer_rate(self, epsilon: ArrayLike) -> Array:
+        """Share of people who answer at each budget, in the budgets' shape."""
+        return 1 - np.searchsorted(self.sample, epsilon, side="left") / self.sample.size
+
+    def quantile(self, share: ArrayLike) -> Array:
+        """The sample value at that share, without interpolation; ``0 < share < 1``."""
+        return np.asarray(np.quantile(self.sample, np.asarray(share), method="inverted_cdf"))
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-MODELS = ("normal", "histogram", "sample")
 AnyPreferences = Annotated[
     Preferences,
-    Field(discriminator="model"),
-    told_apart("model", MODELS, "It says which numbers follow: normal has mean and sd."),
+    told_apart(
+        "model",
+        "It says which numbers follow: normal has mean and sd.",
+        NormalPreferences,
+        HistogramPreferences,
+        EmpiricalPreferences,
+    ),
 ]
 
 
@@ -210,23 +180,15 @@ def read_preferences(path: str | Path, column: str | None = None) -> EmpiricalPr
     if name not in header:
         have = ", ".join(header)
         raise FileError(path, f"there is no column {name!r}", f"Name one of its columns: {have}.")
-    if column is None and _is_number(header[0]):
-        reason = f"the first line, {header[0]!r}, is a number and no header"
+    if column is None and name.replace(".", "").isdigit():
+        reason = f"the first line, {name!r}, is a number and no header"
         raise FileError(path, reason, "Name the column in a line of its own.")
     place, values = header.index(name), []
     for line, row in rows:
-        cell = row[place] if len(row) > place else ""
-        if not _is_number(cell):
-            remedy = "Write a number such as 1.5, or delete the line."
-            raise FileError(path, f"line {line}: {cell!r} is not a finite number", remedy)
-        values.append(float(cell))
+        try:
+            values.append(read_number(row[place] if len(row) > place else ""))
+        except InputError as error:
+            raise error.within(f"{path}: line {line}") from None
     if not values:
         raise FileError(path, "the sample of preferences is empty", "Add a line per person.")
     return EmpiricalPreferences(values=tuple(values))
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        return bool(np.isfinite(float(cell)))
-    except ValueError:
-        return False

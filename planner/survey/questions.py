@@ -7,31 +7,22 @@ A survey file has the same tables and keys. Reading is ``model_validate`` and wr
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import (
-    BeforeValidator,
-    Discriminator,
-    Field,
-    PlainValidator,
-    Strict,
-    Tag,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, PlainValidator, Strict, model_serializer, model_validator
 
 from planner.errors import InputError
-from planner.limits import MAX_PADDING_LENGTH
+from planner.laws.rounds import MOST_ROUNDS, Rounds
+from planner.limits import MAX_COUNT, MAX_PADDING_LENGTH
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
 from planner.policy.rules import DEFAULT_RULE
-from planner.survey.description import Description
+from planner.survey.description import Description, Where, told_apart
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.preferences import AnyPreferences
-from planner.survey.rounds import AskedAgain
-from planner.survey.sets import AssumedSets, OnlyCap, PilotFile
+from planner.survey.sets import AssumedSets
 from planner.survey.values import (
     Answers,
     Budget,
@@ -40,16 +31,15 @@ from planner.survey.values import (
     NotNegative,
     Number,
     Numbers,
+    Positive,
     Share,
     at,
+    count,
     one_of,
     read_count,
-    read_prior,
     read_rule,
-    told_apart,
 )
 
-KINDS = ("categorical", "item-set", "sampled-choice", "numeric", "ordinal")
 ORDINAL = "ordinal"
 """One answer out of a few in order: brackets, ages, agreement from 1 to 5."""
 SET_DESIGN = "set-design"
@@ -59,64 +49,11 @@ BEST = "best"
 CHANNEL = "channel"
 """Asks for the best of all mechanisms for what is wanted: a mean, or shares of ordered answers."""
 SHARES_UP_TO, COUNTS, MEAN_OF_SCORES = "shares up to", "counts", "mean of scores"
-WANTED = (SHARES_UP_TO, COUNTS, MEAN_OF_SCORES)
 MAX_ORDERED_ANSWERS = 16
 """Up to 16 answers the channel is proven to be the best, up to 24 to be within about 3 per cent of
 it; above, planning takes ten seconds or more, and the bound may be 10 to 30 per cent off."""
-DESIGNS = ("split", "one-each", "some-each")
-CRITERIA = ("total", "minimax")
-_LEAST_TARGET = 1e-12  # one person of the most that a survey has
 _NUMBER = re.compile("[0-9]{1,12}")  # no question has more items
-_KIND = (
-    "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
-    "several, numeric for a mean."
-)
 Rule = str | tuple[tuple[float, ...], ...]
-
-
-_UP_TO = "Leave it out for the shares of people up to each answer."
-_USERS = "Say how many people will be asked, in digits."
-
-
-def _read_length(value: object) -> int | None:
-    remedy = "Leave it out to have the best one computed."
-    return None if value is None else read_count(value, 1, MAX_PADDING_LENGTH, remedy)
-
-
-def _read_prior(value: object) -> float | None:
-    return None if value is None else read_prior(value)
-
-
-def _read_asked(value: object) -> int | None:
-    return None if value is None else read_count(value)
-
-
-def _one_of_two(value: object) -> object:
-    if (
-        isinstance(value, dict)
-        and value.keys() != {"cap"}
-        and ("sizes" in value) == ("pilot" in value)
-    ):
-        given = value.get("sizes"), value.get("pilot")
-        remedy = "Give the share of people with 0, 1, 2, ... items, or a file of transactions."
-        raise InputError("(sizes, pilot)", given, "exactly one of the two", remedy)
-    return value
-
-
-def _sets_of(value: Any) -> str:
-    if not isinstance(value, dict):
-        return type(value).__name__
-    if value.keys() == {"cap"}:
-        return "OnlyCap"
-    return "PilotFile" if "pilot" in value else "AssumedSets"
-
-
-AnySets = Annotated[
-    Annotated[AssumedSets, Tag("AssumedSets")]
-    | Annotated[PilotFile, Tag("PilotFile")]
-    | Annotated[OnlyCap, Tag("OnlyCap")],
-    Discriminator(_sets_of),
-]
 
 
 class Level(Description):
@@ -151,9 +88,9 @@ class Level(Description):
     name: Name
     epsilon: Budget
     items: Answers = ()
-    item_count: Annotated[int, PlainValidator(partial(read_count, remedy="Count the answers."))] = 0
+    item_count: Annotated[int, count(1, MAX_COUNT, "Count the answers.")] = 0
     yes_counts: Counts = ()
-    prior: Annotated[float | None, PlainValidator(_read_prior)] = None
+    prior: NotNegative | None = None
     importance: NotNegative = 1.0
 
     @model_validator(mode="after")
@@ -170,10 +107,9 @@ class Level(Description):
         return self
 
     @model_serializer(mode="wrap")
-    def _written(self, write: Callable[[Self], dict[str, Any]]) -> dict[str, Any]:
-        return {
-            key: cell for key, cell in write(self).items() if key != "item_count" or not self.items
-        }
+    def _written(self, write: Any) -> dict[str, Any]:
+        listed = {"item_count"} if self.items else set()
+        return {key: cell for key, cell in write(self).items() if key not in listed}
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -203,8 +139,8 @@ class Target(Description):
     "standard error of a rare item of 'severe' at most 1 %"
     """
 
-    error: Share | None = None
-    detect: Share | None = None
+    error: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
+    detect: Annotated[Share, Field(ge=1e-12, lt=1)] | None = None
     level: Name | None = None
 
     @model_validator(mode="after")
@@ -213,10 +149,6 @@ class Target(Description):
             remedy = "Give the largest error, or the smallest share to detect; two targets if both."
             given = self.error, self.detect
             raise InputError("(error, detect)", given, "exactly one of the two", remedy)
-        if not _LEAST_TARGET <= self.value < 1:
-            allowed = f"a share from {_LEAST_TARGET:g} to below 1"
-            error = InputError(self.kind, self.value, allowed, "Write 1 % of the people as 0.01.")
-            raise at(self.kind, error=error)
         return self
 
     @property
@@ -246,6 +178,54 @@ class Target(Description):
         return f"standard error of a rare item of {self.level!r} at most {share}"
 
 
+_CHANGES = "Write never, any, or the most changes that one person's answer may make."
+
+
+def _read_changes(value: object) -> str | int:
+    if isinstance(value, str) and value in ("never", "any"):
+        return value
+    return read_count(value, 1, MOST_ROUNDS - 1, _CHANGES)
+
+
+class AskedAgain(Description):
+    """The rounds of a question.
+
+    Attributes
+    ----------
+    count:
+        How often it is asked, 2 to 1000.
+    changes:
+        ``"never"``: answers stay, and one report serves all rounds. ``"any"``, or the most changes
+        of one person's answer.
+    times_open:
+        Whether an observer may see when an answer changes; needs a number of changes, below the
+        number of rounds.
+
+    Examples
+    --------
+    >>> AskedAgain(12, 1, times_open=True).deployed
+    Rounds(count=12, changes=1)
+    """
+
+    count: Annotated[int, count(2, MOST_ROUNDS, "Leave the rounds out if it is asked one time.")]
+    changes: Annotated[str | int, PlainValidator(_read_changes)] = "any"
+    times_open: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.times_open and not (isinstance(self.changes, int) and self.changes < self.count):
+            allowed = f"a number from 1 to {self.count - 1} where times are open"
+            raise at("changes", error=InputError("changes", self.changes, allowed, _CHANGES))
+        return self
+
+    @property
+    def deployed(self) -> Rounds | None:
+        """What the parameter file says; None where one report serves all rounds."""
+        if self.changes == "never":
+            return None
+        return Rounds(self.count, self.changes if self.times_open else None)  # type: ignore[arg-type]
+
+
 class Asked(Description):
     """What questions of all kinds have.
 
@@ -266,19 +246,11 @@ class Asked(Description):
     tag: ClassVar[str] = "kind"
     name: Name
     mechanism: str = BEST
-    weight: NotNegative = 1.0
+    weight: Positive = 1.0
     targets: Annotated[tuple[Target, ...], Strict(False)] = Field(
         default=(), validation_alias="target", serialization_alias="target"
     )
     rounds: AskedAgain | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _usual(cls, document: Any) -> Any:
-        """Without what is said to be as usual."""
-        if isinstance(document, dict) and document.get("mechanism") == "":
-            document = {key: value for key, value in document.items() if key != "mechanism"}
-        return document
 
     @property
     def of_mean(self) -> bool:
@@ -323,15 +295,12 @@ class Levelled(Asked):
 
     first: ClassVar[tuple[str, ...]] = ("name", "levels", "rule")
     levels: Annotated[tuple[Level, ...], Strict(False)] = Field(
-        validation_alias="level", serialization_alias="level"
+        min_length=1, validation_alias="level", serialization_alias="level"
     )
     rule: Annotated[Rule, PlainValidator(read_rule)] = DEFAULT_RULE
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if not self.levels:
-            remedy = "Add a level with a name, a budget and items."
-            raise at("level", error=InputError("level", (), "a list of one or more", remedy))
         _check_items(self.levels)
         if isinstance(self.rule, tuple):
             epsilons = [level.epsilon for level in self.levels]
@@ -341,21 +310,19 @@ class Levelled(Asked):
             )
         _ = self.policy  # checks rule and matrix, once
         self._check_targets([level.name for level in self.levels])
-        self._check_yes_counts()
+        for i, level in enumerate(self.levels):
+            wanted = level.item_count if isinstance(self, SampledChoice) else 0
+            if len(level.yes_counts) != wanted:
+                remedy = "Sampling Privacy alone expects, per value, how many people have it."
+                allowed = "one count per item" if wanted else "left out unless 'sampled-choice'"
+                error = InputError("yes_counts", level.yes_counts, allowed, remedy)
+                raise at("level", i, "yes_counts", error=error)
         self._check()
+        _ = self.objective
         return self
 
     def _check(self) -> None:
         """What a kind asks for besides."""
-        _ = self.objective
-
-    def _check_yes_counts(self) -> None:
-        for i, level in enumerate(self.levels):
-            if level.yes_counts:
-                remedy = "Sampling Privacy alone expects, per value, how many people have it."
-                allowed = "left out unless kind is 'sampled-choice'"
-                error = InputError("yes_counts", level.yes_counts, allowed, remedy)
-                raise at("level", i, "yes_counts", error=error)
 
     @property
     def ordered(self) -> tuple[str, ...]:
@@ -368,14 +335,11 @@ class Levelled(Asked):
         importance = [level.importance for level in self.levels]
         weights = None if set(importance) <= {1.0} else importance
         priors = [level.prior for level in self.levels if level.prior is not None]
-        minimax = getattr(self, "criterion", "total") == "minimax"
-        if priors and minimax:
-            remedy = "The error of the worst item does not depend on shares."
-            raise InputError("prior", priors, "left out for the criterion 'minimax'", remedy)
-        if priors and len(priors) < len(self.levels):
+        if 0 < len(priors) < len(self.levels):
             allowed = "given for all levels of the question, or for none"
             remedy = "Give the missing priors, or delete them all to plan for the worst case."
             raise InputError("prior", priors, allowed, remedy)
+        minimax = getattr(self, "criterion", "total") == "minimax"
         kind = "minimax" if minimax else "expected" if priors else "worst-case"
         objective = Objective(kind, weights, priors or None)
         _ = objective.coefficients(self.policy)  # checks both against the levels
@@ -392,7 +356,9 @@ class Levelled(Asked):
         )
 
 
-Criterion = Annotated[str, one_of(CRITERIA, "Leave it out to keep the sum of all errors small.")]
+Criterion = Annotated[
+    str, one_of(("total", "minimax"), "Leave it out to keep the sum of all errors small.")
+]
 
 
 class Categorical(Levelled):
@@ -416,7 +382,9 @@ class Categorical(Levelled):
         if len(priors) == len(self.levels) and abs(sum(priors) - 1) > 1e-6:
             allowed = f"of sum 1, not {sum(priors):g}"
             raise InputError("prior", priors, allowed, "Everybody has exactly one answer.")
-        _ = self.objective
+
+
+_LENGTH = "Leave it out to have the best one computed."
 
 
 class ItemSet(Levelled):
@@ -434,8 +402,8 @@ class ItemSet(Levelled):
 
     kind: Literal["item-set"] = "item-set"
     criterion: Criterion = "total"
-    padding_length: Annotated[int | None, PlainValidator(_read_length)] = None
-    sets: Annotated[AnySets | None, BeforeValidator(_one_of_two)] = None
+    padding_length: Annotated[int, count(1, MAX_PADDING_LENGTH, _LENGTH)] | None = None
+    sets: AssumedSets | None = None
 
     def _check(self) -> None:
         if not (self.policy.rule.covers_sets or self.mechanism in ("best", "set-design")):
@@ -445,12 +413,14 @@ class ItemSet(Levelled):
             )
             allowed = f'"min" for {self.mechanism!r}'
             raise at("rule", error=InputError("rule", self.policy.rule_name, allowed, remedy))
-        _ = self.objective
 
     @property
     def cap(self) -> float | None:
         """Budget of any two sets, in nats; None for the smallest pair budget."""
         return None if self.sets is None else self.sets.cap
+
+
+_UP_TO = "Leave it out for the shares of people up to each answer."
 
 
 class Ordinal(Levelled):
@@ -480,7 +450,7 @@ class Ordinal(Levelled):
     mechanism: str = CHANNEL
     order: Answers = ()
     scores: Numbers = ()
-    wanted: Annotated[str, one_of(WANTED, _UP_TO)] = SHARES_UP_TO
+    wanted: Annotated[str, one_of((SHARES_UP_TO, COUNTS, MEAN_OF_SCORES), _UP_TO)] = SHARES_UP_TO
 
     @property
     def of_mean(self) -> bool:
@@ -523,7 +493,6 @@ class Ordinal(Levelled):
             )
             allowed = f"above 0 for one of {len(judged)} answers"
             raise InputError("importance", 0.0, allowed, remedy)
-        _ = self.objective
 
     def _check_scores(self, answers: int) -> None:
         remedy = "Give a score for each answer, in their order."
@@ -565,8 +534,8 @@ class Sampling(Description):
 
     relies_on: Name
     acknowledged: str | None = None
-    cap: Share = 0.45
-    floor: Share = 0.0
+    cap: Annotated[Share, Field(gt=0, lt=1)] = 0.45
+    floor: Annotated[Share, Field(lt=1)] = 0.0
     none_epsilon: Budget | None = None
     everyone_has_value: bool = False
 
@@ -576,30 +545,9 @@ class SampledChoice(Levelled):
 
     kind: Literal["sampled-choice"] = "sampled-choice"
     mechanism: str = "sampling-privacy"
+    rule: Literal["min"] = "min"
+    rounds: None = None
     sampling: Sampling
-
-    def _check_yes_counts(self) -> None:
-        for i, level in enumerate(self.levels):
-            if len(level.yes_counts) != level.item_count:
-                remedy = "Sampling Privacy expects, per value, how many people have it."
-                error = InputError("yes_counts", level.yes_counts, "one count per item", remedy)
-                raise at("level", i, "yes_counts", error=error)
-
-    def _check(self) -> None:
-        if self.rounds is not None:
-            remedy = "Its two rounds are one collection: plan each collection apart."
-            error = InputError("rounds", self.rounds, "left out for 'sampled-choice'", remedy)
-            raise at("rounds", error=error)
-        if self.rule != DEFAULT_RULE:
-            remedy = "Sampling Privacy tells two answers apart by the larger of their budgets."
-            error = InputError("rule", self.rule, "left out for 'sampled-choice'", remedy)
-            raise at("rule", error=error)
-        for name, low in (("cap", 0), ("floor", -1)):
-            share = getattr(self.sampling, name)
-            if not low < share < 1:
-                allowed = f"{'above 0' if low == 0 else 'at least 0'} and below 1"
-                remedy = "Give a probability, such as 0.45 for the cap and 0.1 for the floor."
-                raise at("sampling", name, error=InputError(name, share, allowed, remedy))
 
 
 class Numeric(Asked):
@@ -684,20 +632,17 @@ Question = LevelledQuestion | Numeric
 """For annotations: a question of any kind, told apart by ``kind``."""
 
 
-def _kind_of(question: Any) -> str:
-    kind = question.get("kind", "categorical") if isinstance(question, dict) else ""
-    return getattr(question, "kind", "categorical") if not kind else str(kind)
-
-
+_KIND = (
+    "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
+    "several, numeric for a mean."
+)
 AnyQuestion = Annotated[
-    Annotated[Categorical, Tag("categorical")]
-    | Annotated[ItemSet, Tag("item-set")]
-    | Annotated[SampledChoice, Tag("sampled-choice")]
-    | Annotated[Numeric, Tag("numeric")]
-    | Annotated[Ordinal, Tag("ordinal")],
-    Discriminator(_kind_of),
-    told_apart("kind", KINDS, _KIND, usual="categorical"),
+    Question,
+    told_apart(
+        "kind", _KIND, Categorical, ItemSet, SampledChoice, Numeric, Ordinal, usual="categorical"
+    ),
 ]
+_DESIGN = one_of(("split", "one-each", "some-each"), "Leave it out for the usual one.")
 
 
 class Survey(Description):
@@ -719,69 +664,54 @@ class Survey(Description):
     """
 
     name: Name
-    users: Annotated[int, PlainValidator(partial(read_count, remedy=_USERS))]
+    users: Annotated[int, count(1, MAX_COUNT, "Say how many people will be asked, in digits.")]
     questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
-        validation_alias="question", serialization_alias="question"
+        min_length=1, validation_alias="question", serialization_alias="question"
     )
-    design: Annotated[str, one_of(DESIGNS, "Leave it out for the usual one.")] = "split"
+    design: Annotated[str, _DESIGN] = "split"
     ledger: str | None = None
-    asked: Annotated[int | None, PlainValidator(_read_asked)] = None
+    asked: Annotated[int, count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if not self.questions:
-            raise at("question", error=InputError("question", (), "one or more", "Add a question."))
-        seen: set[str] = set()
-        for i, question in enumerate(self.questions):
-            if question.name in seen:
-                allowed, remedy = "different from every other question's", "Rename one of the two."
-                error = InputError("name", question.name, allowed, remedy)
-                raise at("question", i, "name", error=error)
-            seen.add(question.name)
-        self._check_aims()
+        _distinct((("question", i, "name"), one.name) for i, one in enumerate(self.questions))
+        if self.asked is not None:
+            sharing = sum(not isinstance(one, SampledChoice) for one in self.questions)
+            most = max(1, sharing) if self.design == "some-each" else 0
+            if self.asked > most:
+                allowed = f"at most {most}, the number of questions"
+                allowed = allowed if most else "given for the design some-each alone"
+                remedy = 'Leave it out, or set design = "some-each".'
+                raise at("asked", error=InputError("asked", self.asked, allowed, remedy))
         return self
 
-    def _check_aims(self) -> None:
-        if self.asked is not None:
-            if self.design != "some-each":
-                remedy = 'Set design = "some-each", or leave it out.'
-                error = InputError(
-                    "asked", self.asked, "given for the design some-each alone", remedy
-                )
-                raise at("asked", error=error)
-            sharing = sum(question.kind != "sampled-choice" for question in self.questions)
-            if self.asked > max(1, sharing):
-                allowed = f"at most {max(1, sharing)}, the number of questions"
-                error = InputError("asked", self.asked, allowed, "Leave it out for the best.")
-                raise at("asked", error=error)
-        for i, question in enumerate(self.questions):
-            if question.weight == 0:
-                remedy = "Leave a question that does not matter out of the survey."
-                raise at("question", i, "weight", error=InputError("weight", 0, "above 0", remedy))
+
+def _distinct(named: Iterable[tuple[Where, str]], homes: Sequence[str] = ()) -> None:
+    """No two have the same name; the homes are said of where the first one is."""
+    seen: dict[str, Where] = {}
+    for place, name in named:
+        first = seen.setdefault(name, place)
+        if first is not place:
+            home = f"; it is in {homes[int(first[1])]!r} already" if homes else ""
+            remedy = "Rename one of the two, or delete it."
+            error = InputError("name", name, f"different from every other{home}", remedy)
+            raise at(*place, error=error)
 
 
 def _check_items(levels: tuple[Level, ...]) -> None:
     """Names and items differ; items that go by their number have no name like one."""
-    home: dict[str, str] = {}
-    names: set[str] = set()
+    _distinct((("level", i, "name"), level.name) for i, level in enumerate(levels))
+    items = [
+        (("level", i, "items", k), item)
+        for i, level in enumerate(levels)
+        for k, item in enumerate(level.items)
+    ]
+    _distinct(items, [level.name for level in levels])
     total = sum(level.item_count for level in levels)
-    numbered = not all(level.items for level in levels)
-    for i, level in enumerate(levels):
-        if level.name in names:
-            remedy = "Rename one of the two, or merge them."
-            error = InputError("name", level.name, "different from every other level's", remedy)
-            raise at("level", i, "name", error=error)
-        names.add(level.name)
-        for k, item in enumerate(level.items):
-            if item in home:
-                allowed = f"in one level only; it is in {home[item]!r} already"
-                error = InputError("item", item, allowed, "Delete it here or there.")
-                raise at("level", i, "items", k, error=error)
-            if numbered and _NUMBER.fullmatch(item) and int(item) < total:
-                allowed = "no number, as items of other levels go by theirs"
-                error = InputError("item", item, allowed, "Name all items, or none.")
-                raise at("level", i, "items", k, error=error)
-            home[item] = level.name
+    for place, item in () if len(items) == total else items:
+        if _NUMBER.fullmatch(item) and int(item) < total:
+            allowed = "no number, as items of other levels go by theirs"
+            raise at(*place, error=InputError("item", item, allowed, "Name all items, or none."))
 
 
 def _usual(cell: float | None, epsilons: list[float], i: int, j: int) -> float:

@@ -21,22 +21,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, PlainValidator, model_validator
+from pydantic import Field, model_validator
 
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 from planner.survey.description import Description
-from planner.survey.values import Budget, Name, at, read_numbers
+from planner.survey.values import Budget, Masses, Name, at, one_of
 
 Array = NDArray[np.float64]
-_LEAST_MASS, _LARGEST_MASS = 1e-100, 1e100  # sums and shares must still be numbers
 _MAX_SIZE = 100_000
 _MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
-POPULARITIES = ("zipf", "uniform")
+_POPULAR = "zipf has few frequent items and many rare ones; uniform has all alike."
 
 
 class SetMoments(NamedTuple):
@@ -69,38 +68,8 @@ class SetModel(Protocol):
         """Which sets of at most so many ``items`` are longer than ``length``."""
 
 
-def _read_masses(value: object) -> tuple[float, ...]:
-    masses = read_numbers(value)
-    for i, mass in enumerate(masses):
-        if mass < 0:
-            remedy = "A histogram has no negative mass: correct that entry."
-            raise at(i, error=InputError("mass", mass, "a number of at least 0", remedy))
-    if not any(masses):
-        raise InputError(
-            "masses", value, "above 0 somewhere", "Give a positive share to what does occur."
-        )
-    if not _LEAST_MASS <= max(masses) <= _LARGEST_MASS:
-        allowed = f"at most {_LARGEST_MASS:g}, and at least {_LEAST_MASS:g} somewhere"
-        raise InputError("masses", max(masses), allowed, "Give shares, or numbers of people.")
-    return masses
-
-
-def _read_popularity(value: object) -> str | tuple[float, ...]:
-    if not isinstance(value, str) or value in POPULARITIES:
-        return value if isinstance(value, str) else _read_masses(value)
-    allowed = f"one of {', '.join(POPULARITIES)}, or one weight per item"
-    remedy = "zipf has few frequent items and many rare ones; uniform has all alike."
-    raise InputError("popularity", value, allowed, remedy)
-
-
-class OnlyCap(Description):
-    """Nothing is known of the sets; any two of them are told apart by at most ``cap`` nats."""
-
-    cap: Budget
-
-
 class AssumedSets(Description):
-    """A histogram of set sizes, given or assumed, and how popular items are.
+    """What is known of people's sets: a histogram of sizes, or a pilot; or nothing but a cap.
 
     Popularity does not depend on the set's size or the item's level. The sum of the squared
     popularities decides how much truncation hurts: it hits the same few items again and
@@ -112,9 +81,12 @@ class AssumedSets(Description):
         Share or number of people with 0, 1, 2, ... items; not negative, not all at 0.
     popularity:
         ``"zipf"`` (the ``k``-th most popular item has weight ``1/k``, an assumption that fits
-        many catalogues), ``"uniform"``, or one weight per item.
+        many catalogues) or ``"uniform"``.
     cap:
         Budget of any two sets, where whole sets are reported; the smallest pair budget if None.
+    pilot:
+        Instead of ``sizes``, a file of transactions, which is read when the survey is planned:
+        :class:`planner.planning.datasets.PilotSets` is what it becomes.
 
     Examples
     --------
@@ -123,17 +95,20 @@ class AssumedSets(Description):
     (3, 1.7)
     """
 
-    sizes: Annotated[tuple[float, ...], PlainValidator(_read_masses)]
-    popularity: Annotated[str | tuple[float, ...], PlainValidator(_read_popularity)] = "zipf"
+    sizes: Annotated[Masses, Field(max_length=_MAX_SIZE + 1)] = ()
+    popularity: Annotated[str, one_of(("zipf", "uniform"), _POPULAR)] = "zipf"
     cap: Budget | None = None
+    pilot: Name | None = None
 
     @model_validator(mode="after")
-    def _check(self) -> AssumedSets:
-        if len(self.sizes) - 1 > _MAX_SIZE:
-            remedy = "Count larger sets as the largest, or drop trailing zeros."
-            error = InputError("sizes", len(self.sizes), f"at most {_MAX_SIZE} numbers", remedy)
-            raise at("sizes", error=error)
-        if not any(self.sizes[1:]):
+    def _check(self) -> Self:
+        if self.sizes and self.pilot:
+            given, remedy = (
+                (self.sizes, self.pilot),
+                "A pilot's file has the sizes: leave them out.",
+            )
+            raise InputError("(sizes, pilot)", given, "one of the two", remedy)
+        if self.sizes and not any(self.sizes[1:]):
             remedy = "Give the share of people with 0, 1, 2, ... items, in this order."
             allowed = "above 0 for some set with items"
             raise at("sizes", error=InputError("sizes", self.sizes, allowed, remedy))
@@ -141,7 +116,7 @@ class AssumedSets(Description):
 
     @cached_property
     def _shares(self) -> Array:
-        shares = np.array(self.sizes)
+        shares = np.array(self.sizes) / max(self.sizes)  # of which the sum is a number, too
         return shares / shares.sum()
 
     @property
@@ -161,18 +136,12 @@ class AssumedSets(Description):
         items = int(item_counts.sum())
         size = np.arange(1.0, self._shares.size)
         members = self._shares[1:] * size  # per person, in sets of this size
-        slots = Slots.of(size, members)
-        lost = slots.lost(length)
-        people = Slots.of(size, self._shares[1:]).lost(length).once
-        lost2 = self._concentration(items) * lost.once**2
-        least, most = lost.once**2 / items, people * lost.once
-        return SetMoments(
-            np.clip(lost2, least, most),
-            lost.squared,
-            slots.once(length)[..., None] * item_counts / items,
-            slots.twice(length),
-            lost.once,
-        )
+        at = Slots.of(size, members).at(length)
+        people = Slots.of(size, self._shares[1:]).at(length).lost
+        lost2 = self._concentration(items) * at.lost**2
+        least, most = at.lost**2 / items, people * at.lost
+        once = at.once[..., None] * item_counts / items
+        return SetMoments(np.clip(lost2, least, most), at.squared, once, at.twice, at.lost)
 
     def longer(self, length: int, items: int) -> LongerSets:
         """By the histogram, taken at its word."""
@@ -183,33 +152,21 @@ class AssumedSets(Description):
 
     def _concentration(self, items: int) -> float:
         """Sum of the squared popularities: 1 over the effective number of items."""
-        if isinstance(self.popularity, str):
-            if self.popularity == "uniform":
-                return 1 / items
-            weight = 1 / np.arange(1.0, items + 1)
-        else:
-            weight = np.asarray(self.popularity, dtype=np.float64)
-            if weight.size != items:
-                allowed = f"one weight for each of {items} items"
-                remedy = "Give the weights in the order of the items."
-                raise InputError("popularity", weight.size, allowed, remedy)
+        if self.popularity == "uniform":
+            return 1 / items
+        weight = 1 / np.arange(1.0, items + 1)
         return float(np.sum(weight**2) / np.sum(weight) ** 2)
 
 
-class PilotFile(Description):
-    """A file of transactions from a pilot; it is read when the survey is planned.
+class Summed(NamedTuple):
+    """Over members of sets: ``sum 1/max(size, l)``, its square, and what padding drops of them.
 
-    :class:`planner.planning.datasets.PilotSets` is what it becomes.
+    That is ``sum d`` and ``sum d^2`` with ``d = max(0, 1 - l/size)``.
     """
 
-    path: Annotated[Name, Field(validation_alias="pilot", serialization_alias="pilot")]
-    cap: Budget | None = None
-
-
-class Lost(NamedTuple):
-    """Members that padding drops: ``sum d`` and ``sum d^2`` with ``d = 1 - l/size``, if longer."""
-
     once: Array
+    twice: Array
+    lost: Array
     squared: Array
 
 
@@ -236,26 +193,17 @@ class Slots:
         longer = np.cumsum(powers[:, ::-1], axis=1)[:, ::-1]
         return cls(size, np.concatenate([longer, np.zeros((3, 1))], axis=1))
 
-    def _above(self, length: ArrayLike) -> Array:
-        """The three sums over the sets that are longer."""
-        return np.asarray(self.longer[:, np.searchsorted(self.size, length, side="right")])
-
-    def once(self, length: ArrayLike) -> Array:
-        """``sum 1/max(size, l)`` over all members."""
-        above = self._above(length)
-        return np.asarray((self.longer[0, 0] - above[0]) / np.asarray(length) + above[1])
-
-    def twice(self, length: ArrayLike) -> Array:
-        """``sum 1/max(size, l)^2`` over all members."""
-        above = self._above(length)
-        shorter = (self.longer[0, 0] - above[0]) / np.square(np.asarray(length, dtype=np.float64))
-        return np.asarray(shorter + above[2])
-
-    def lost(self, length: ArrayLike) -> Lost:
-        """What padding drops of the longer sets."""
-        above, length = self._above(length), np.asarray(length, dtype=np.float64)
-        squared = above[0] - 2 * length * above[1] + length**2 * above[2]
-        return Lost(np.asarray(above[0] - length * above[1]), np.maximum(0.0, squared))
+    def at(self, length: ArrayLike) -> Summed:
+        """The sums at padding lengths."""
+        long = np.asarray(length, dtype=np.float64)
+        above = self.longer[:, np.searchsorted(self.size, long, side="right")]
+        shorter = self.longer[0, 0] - above[0]
+        return Summed(
+            shorter / long + above[1],
+            shorter / long**2 + above[2],
+            above[0] - long * above[1],
+            np.maximum(0.0, above[0] - 2 * long * above[1] + long**2 * above[2]),
+        )
 
 
 def size_limits(length: int, largest: int) -> list[int]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Annotated
 
 import numpy as np
-from pydantic import BeforeValidator, PlainValidator, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
@@ -23,7 +24,7 @@ from planner.policy.budget_text import parse_epsilon
 from planner.policy.rules import ALLOWED_RULES, DEFAULT_RULE, PairRule
 
 _GROUPED = re.compile(r"\d{1,3}(?:(?P<mark>[,_' ])\d{3})(?:(?P=mark)\d{3})*|\d{1,30}", re.ASCII)
-_FLOAT = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_FLOAT = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(%?)", re.ASCII)
 _MOST_LOGARITHM = 100_000
 _LONGEST = 100  # letters of a number
 _COMMA = "Write the decimal point as a point: 1.5, not 1,5."
@@ -62,41 +63,29 @@ def read_budget(value: object) -> float:
 
 
 def read_number(value: object) -> float:
-    """A finite number, or text with a point for decimals."""
-    if isinstance(value, str):
-        text = value.strip()
-        if len(text) <= _LONGEST and _FLOAT.fullmatch(text) and math.isfinite(float(text)):
-            return float(text)
-        remedy = _COMMA if "," in text else "Use digits alone."
-        raise InputError("number", value, "a number such as 2 or 0.5", remedy)
-    return arguments.finite("number", value)
-
-
-def read_not_negative(value: object) -> float:
-    """A finite number of at least 0."""
-    return _within(read_number, value, 0, math.inf, "a number of at least 0", "Write 0 for none.")
-
-
-def read_positive(value: object) -> float:
-    """A finite number above 0."""
-    least, remedy = math.nextafter(0, 1), "Zero and less have no meaning here: give a larger one."
-    return _within(read_number, value, least, math.inf, "a number above 0", remedy)
-
-
-def read_share(value: object, argument: str = "share") -> float:
-    """A share from 0 to 1, or text in percent.
+    """A finite number, or text with a point for decimals, in per cent or not.
 
     Examples
     --------
-    >>> read_share("5 %"), read_share(0.25)
-    (0.05, 0.25)
+    >>> read_number("5 %"), read_number("-1.5"), read_number(2)
+    (0.05, -1.5, 2.0)
     """
-    percent = isinstance(value, str) and value.strip().endswith("%")
+    if not isinstance(value, str):
+        return arguments.finite("number", value)
+    text = value.strip()
+    found = _FLOAT.fullmatch(text) if len(text) <= _LONGEST else None
+    if found and math.isfinite(float(found[1])):
+        return float(found[1]) / (100 if found[2] else 1)
+    remedy = _COMMA if "," in text else "Use digits alone."
+    raise InputError("number", value, "a number such as 2 or 0.5", remedy)
+
+
+def read_share(value: object, argument: str = "share") -> float:
+    """A share from 0 to 1, or text in percent."""
     try:
-        share = read_number(value.strip().removesuffix("%") if percent else value)  # type: ignore[attr-defined]
+        share = read_number(value)
     except InputError:
         share = math.nan
-    share = share / 100 if percent else share
     if 0 <= share <= 1:
         return share
     remedy = "Write a quarter as 0.25 or 25 %."
@@ -126,54 +115,36 @@ def read_count(
         raise InputError(argument, value, error.allowed, remedy) from None
 
 
-def read_answers(value: object) -> tuple[str, ...]:
-    """A list of texts or whole numbers; or one text, items separated by semicolons, else commas.
+def count(least: int, most: int, remedy: str) -> PlainValidator:
+    """Reads a whole number in this range."""
+    return PlainValidator(partial(read_count, least=least, most=most, remedy=remedy))
+
+
+def split(value: object) -> object:
+    """The cells of one text, separated by semicolons, else commas; what is no text stays.
 
     Examples
     --------
-    >>> read_answers("anemia, headache"), read_answers('"40-49, male"; "50; older"')
-    (('anemia', 'headache'), ('40-49, male', '50; older'))
+    >>> split("anemia, headache"), split('"40-49, male"; "50; older"')
+    (['anemia', 'headache'], ['40-49, male', '50; older'])
     """
     if isinstance(value, str):
-        fields = _fields(value, ";")
-        fields = fields if len(fields) > 1 else _fields(value, ",")
-        return tuple(field for field in fields if field)
-    return _each(value, _answer, 'Put it in brackets: ["HIV", "cold"].')
-
-
-def read_numbers(value: object) -> tuple[float, ...]:
-    """A list of finite numbers; or one text, separated by semicolons or commas."""
-    if isinstance(value, str):
-        value = value.replace(";", ",").split(",") if value.strip() else ()
-    return _each(value, read_number, "Write numbers in brackets, with commas between: [1, 2.5].")
-
-
-def read_counts(value: object) -> tuple[int, ...]:
-    """A list of whole numbers of at least 0; or one text, separated by semicolons or commas."""
-    if isinstance(value, str):
-        value = value.replace(";", ",").split(",")
-    return _each(value, lambda one: read_count(one, 0), "Write them in brackets: [3, 0, 5].")
+        cells = _cells(value, ";")
+        return [cell for cell in (cells if len(cells) > 1 else _cells(value, ",")) if cell]
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def read_rule(value: object) -> str | PairRule | tuple[tuple[float | None, ...], ...]:
     """A rule's name, one of one's own, or a matrix of budgets, where ``""`` is None, the usual."""
     if isinstance(value, str | PairRule):
         return value
-    cells = value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(cells, list | tuple) or not all(
-        isinstance(row, list | tuple) for row in cells
-    ):
+    rows = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(rows, list | tuple) or not all(isinstance(row, list | tuple) for row in rows):
         remedy = f'Write rule = "{DEFAULT_RULE}" if you are not sure: it is the usual one.'
         raise InputError("rule", value, ALLOWED_RULES, remedy)
     return tuple(
-        tuple(_cell(cell, i, j) for j, cell in enumerate(row)) for i, row in enumerate(cells)
+        tuple(_pair_budget(cell, i, j) for j, cell in enumerate(row)) for i, row in enumerate(rows)
     )
-
-
-def read_prior(value: object) -> float:
-    """A number of at least 0; or text, in per cent or not."""
-    percent = isinstance(value, str) and "%" in value
-    return read_share(value) if percent else read_not_negative(value)
 
 
 def one_of(names: Iterable[str], remedy: str) -> PlainValidator:
@@ -188,27 +159,30 @@ def one_of(names: Iterable[str], remedy: str) -> PlainValidator:
     return PlainValidator(read)
 
 
-def told_apart(key: str, names: Iterable[str], remedy: str, usual: str = "") -> BeforeValidator:
-    """Checks the key that tells a table apart before the others, which depend on it."""
-    known = tuple(names)
-
-    def check(table: Any) -> Any:
-        if isinstance(table, dict) and table.get(key, usual) not in known:
-            raise at(key, error=InputError.unknown(key, table.get(key), known, remedy))
-        return table
-
-    return BeforeValidator(check)
+def _answer(value: object) -> str:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole else read_text(value)
 
 
+def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
+    if any(masses):
+        return masses
+    remedy = "Give a positive share to what does occur."
+    raise InputError("masses", masses, "above 0 somewhere", remedy)
+
+
+_SPLIT = BeforeValidator(split)
 Name = Annotated[str, PlainValidator(read_text)]
 Budget = Annotated[float, PlainValidator(read_budget)]
 Number = Annotated[float, PlainValidator(read_number)]
-NotNegative = Annotated[float, PlainValidator(read_not_negative)]
-Positive = Annotated[float, PlainValidator(read_positive)]
+NotNegative = Annotated[Number, Field(ge=0)]
+Positive = Annotated[Number, Field(gt=0)]
 Share = Annotated[float, PlainValidator(read_share)]
-Answers = Annotated[tuple[str, ...], PlainValidator(read_answers)]
-Numbers = Annotated[tuple[float, ...], PlainValidator(read_numbers)]
-Counts = Annotated[tuple[int, ...], PlainValidator(read_counts)]
+Answers = Annotated[tuple[Annotated[str, PlainValidator(_answer)], ...], Strict(False), _SPLIT]
+Numbers = Annotated[tuple[Number, ...], Strict(False), _SPLIT]
+_Count = Annotated[int, count(0, MAX_COUNT, "Write 0 for none.")]
+Counts = Annotated[tuple[_Count, ...], Strict(False), _SPLIT]
+Masses = Annotated[tuple[NotNegative, ...], Strict(False), _SPLIT, AfterValidator(_somewhere)]
 
 
 def text_of(value: object, key: str = "") -> str:
@@ -238,59 +212,20 @@ def text_of(value: object, key: str = "") -> str:
     raise InputError("value", value, "a number, a text or a list of them", "Write it out.")
 
 
-def _within(
-    read: Callable[[object], float],
-    value: object,
-    least: float,
-    most: float,
-    allowed: str,
-    remedy: str,
-) -> float:
-    number = read(value)
-    if least <= number <= most:
-        return number
-    raise InputError("number", value, allowed, remedy)
-
-
-def _each(value: object, read: Callable[[Any], Any], remedy: str) -> tuple[Any, ...]:
-    """Every element as ``read`` has it; a mistake is at its place in the list."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, list | tuple):
-        raise InputError("list", value, "a list", remedy)
-    found = []
-    for i, one in enumerate(value):
-        try:
-            found.append(read(one))
-        except InputError as error:
-            raise at(i, error=error) from None
-    return tuple(found)
-
-
-def _answer(value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return read_text(value)
-
-
-def _cell(value: object, i: int, j: int) -> float | None:
+def _pair_budget(value: object, i: int, j: int) -> float | None:
+    """Any number: the matrix says where it is out of range."""
     text = value.strip().lower() if isinstance(value, str) else value
     if text == "":
         return None
-    if text == "inf":
-        return math.inf
     try:
-        return read_budget(text) if isinstance(text, str) else _plain_number(text)
+        if isinstance(text, str):
+            return math.inf if text == "inf" else read_budget(text)
+        if isinstance(text, int | float) and not isinstance(text, bool):
+            return float(text)
+        remedy = 'Write a budget, "" for the usual one, or inf for a pair without protection.'
+        raise InputError("budget", value, "a pair budget", remedy)
     except InputError as error:
         raise at(i, j, error=error) from None
-
-
-def _plain_number(value: object) -> float:
-    """Of any size: the matrix says where it is out of range."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        remedy = 'Write a budget, "" for the usual one, or inf for a pair that needs no protection.'
-        raise InputError("budget", value, "a pair budget", remedy)
-    return float(value)
 
 
 def _quoted(item: str) -> str:
@@ -298,10 +233,10 @@ def _quoted(item: str) -> str:
     return f'"{doubled}"' if re.search(r'[,;"\n]', item) else item
 
 
-def _fields(text: str, separator: str) -> list[str]:
+def _cells(text: str, separator: str) -> list[str]:
     line = text.replace("\r", " ").replace("\n", " ")
     try:
         rows = list(csv.reader([line], delimiter=separator, skipinitialspace=True))
     except csv.Error as error:  # a cell of more letters than it takes
         raise InputError("answers", text, "a list of texts", f"Shorten it: {error}.") from None
-    return [field.strip() for row in rows for field in row]
+    return [cell.strip() for row in rows for cell in row]

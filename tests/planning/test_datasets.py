@@ -18,7 +18,7 @@ from planner.planning.datasets import (
     set_model_of,
 )
 from planner.survey.questions import ItemSet
-from planner.survey.sets import AssumedSets, PilotFile
+from planner.survey.sets import AssumedSets
 
 
 def written(tmp_path, text, name="data.csv"):
@@ -239,7 +239,7 @@ def test_numbers_have_gaps_where_nobody_answers(tmp_path):
 
 
 def question(path, *levels):
-    return ItemSet("q", levels, sets=PilotFile(str(path)))
+    return ItemSet("q", levels, sets=AssumedSets(pilot=str(path)))
 
 
 NUMBERED = (Level("few", 1.0, item_count=2), Level("many", 2.0, item_count=40))

@@ -28,7 +28,7 @@ from planner.show.plan import design_sentence, objective_sentence, spending_sent
 from planner.solvers import solving
 from planner.solvers.design_search import best_design
 from planner.survey.questions import Categorical, ItemSet, SampledChoice, Sampling
-from planner.survey.sets import PilotFile
+from planner.survey.sets import AssumedSets
 from tests.planning.surveys import (
     HOUSEHOLD,
     SETS,
@@ -94,15 +94,15 @@ def test_importance_raises_what_a_sample_may_miss():
     assert found.errors[0] == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("sets", [SETS, PilotFile("pilot.dat")], ids=["sizes", "pilot"])
+@pytest.mark.parametrize("sets", [SETS, AssumedSets(pilot="pilot.dat")], ids=["sizes", "pilot"])
 def test_item_sets_get_the_best_padding_length(sets, tmp_path):
     rng = np.random.default_rng(1)
     lines = [
         " ".join(map(str, rng.choice(30, rng.integers(1, 6), replace=False))) for _ in range(80)
     ]
     (tmp_path / "pilot.dat").write_text("\n".join(lines) + "\n")
-    if isinstance(sets, PilotFile):
-        sets = PilotFile(str(tmp_path / sets.path))
+    if sets.pilot:
+        sets = AssumedSets(pilot=str(tmp_path / sets.pilot))
     (question,) = plan_survey(shop(sets=sets)).questions
     assert question.padding_length == question.padding.length > 1
     assert question.total_error == pytest.approx(question.option("opt0").error, rel=1e-9)

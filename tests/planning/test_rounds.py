@@ -136,7 +136,7 @@ def test_a_ledger_takes_all_rounds_for_one_collection():
         ({"count": 12, "changes": "often"}, "changes is 'often'"),
         ({"count": 12, "times_open": True}, "changes is 'any' but must be a number from 1 to 11"),
         ({"count": 3, "changes": 3, "times_open": True}, "must be a number from 1 to 2"),
-        ({"count": 3, "often": True}, "rounds, often is not a known key"),
+        ({"count": 3, "often": True}, "rounds: often is not a known key"),
         ({}, "rounds, count is missing"),
     ],
 )

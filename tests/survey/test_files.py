@@ -26,7 +26,7 @@ from planner.survey.questions import (
     Survey,
     Target,
 )
-from planner.survey.sets import AssumedSets, PilotFile
+from planner.survey.sets import AssumedSets
 from tests.surveys import EXAMPLES, GOOD
 
 SETS = GOOD.replace('"categorical"', '"item-set"').replace(
@@ -86,16 +86,16 @@ MISTAKES = {
         ("users = 100_000", "users = 1\nusers = 2", r"Cannot overwrite .*\(at line 4, column"),
         ("item_count = 4\n", "item_count =", r"\(at line 18, column 13, the end of the file\)"),
         ("item_count = 4\n", "items = [\n", r"\(at line 19, column 1, the end of the file\)"),
-        ("epsilon = ", "epsilom = ", "level 'severe', epsilom is not .*did you mean 'epsilon'"),
-        ("item_count", "itemcount", "level 'common', itemcount .*did you mean 'item_count'"),
-        ("rule = ", "roole = ", "question 'diagnosis', roole .*did you mean 'rule'"),
-        ("users = ", "user = ", "survey, user is not a known key .*did you mean 'users'"),
+        ("epsilon = ", "epsilom = ", "level 'severe': epsilom is not .*did you mean 'epsilon'"),
+        ("item_count", "itemcount", "level 'common': itemcount .*did you mean 'item_count'"),
+        ("rule = ", "roole = ", "question 'diagnosis': roole .*did you mean 'rule'"),
+        ("users = ", "user = ", "survey: user is not a known key .*did you mean 'users'"),
         ("[survey]", "[surveys]", "surveys is not a known key .*did you mean 'survey'"),
         ("[[question.level]]", "[[question.levels]]", "levels is not .*did you mean 'level'"),
         (
             "users = ",
             "zzz = 1\nusers = ",
-            r"survey, zzz .* \(known are name, users, design, ledger",
+            r"survey: zzz .* \(known are name, users, question, des",
         ),
         ('name = "health"\n', "", "survey, name is missing. Add a line name = ... there."),
         ('epsilon = "ln 4"\n', "", "question 'diagnosis', level 'severe', epsilon is missing"),
@@ -119,7 +119,11 @@ MISTAKES = {
         ('["HIV"]', "[1.5]", "items 1 is 1.5 but must be text"),
         ('["HIV"]', "[true]", "items 1 is True"),
         ('["HIV"]', '["1", "x"]', "items 1 is '1' but must be no number, as items of other lev"),
-        ('name = "common"', 'name = "severe"', "level 'severe': name is 'severe' .* different"),
+        (
+            'name = "common"',
+            'name = "severe"',
+            "level 'severe': name is 'severe' .* different from every",
+        ),
         ('rule = "min"', 'rule = "max"', 'rule is \'max\' but must be "min", "avg" or a matrix'),
         ('rule = "min"', "rule = 3", 'rule is 3 but must be "min", "avg" or a matrix'),
         ('rule = "min"', "rule = [[true]]", "rule 'severe' 'severe' is True but must be a pair"),
@@ -131,8 +135,11 @@ MISTAKES = {
         ('"categorical"', '"numerical"', "kind is 'numerical' .* Did you mean 'numeric'.* mean."),
         ("rule =", "lower = 2\nrule =", r"lower is not a known key \(it is one of the kind 'numer"),
         ("rule =", "padding_length = 2\nrule =", r"padding_length .* one of the kind 'item-set'\)"),
-        ("rule =", "weight = 0\nrule =", "question 'diagnosis': weight is 0 but must be above 0"),
-        ("rule =", "weight = -1\nrule =", "weight is -1 but must be a number of at least 0"),
+        (
+            "rule =",
+            "weight = 0\nrule =",
+            "question 'diagnosis': weight is 0 but must be a number above 0",
+        ),
         ("rule =", 'weight = "much"\nrule =', "weight is 'much' but must be a number such as 2"),
         (
             "rule =",
@@ -148,9 +155,9 @@ MISTAKES = {
         ("items = [", "importance = -1\nitems = [", "level 'severe': importance is -1"),
         ("items = [", "yes_counts = [1]\nitems = [", r"yes_counts is \(1,\) .* left out unless"),
         ("item_count = 4\n", TARGET + "error = 2\n", "target 1: error is 2 but must be a share"),
-        ("item_count = 4\n", TARGET + "error = 1e-300\n", "error is 1e-300 .* from 1e-12 to below"),
+        ("item_count = 4\n", TARGET + "error = 1e-300\n", "error is 1e-300 .* of at least 1e-12"),
         ("item_count = 4\n", TARGET + "error = 0.1\ndetect = 0.1\n", "exactly one of the two"),
-        ("item_count = 4\n", TARGET + "erorr = 0.1\n", "target 1, erorr .*did you mean 'error'"),
+        ("item_count = 4\n", TARGET + "erorr = 0.1\n", "target 1: erorr .*did you mean 'error'"),
         ("item_count = 4\n", TARGET + 'error = 0.1\nlevel = "sever"\n', "mean 'severe'"),
         (
             "item_count = 4\n",
@@ -171,13 +178,15 @@ MISTAKES = {
         ('name = "health"', 'ledger = "a\\u0000b"', r"U\+0000"),
     ],
     SETS: [
-        ("sizes = [0, 1, 2]", "", r"sets: \(sizes, pilot\) is .* exactly one of the two"),
-        ("sizes = [0, 1, 2]", 'sizes = [1]\npilot = "a.dat"', "exactly one of the two"),
-        ("sizes = [0, 1, 2]", "sizes = [0, -1]", "sets: sizes 2 is -1.0 .* no negative mass"),
+        ("sizes = [0, 1, 2]", 'sizes = [1]\npilot = "a.dat"', "must be one of the two. A pilot's"),
+        (
+            "sizes = [0, 1, 2]",
+            "sizes = [0, -1]",
+            "sets: sizes 2 is -1 but must be a number of at least 0",
+        ),
         ("sizes = [0, 1, 2]", "sizes = [1, 0]", "above 0 for some set with items"),
         ("sizes = [0, 1, 2]", "sizes = []", "sizes is empty but must be above 0 somewhere"),
         ("sizes = [0, 1, 2]", 'sizes = [0, "x"]', "sets: sizes 2 is 'x' but must be a number"),
-        ("sizes = [0, 1, 2]", "sizes = [1e308, 1e308]", "1e.100"),
         ("[0, 1, 2]", '[0, 1]\npopularity = "pareto"', "popularity is 'pareto' .* zipf, uniform"),
         (
             'rule = "min"',
@@ -200,16 +209,19 @@ MISTAKES = {
         ),
         ('"normal"', '"cauchy"', "preferences: model is 'cauchy' .* one of normal, histogram"),
         ('model = "normal"\n', "", "preferences: model is missing but must be one of normal"),
-        ("sd = 1.5", "sdd = 1.5", "preferences, sdd is not .*did you mean 'sd'"),
+        ("sd = 1.5", "sdd = 1.5", "preferences: sdd is not .*did you mean 'sd'"),
         ("sd = 1.5", "sd = 0", "preferences: sd is 0 but must be a number above 0"),
         (SAMPLE, 'model = "sample"', "preferences, values is missing"),
         (SAMPLE, 'model = "sample"\nfile = "p.csv"\nvalues = [1]', 'needs one of "file" and "val'),
         (SAMPLE, 'model = "sample"\nvalues = [1, "x"]', "preferences: values 2 is 'x'"),
-        (SAMPLE, 'model = "sample"\nvals = [1]', "preferences, vals is not .*mean 'values'"),
-        (SAMPLE, 'model = "sample"\nvalues = []', "values is empty but must be one or more"),
+        (SAMPLE, 'model = "sample"\nvals = [1]', "preferences: vals is not .*mean 'values'"),
+        (
+            SAMPLE,
+            'model = "sample"\nvalues = []',
+            "values is empty but must be one or more. Add one",
+        ),
         (SAMPLE, 'model = "histogram"\nedges = [0, 1]\nshares = [0.5, 0.5]', "one more than"),
         (SAMPLE, 'model = "histogram"\nedges = [0, 1, 1]\nshares = [0.5, 0.5]', "edges 3 is 1.0"),
-        (SAMPLE, 'model = "histogram"\nedges = [0, 1, 2]\nshares = [0.5, 0.4]', "Divide the"),
         (
             SAMPLE,
             'model = "histogram"\nedges = [0, 1, 2]\nshares = [1.5, -0.5]',
@@ -241,13 +253,17 @@ MISTAKES = {
         ),
     ],
     SAMPLED: [
-        ('relies_on = "round-two"\n', "", "question 'age', sampling, relies_on is missing"),
+        ("relies_on", "cap = 0.1\nrely_on", "question 'age', sampling: rely_on .*'relies_on'"),
         ('[question.sampling]\nrelies_on = "round-two"\n', "", "question 'age', sampling is miss"),
         ("[3, 4]", "[3]", "level 'rare': yes_counts is .* one count per item"),
         ("[3, 4]", '[3, "x"]', "yes_counts 2 is 'x' but must be a whole number from 0"),
-        ('"round-two"', '"round-two"\ncapp = 1', "sampling, capp is not .*did you mean 'cap'"),
+        ('"round-two"', '"round-two"\ncapp = 1', "sampling: capp is not .*did you mean 'cap'"),
         ('"round-two"', '"round-two"\nnone_epsilon = "x"', "sampling: none_epsilon is 'x'"),
-        ('"sampled-choice"', '"sampled-choice"\nrule = "avg"', "rule is 'avg' .* left out for"),
+        (
+            '"sampled-choice"',
+            '"sampled-choice"\nrule = "avg"',
+            "rule is 'avg' but must be 'min'. Leave it out",
+        ),
     ],
     "": [
         ("", "survey = 3\nquestion = []", "survey is 3 but must be a table of keys and values"),
@@ -258,7 +274,11 @@ MISTAKES = {
             'question = [3]\n[survey]\nname = "x"\nusers = 1',
             "question 1 is 3 but must be a",
         ),
-        ("", '[survey]\nname = "x"\nusers = 1\n[question]\nname = "q"', r"\[\[double brackets"),
+        (
+            "",
+            '[survey]\nname = "x"\nusers = 1\n[question]\nname = "q"',
+            "question is .* tables of a list in ..double",
+        ),
     ],
 }
 ALL = [(text, *mistake) for text, mistakes in MISTAKES.items() for mistake in mistakes]
@@ -278,19 +298,17 @@ def test_every_mistake_of_a_document_is_at_the_place_where_it_was_typed():
     document = tomllib.loads(GOOD)
     document["survey"] |= {"users": "1,5", "asked": " "}
     question = document["question"][0]
-    question["level"] = [{"name": "", "epsilon": " "}, *question["level"]]
-    question["level"][2] |= {"epsilom": "1", "item_count": "4.5"}
-    del question["level"][2]["epsilon"]
-    document["question"].insert(0, {"name": "left out", "included": False, "kind": "none such"})
+    question["level"][0]["item_count"] = "4.5"
+    question["level"][1]["epsilom"] = question["level"][1].pop("epsilon")
     survey, mistakes = settle(document)
     assert survey is None
     assert [one.where for one in mistakes] == [
-        ("question", 1, "level", 2, "epsilom"),
         ("survey", "users"),
-        ("question", 1, "level", 2, "item_count"),
+        ("question", 0, "level", 0, "item_count"),
+        ("question", 0, "level", 1, "epsilom"),
     ]
-    assert mistakes[0].place == "question 'diagnosis', level 'common', epsilom"
-    assert "did you mean 'epsilon'?" in mistakes[0].sentence
+    assert mistakes[2].place == "question 'diagnosis', level 'common', epsilom"
+    assert "did you mean 'epsilon'?" in mistakes[2].sentence
 
 
 def test_cells_may_be_text_and_blank_ones_are_left_out():
@@ -299,7 +317,7 @@ def test_cells_may_be_text_and_blank_ones_are_left_out():
     first, second = document["question"][0]["level"]
     first |= {"items": "HIV; ", "importance": "1"}
     second |= {"item_count": "4", "prior": ""}
-    document["question"][0]["level"].append({"name": " ", "epsilon": ""})
+    document["question"][0]["rounds"] = {"count": " "}
     document["question"][0]["rule"] = [["", "inf"], ["inf", "1.2 * ln 6"]]
     survey, mistakes = settle(document)
     assert mistakes == ()
@@ -380,9 +398,8 @@ QUESTIONS = {
     "sets": (
         ItemSet("zipf", LEVELS, sets=AssumedSets([0, 5, 3, 2]), targets=TARGETS),
         ItemSet("even", LEVELS, sets=AssumedSets([0.5, 0.5], "uniform"), padding_length=1),
-        ItemSet("given", LEVELS, sets=AssumedSets([0, 1], [3, 1, 1, 1, 1])),
         ItemSet("of length 3", LEVELS, padding_length=3),
-        ItemSet("pilot", LEVELS, sets=PilotFile("/somewhere/pilot.dat")),
+        ItemSet("pilot", LEVELS, sets=AssumedSets(pilot="/somewhere/pilot.dat")),
     ),
     "in order": (
         Ordinal("q", (ENDS, MIDDLE), order=("0", "1-4", "5-9", "10+"), scores=(0, 2, 7, 12)),

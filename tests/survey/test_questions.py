@@ -5,13 +5,13 @@ import pytest
 from pydantic import BaseModel
 
 from planner import InputError
+from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import (
     Categorical,
     ItemSet,
     Level,
     Numeric,
     Ordinal,
-    SampledChoice,
     Survey,
     Target,
 )
@@ -19,48 +19,53 @@ from planner.survey.sets import AssumedSets
 
 LEVELS = (Level("severe", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
 QUESTION = Categorical("q", LEVELS)
+AGE, YES = NumericDomain(17, 90), NumericDomain(0, 1, yes_no=True)
 
 
-def wrong(message, make, *places, **fields):
-    return pytest.param(make, places, fields, message, id=message)
+# The sentences of files are in test_files; these are of what is made in Python.
+REFUSED = {
+    "items 1 is 1.5 but must be text": lambda: Level("x", 1.0, (1.5,)),
+    "name is missing": lambda: Categorical(" ", LEVELS),
+    "padding_length is not a known": lambda: Categorical("q", LEVELS, padding_length=2),
+    "level 'severe': name is 'severe' .* differ": lambda: Categorical("q", LEVELS[:1] * 2),
+    "prior is .* of sum 1, not 0.9": lambda: Categorical("q", weighed(0.25, 0.65)),
+    "prior is .* right for the objective 'mini": lambda: Categorical(
+        "q", weighed(0.25, 0.75), criterion="minimax"
+    ),
+    "question 'q': name is 'q' .* different": lambda: Survey("s", 1, (QUESTION, QUESTION)),
+    "error, detect.* exactly one of the two": Target,
+    "error is 1.0 but must be a number below 1": lambda: Target(error=1.0),
+    "detect is nan": lambda: Target(detect=float("nan")),
+    "sizes is .* above 0 somewhere": lambda: AssumedSets([0, 0]),
+    "sizes is .* a list of at most 100001": lambda: AssumedSets([0.0] * 100_001 + [1.0]),
+    "sizes 1 is .* a finite number": lambda: AssumedSets([[0, 1]]),
+    "lower is inf but must be a finite number": lambda: NumericDomain(np.inf, 1),
+    "lower is '0' but must be a finite number": lambda: NumericDomain("0", 1),
+    "upper is .* at least 1e-100 apart from lower": lambda: NumericDomain(0, 1e-320),
+    r"ages\[1\] is 16.5 but must be from 17 to 90, or NaN": lambda: answers(AGE, [20, 16.5]),
+    r"ages\[0\] is inf but must be from 17 to 90": lambda: answers(AGE, [np.inf]),
+    r"ages\[2\] is 0.5 but must be 0 \(no\), 1": lambda: answers(YES, [0, 1, 0.5]),
+    "ages is empty but must be a flat": lambda: answers(AGE, []),
+    "ages is 20.0 but must be a flat": lambda: answers(AGE, 20.0),
+    "ages is .'20'. but must be a flat": lambda: answers(AGE, ["20"]),
+    "ages is .True. but must be a flat": lambda: answers(AGE, [True]),
+    "ages is .*, .20, 30.. but must be a flat": lambda: answers(AGE, [[20], [20, 30]]),
+    "ages is masked": lambda: answers(AGE, np.ma.masked_array([20.0], [True])),
+}
 
 
-@pytest.mark.parametrize(
-    ("make", "places", "fields", "message"),
-    [
-        wrong("items is empty but must be not empty", Level, "x", 1.0),
-        wrong("item_count is 2 but must be the number", Level, "x", 1.0, ("a",), 2),
-        wrong("epsilon is 60.0 but must be a budget", Level, "x", 60.0, ("a",)),
-        wrong("items 1 is 1.5 but must be text", Level, "x", 1.0, (1.5,)),
-        wrong("item_count is True but must be a whole", Level, "x", 1.0, item_count=True),
-        wrong("name is ' ' but must be text", Categorical, " ", LEVELS),
-        wrong("level is empty but must be a list", Categorical, "q", ()),
-        wrong("rule is 'sum' but must be", Categorical, "q", LEVELS, "sum"),
-        wrong("level 'severe': name is 'severe' .* differ", Categorical, "q", LEVELS[:1] * 2),
-        wrong("padding_length is not a known key", Categorical, "q", LEVELS, padding_length=2),
-        wrong("sampling is missing", SampledChoice, "q", LEVELS),
-        wrong("prior is .* of sum 1, not 0.9", Categorical, "q", [
-            Level("a", 1.0, item_count=2, prior=0.25), Level("b", 1.0, item_count=2, prior=0.65)
-        ]),
-        wrong("prior is .* criterion 'minimax'", Categorical, "q", [
-            Level("a", 1.0, item_count=2, prior=1.0)
-        ], criterion="minimax"),
-        wrong("epsilon is '1x' but must be", Numeric, "n", 0, 1, epsilon="1x"),
-        wrong("lower is 1.0 but must be below upper", Numeric, "n", 1, 0),
-        wrong("users is .* but must be a whole number", Survey, "s", 1.5, (QUESTION,)),
-        wrong("question is empty but must be one", Survey, "s", 1, ()),
-        wrong("question 'q': name is 'q' .* different", Survey, "s", 1, (QUESTION, QUESTION)),
-        wrong("error, detect.* exactly one of the two", Target),
-        wrong("error is 1.0 but must be a share from 1e-12", Target, error=1.0),
-        wrong("detect is nan", Target, detect=float("nan")),
-        wrong("popularity is .* above 0 somewhere", AssumedSets, [0, 1], [0, 0]),
-        wrong("sizes is 100002 but must be at most", AssumedSets, [0.0] * 100_001 + [1.0]),
-        wrong("sizes 1 is .* a finite number", AssumedSets, [[0, 1]]),
-    ],
-)  # fmt: skip
-def test_what_is_refused(make, places, fields, message):
-    with pytest.raises(InputError, match=message):
-        make(*places, **fields)
+def weighed(*priors):
+    return [Level(f"{prior}", 1.0, item_count=2, prior=prior) for prior in priors]
+
+
+def answers(domain, values):
+    return domain.answers(values, "ages")
+
+
+@pytest.mark.parametrize("sentence", REFUSED)
+def test_what_is_refused(sentence):
+    with pytest.raises(InputError, match=sentence):
+        REFUSED[sentence]()
 
 
 def test_too_many_places_are_a_mistake_in_the_program():
@@ -112,11 +117,9 @@ def test_labels_are_the_items_or_numbered():
     assert Level("x", 1.0, item_count=3).labels == ("x 1", "x 2", "x 3")
 
 
-def test_an_item_must_not_be_named_like_the_number_of_another():
-    few, many = Level("few", 1.0, ("6", "x")), Level("many", 2.0, item_count=5)
-    with pytest.raises(InputError, match=r"'6' but must be no number.*Name all items, or none"):
-        Categorical("q", (few, many))
-    assert Categorical("q", (few,)).policy is not None  # all named
+def test_an_item_may_be_named_like_a_number_that_no_other_has():
+    many = Level("many", 2.0, item_count=5)
+    assert Categorical("q", (Level("few", 1.0, ("6", "x")),)).policy is not None  # all named
     assert Categorical("q", (Level("few", 1.0, ("7", "x")), many)).policy is not None  # beyond
 
 
@@ -150,13 +153,30 @@ def test_targets_in_words(target, text):
     assert target.text == text
 
 
-def test_popularity_is_given_for_each_item():
-    sets = AssumedSets([0, 1, 1], [3, 1])
-    with pytest.raises(InputError, match="popularity is 2 but must be one weight for each of 3"):
-        sets.moments(1, np.array([1, 2]))
+def test_popularity_decides_what_truncation_costs():
     # Of two items, whoever has two has both: each is lost with probability 1/2 by half the people,
     # however popular it is said to be.
-    assert sets.moments(1, np.array([1, 1])).lost2 == pytest.approx(2 * (0.5 * 0.5) ** 2)
+    two, four = np.array([1, 1]), np.array([2, 2])
+    assert AssumedSets([0, 1, 1]).moments(1, two).lost2 == pytest.approx(2 * (0.5 * 0.5) ** 2)
     # Of four, one of two items of a person is lost, at rate 1/2.
-    four = AssumedSets([0, 1, 1], [3, 2, 2, 1]).moments(1, np.array([2, 2]))
-    assert four.lost2 == pytest.approx((9 + 4 + 4 + 1) / 64 * (0.5 * 2 * 0.5) ** 2)
+    weights = 1 / np.arange(1, 5)
+    shares = {"zipf": weights / weights.sum(), "uniform": np.full(4, 0.25)}
+    for name, share in shares.items():
+        lost2 = AssumedSets([0, 1, 1], name).moments(1, four).lost2
+        assert lost2 == pytest.approx((share**2).sum() * (0.5 * 2 * 0.5) ** 2)
+
+
+def test_sizes_may_be_as_large_or_small_as_numbers_are():
+    for scale in (1e308, 1e-308):
+        assert AssumedSets([scale, scale]).mean_size == 0.5
+
+
+def test_a_range_is_mapped_there_and_back_and_missing_answers_stay_missing():
+    for domain, values in ((AGE, [17, np.nan, 90]), (YES, [0, np.nan, 1])):
+        unit = domain.to_unit(domain.answers(values))
+        assert unit[[0, 2]].tolist() == [-1, 1]
+        assert np.isnan(unit[1])
+    domain, values = NumericDomain(-5, 20_000), np.linspace(-5, 20_000, 7)
+    assert (domain.center, domain.radius) == (9997.5, 10_002.5)
+    back = [domain.from_unit(unit) for unit in domain.to_unit(values)]
+    assert back == pytest.approx(values.tolist(), rel=1e-12)

@@ -321,7 +321,7 @@ MISTAKES = {
     "no budget": (lambda one: one["level"][0].pop("epsilon"), "Budget is still empty"),
     "no answers": (lambda one: one["level"][1].pop("items"), '"Or how many"'),
     "an order": (lambda one: one.update(kind="ordinal", order="x"), "From the lowest to the"),
-    "a weight": (lambda one: one.update(weight="0"), "Weight is 0"),
+    "a weight": (lambda one: one.update(weight="0"), "Weight is '0'"),
 }
 
 
