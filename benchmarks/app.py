@@ -17,7 +17,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from tests.browser.server import ROOT, running_app
+from tests.browser.running import ROOT, running_app
 
 SESSIONS, SECONDS, PAUSE = 20, 60, 2.0
 TABLE = "levels-0-name-epsilon-items-item_count"

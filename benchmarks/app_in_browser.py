@@ -15,9 +15,8 @@ from measure import Figure, rows, show
 from playwright.sync_api import Browser, sync_playwright
 
 from planner.deployment.parameters import read_parameters
-from tests.browser.chromium import launch_arguments
 from tests.browser.conftest import Visit
-from tests.browser.server import ROOT, running_app
+from tests.browser.running import ROOT, launch_arguments, running_app
 
 VISITS, EDITS = 7, 12
 OPEN_WITHIN, REDRAW_WITHIN, MOST_ACTIONS = 3.0, 0.5, 12
