@@ -18,23 +18,48 @@ from planner.deployment.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
 from tests.deployment.test_mutated_files import private
-from tests.fuzz.damage import damaged, flipped
 from tests.surveys import EXAMPLES
 
-__all__ = ["READERS", "Refused"]
-
-READERS = (
-    "parameters",
-    "lines",
-    "parquet",
-    "sealed",
-    "memory",
-    "checkpoint",
-    "survey",
-    "answers",
-    "ledger",
-)
 ITEMS = 40
+# What has hurt before.
+NASTY = (
+    *(b"", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf", b"\r\n", b"\n\n", b'"', b"'''"),
+    *(b"\\u0000", b"\\ud800", b"[" * 1200, b'{"a":' * 1200, b"[]", b"{}", b"null", b"true"),
+    *(b"NaN", b"-0.0", b"1e400", b"1e-320", b"9" * 4400, b"0x" + b"f" * 4000),
+    *(b"=HYPERLINK(1)", b"\x1b[2J", b"PAR1", b"SQLite format 3\x00"),
+)
+
+
+def flipped(data, random):
+    """One byte changed."""
+    changed = bytearray(data)
+    changed[random.randrange(len(data))] ^= random.randrange(1, 256)
+    return bytes(changed)
+
+
+def damaged(data, random):
+    """One to three changes: bytes flipped, cut, doubled, moved, replaced, or all that follow."""
+    for _ in range(random.randint(1, 3)):
+        data = _changed(data, random)
+    return data
+
+
+def _changed(data, random):
+    if not data:
+        return random.choice(NASTY)
+    start = random.randrange(len(data))
+    end = min(len(data), start + random.choice((1, 2, 8, 64, 1024)))
+    part, rest = data[start:end], data[:start] + data[end:]
+    to = random.randint(0, len(rest))
+    ways = (
+        lambda: flipped(data, random),
+        lambda: data[:start],
+        lambda: rest,
+        lambda: rest[:to] + part + rest[to:],
+        lambda: data[:start] + part * random.choice((2, 3, 31)) + data[end:],
+        lambda: data[:start] + random.choice(NASTY) + data[end:],
+    )
+    return random.choice(ways)()
 
 
 class Refused(Exception):
@@ -45,7 +70,6 @@ class Refused(Exception):
 class Attack:
     """Damaged copies of one file, and the reader that must withstand them."""
 
-    reader: str
     path: object
     read: object
     damage: object = damaged
@@ -60,11 +84,6 @@ class Attack:
         return self.read(self.path)
 
 
-def attack(reader, parameters, folder):
-    """The attack on a reader; ``parameters`` ask one question ``q`` of 40 items."""
-    return globals()[f"_{reader}"](parameters, folder)
-
-
 def _parameters(parameters, folder):
     path = folder / "params.json"
     path.write_text(parameters.to_json())
@@ -73,7 +92,7 @@ def _parameters(parameters, folder):
         found = parse_parameters(path.read_bytes())
         assert all(private(question) for question in found.document["questions"])
 
-    return Attack("parameters", path, read)
+    return Attack(path, read)
 
 
 def _answers_file(folder):
@@ -85,31 +104,32 @@ def _answers_file(folder):
 def _lines(parameters, folder):
     client, path = Client(parameters.document), folder / "reports.jsonl"
     path.write_text("".join(client.report("q", i).to_json() + "\n" for i in range(5)))
+    return Attack(path, _counted(parameters, path), flipped)
+
+
+def _counted(parameters, path):
+    """A reader of reports that counts what stood in the undamaged file, or refuses."""
     expected = Expected.of(parameters)
-    right = _counts(count_file(path, expected))
+    right = count_file(path, expected).sums["q", None]
 
     def read(path):
         found = count_file(path, expected)
         if found.refused:
             raise Refused
-        assert _counts(found) == right
+        _same(found.sums.values(), right)
 
-    return Attack("lines", path, read, flipped)
+    return read
+
+
+def _same(sums, right):
+    assert sum(one.users for one in sums) == right.users
+    assert sum(one.counts for one in sums).tolist() == right.counts.tolist()
 
 
 def _parquet(parameters, folder):
     path = folder / "reports.parquet"
     perturb_file(parameters, _answers_file(folder), path)
-    expected = Expected.of(parameters)
-    right = _counts(count_file(path, expected))
-
-    def read(path):
-        found = count_file(path, expected)
-        if found.refused:
-            raise Refused
-        assert _counts(found) == right
-
-    return Attack("parquet", path, read)
+    return Attack(path, _counted(parameters, path))
 
 
 def _sealed(parameters, folder):
@@ -127,7 +147,7 @@ def _sealed(parameters, folder):
         if worker.count(path).refused:
             raise Refused
 
-    return Attack("sealed", path, read, _inside, worker.stop)
+    return Attack(path, read, _inside, worker.stop)
 
 
 def _inside(data, random):
@@ -141,10 +161,6 @@ def _inside(data, random):
     return b"PAR1" + pages + footer + len(footer).to_bytes(4, "little") + b"PAR1"
 
 
-def _counts(one):
-    return {key: (counted.users, counted.counts.tolist()) for key, counted in one.sums.items()}
-
-
 def _memory(parameters, folder):
     path = folder / "memory"
     client = Client(parameters.document, memory=path)
@@ -155,7 +171,7 @@ def _memory(parameters, folder):
         found = [client.report("q", 3, user=user) for user in users]
         assert found == right  # not a fresh draw
 
-    return Attack("memory", path, read)
+    return Attack(path, read)
 
 
 def _checkpoint(parameters, folder):
@@ -170,19 +186,17 @@ def _checkpoint(parameters, folder):
     def read(path):
         saved = Checkpoint(path, parameters.hash)
         try:
-            sums = [one.sums["q", None] for one in saved.contents()]
+            _same([one.sums["q", None] for one in saved.contents()], total)
         finally:
             saved.close()
-        assert sum(one.users for one in sums) == total.users
-        assert sum(one.counts for one in sums).tolist() == total.counts.tolist()
 
-    return Attack("checkpoint", path, read)
+    return Attack(path, read)
 
 
 def _survey(_, folder):
     path = folder / "survey.toml"
     path.write_bytes((EXAMPLES / "baskets.toml").read_bytes())
-    return Attack("survey", path, load_survey)
+    return Attack(path, load_survey)
 
 
 def _answers(parameters, folder):
@@ -194,7 +208,7 @@ def _answers(parameters, folder):
                 assert len(row) == 1
                 assert 0 <= row[0] < ITEMS
 
-    return Attack("answers", _answers_file(folder), read)
+    return Attack(_answers_file(folder), read)
 
 
 def _ledger(_, folder):
@@ -212,4 +226,18 @@ def _ledger(_, folder):
             value > 0 for one in read_ledger(path).collections for value in one.spent.values()
         )
 
-    return Attack("ledger", path, read)
+    return Attack(path, read)
+
+
+# The parameters that they are given ask one question ``q`` of 40 items.
+READERS = {
+    "parameters": _parameters,
+    "lines": _lines,
+    "parquet": _parquet,
+    "sealed": _sealed,
+    "memory": _memory,
+    "checkpoint": _checkpoint,
+    "survey": _survey,
+    "answers": _answers,
+    "ledger": _ledger,
+}
