@@ -122,46 +122,6 @@ def test_less_than_one_item_a_level_is_seen_by_the_convexity_check(monkeypatch):
     assert words(run("new_convexity"))[0] == "no"
 
 
-def test_a_looser_bound_is_seen_by_table_1(monkeypatch):
-    import idldp_table_1
-    import numpy as np
-
-    right = idldp_table_1._ldp
-
-    def tight():
-        for name, law, low, high in right():
-            yield name, law, np.sqrt(low), np.sqrt(high)
-
-    monkeypatch.setattr(idldp_table_1, "_ldp", tight)
-    assert words(run("idldp_table_1"))[0] == "no"
-
-
-def test_biased_preferences_are_seen_by_bisample_figure_3(monkeypatch):
-    import bisample_figure_3
-
-    from planner import NormalPreferences
-
-    monkeypatch.setattr(
-        bisample_figure_3, "NormalPreferences", lambda mean, sd: NormalPreferences(mean + 0.1, sd)
-    )
-    assert words(run("bisample_figure_3"))[1] == "no"
-
-
-def test_a_wrong_share_is_seen_by_the_joint_allocation(monkeypatch):
-    import new_joint_allocation as joint
-
-    monkeypatch.setattr(joint, "grid_best", lambda *_: (100.0, joint.np.full(3, 1 / 3)))
-    assert words(run("new_joint_allocation"))[0] == "no"
-
-
-def test_a_narrow_band_is_seen_by_ordered_answers(monkeypatch):
-    import new_ordered
-
-    right = new_ordered.estimate_ordered
-    monkeypatch.setattr(new_ordered, "estimate_ordered", lambda *about: right(*about, 0.6))
-    assert words(run("new_ordered"))[2] == "no"
-
-
 def test_a_wrong_variance_is_seen_by_the_best_mean(monkeypatch):
     import new_best_mean
 

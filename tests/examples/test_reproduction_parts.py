@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from planner import InputError
+from planner.errors import FileError
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -29,26 +32,12 @@ def result(*claims):
     return Result("A title", "What was done.", claims, [table], figures, ["A note."])
 
 
-@pytest.mark.parametrize(
-    ("holds", "only", "verdict"),
-    [
-        (True, "by luck", "holds"),
-        (False, "by luck", "holds only by luck"),
-        (False, "", "does not hold"),
-        (None, "by luck", "not checked"),
-    ],
-)
-def test_verdict(holds, only, verdict):
-    assert claim(holds, only).verdict == verdict
-
-
-def test_cells():
-    assert result().tables[0].cells() == [["1", "0.5", "0"], ["20,000", "123,456", "text"]]
-
-
 def test_page_counts_escapes_and_fetches_nothing():
     from reproduction.page import as_json, page
 
+    wordings = {True: "holds", False: "holds only by luck", None: "not checked"}
+    assert {holds: claim(holds, "by luck").verdict for holds in wordings} == wordings
+    assert result().tables[0].cells() == [["1", "0.5", "0"], ["20,000", "123,456", "text"]]
     results = {"one": result(claim(True), claim(False)), "two": result(claim(False, "so"))}
     text = page(results, "Heading", "About", plotly_js="")
     assert "3 claims: 1 hold, 1 hold only under a restriction, 1 do not hold, 0 not" in text
@@ -144,3 +133,26 @@ def test_a_script_runs_by_itself_at_80_columns(tmp_path):
     assert max(map(len, printed.splitlines())) <= 80
     assert (tmp_path / "new_saturation.html").exists()
     assert (tmp_path / "plotly.min.js").exists()
+
+
+def test_populations_are_those_of_table_2(tmp_path):
+    """Their means are .831, .499, .001 (signs as there) within 4.9 standard errors: 1e-6."""
+    from reproduction import populations
+
+    users, rng = 100_000, np.random.default_rng(1)
+    many = [populations.exponential(users, np.random.default_rng(seed)) for seed in range(200)]
+    assert all((one.min(), one.max()) == (-1.0, 1.0) for one in many)
+    low, high = np.quantile([one.mean() for one in many], [0.01, 0.99])
+    assert low < -0.831 < high  # 2/H - 1, H the largest of 100,000 standard exponentials
+    for values, mean, deviation in (
+        (populations.gaussian(users, rng), 0.5, 0.1),
+        (populations.uniform(users, rng), 0.0, 3**-0.5),
+    ):
+        assert abs(values.mean() - mean) < 4.9 * deviation / np.sqrt(users)
+    with pytest.raises(FileError):
+        populations.adult_ages(tmp_path / "none")
+    (tmp_path / "ages").write_text("17, x\nold, y\n")
+    with pytest.raises(FileError, match="old"):
+        populations.adult_ages(tmp_path / "ages")
+    with pytest.raises(InputError):
+        populations.uniform(1, rng)
