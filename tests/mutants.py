@@ -1,14 +1,18 @@
 """What became of every mutant, by module: ``python -m tests.mutants`` after ``mutmut run``.
 
-A mutant whose tests never end counts as noticed: the tests do not pass.
+A mutant whose tests never end counts as noticed: the tests do not pass. As a plugin of ``make
+mutate``, it runs quick tests first, so that a mutant meets the slow ones only if all others missed
+it: mutmut names the tests that reach a mutant in no order, and the first that fails ends the run.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +20,8 @@ from rich.table import Table
 NOTICED = ("killed", "timeout", "caught by type check")
 UNTRIED = "not checked"
 WIDTH = 100
+DURATIONS = Path("mutmut-stats.json")  # beside the changed sources, where mutmut runs the tests
+SIMULATED = "runs"  # a class's fixture in the mechanisms' suite, slower than the tests it serves
 
 
 def statuses() -> list[tuple[str, str]]:
@@ -46,6 +52,20 @@ def show(found: list[tuple[str, str]]) -> None:
         score = f"{row['noticed'] / tried:.1%}" if tried else ""
         table.add_row(name, f"{row.total():,}", f"{tried:,}", f"{row['noticed']:,}", score)
     Console(width=WIDTH).print(table)
+
+
+def pytest_collection_modifyitems(items: list[Any]) -> None:
+    """Sort by the seconds measured before, simulations last; leave the order if none were."""
+    if not DURATIONS.exists():
+        return
+    seconds = json.loads(DURATIONS.read_text())["duration_by_test"]
+
+    def cost(item: Any) -> tuple[str, float]:
+        """A class that shares a simulation stays together, after all that do not."""
+        shared = SIMULATED in getattr(item, "fixturenames", ())
+        return item.nodeid.rpartition("::")[0] if shared else "", seconds.get(item.nodeid, 0.0)
+
+    items.sort(key=cost)
 
 
 if __name__ == "__main__":

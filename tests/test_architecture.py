@@ -2,7 +2,6 @@
 
 import ast
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -37,7 +36,7 @@ ids = pytest.mark.parametrize("module", [name for name in MODULES if name != "pl
 
 
 @cache
-def _imports(path):
+def imports_of(path):
     """Every absolute name that a file imports, anywhere in it."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
@@ -79,7 +78,7 @@ def _rank(part):
 
 
 def _inner(module):
-    return {name for name in _imports(MODULES[module]) if name.startswith("planner.")}
+    return {name for name in imports_of(MODULES[module]) if name.startswith("planner.")}
 
 
 @ids
@@ -141,7 +140,7 @@ def test_the_circle_finder_finds_circles():
 
 @ids
 def test_heavy_libraries_stay_in_their_places(module):
-    roots = {name.partition(".")[0] for name in _imports(MODULES[module])}
+    roots = {name.partition(".")[0] for name in imports_of(MODULES[module])}
     assert "streamlit" not in roots or _part(module) == "ui"
     assert "cvxpy" not in roots or _part(module) in ("solvers", "planning")
     eager = {name.partition(".")[0] for name in _eager_imports(MODULES[module])}
@@ -154,30 +153,9 @@ def test_only_the_app_and_the_pages_know_streamlit():
         path.relative_to(ROOT)
         for folder in ("planner", "benchmarks", "examples")
         for path in (ROOT / folder).rglob("*.py")
-        if "streamlit" in {name.partition(".")[0] for name in _imports(path)}
+        if "streamlit" in {name.partition(".")[0] for name in imports_of(path)}
     ]
     load = Path("benchmarks", "app.py")  # it starts many sessions of the app
     assert all(path.parts[:2] == ("planner", "ui") or path == load for path in found)
-    outside = {name for name in _imports(ROOT / "app.py") if name.startswith("planner")}
+    outside = {name for name in imports_of(ROOT / "app.py") if name.startswith("planner")}
     assert all(name.startswith("planner.ui") for name in outside)
-
-
-@ids
-def test_names_of_all_are_there(module):
-    loaded = import_module(module)
-    assert loaded.__doc__, f"{module} has no docstring"
-    for name in getattr(loaded, "__all__", ()):
-        assert hasattr(loaded, name), f"{module}.__all__ names {name}"
-        assert not name.startswith("_")
-
-
-@ids
-def test_everything_public_has_a_docstring(module):
-    loaded = import_module(module)
-    for name, value in vars(loaded).items():
-        if (
-            not name.startswith("_")
-            and callable(value)
-            and getattr(value, "__module__", None) == module
-        ):
-            assert value.__doc__, f"{module}.{name}"

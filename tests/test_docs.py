@@ -7,12 +7,20 @@ import pytest
 from tests.documents import ROOT, play
 
 DOCS = ROOT / "docs"
-PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+README = ROOT / "README.md"
+PAGES = ["README.md", *sorted(page.relative_to(ROOT).as_posix() for page in DOCS.rglob("*.md"))]
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_everything_on_the_page_comes_true(name, tmp_path):
-    assert play(DOCS / name, tmp_path) == (DOCS / name).read_text()
+    assert play(ROOT / name, tmp_path) == (ROOT / name).read_text()
+
+
+def test_a_wrong_output_would_be_seen(tmp_path):
+    text, page = README.read_text(), tmp_path / "wrong.md"
+    assert text.count("\n$ ldp-planner ") >= 2
+    page.write_text(text.replace("verified", "certified", 1))
+    assert play(page, tmp_path) != page.read_text()
 
 
 def test_a_wrong_example_would_be_seen(tmp_path):

@@ -34,7 +34,7 @@ from planner.mechanisms.means import MeanMechanism
 from planner.outsiders import seen_of, shuffled
 from planner.planning.mean import channel_curve
 from planner.survey.numeric_domain import NumericDomain
-from tests.test_readme import ROOT
+from tests.documents import ROOT
 
 POLICY = PrivacyPolicy([1.0, 2.0], [1, 4], names=["a & b", "<common>"])
 

@@ -4,7 +4,6 @@ import json
 import re
 from pathlib import Path
 
-import pytest
 import typer
 
 from planner.cli.commands import app
@@ -68,8 +67,3 @@ def test_the_app_listens_on_this_machine_unless_told(monkeypatch):
     assert isinstance(result.exception, InputError)
     assert "address is 'example' but must be an IP address" in str(result.exception)
     assert len(called) == 2
-
-
-@pytest.mark.parametrize("name", ["Dockerfile", ".dockerignore"])
-def test_its_files_end_with_a_line(name):
-    assert (ROOT / name).read_text().endswith("\n")

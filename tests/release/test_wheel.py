@@ -5,7 +5,6 @@ borrowed from the environment of the tests, which that environment sees as a pla
 modules (so the checkout, known to it by an editable install, stays out of sight).
 """
 
-import ast
 import os
 import re
 import subprocess
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.running import running_app
+from tests.test_architecture import imports_of
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -102,28 +102,16 @@ def test_app(installed, tmp_path):
         assert address.startswith("http://127.0.0.1:")  # and it answered
 
 
-def _words(requirement):
-    """``dask[distributed]>=2025.1`` names ``dask`` and ``distributed``."""
-    return re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", requirement.lower())[0])
-
-
 def test_every_library_that_is_used_is_declared():
     """A library that is only there because another one needs it may go with any release."""
     extras = PROJECT["optional-dependencies"]
     requirements = (*PROJECT["dependencies"], *extras["cluster"], *extras["report"])
-    declared = {word for requirement in requirements for word in _words(requirement)}
-    declared.add("pydantic-core")  # a part of pydantic
+    declared = {"pydantic-core"}  # a part of pydantic; dask[distributed]>=2025.1 names two
+    for one in requirements:
+        declared.update(re.findall(r"[a-z][a-z0-9-]*", re.split(r"[<>=]", one.lower())[0]))
     homes = packages_distributions()
     for path in [*(ROOT / "planner").rglob("*.py"), ROOT / "app.py"]:
-        for name in {name.partition(".")[0] for name in _imports(path)}:
+        for name in {name.partition(".")[0] for name in imports_of(path)}:
             if name != "planner" and name not in sys.stdlib_module_names:
                 sold_as = {home.lower().replace("_", "-") for home in homes.get(name, ())}
                 assert sold_as & declared, f"{path} imports {name}: add it to pyproject.toml"
-
-
-def _imports(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
