@@ -1,9 +1,10 @@
-"""Estimates from the reports of a channel: wanted shares, means as ratios, ordered answers."""
+"""Estimates from the reports of a channel: means as ratios, and ordered answers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,29 +12,156 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import whole_number
 from planner.errors import InputError
-from planner.estimates.counts import normal_quantile, tail_share
-from planner.estimates.means import Estimate
+from planner.estimates.counts import reach
 from planner.frames import Framed
 from planner.solvers.answers import Channel
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class QuantileEstimate:
-    """Which ordered answer a share of the people does not exceed.
+class ChannelEstimates(NamedTuple):
+    """Unbiased estimates of the wanted numbers per person, ``(p,)``, and their covariance.
 
-    Attributes
-    ----------
-    share:
-        The share asked for: one half for the median.
-    answer:
-        The first answer whose consistent cumulative share reaches it.
-    lower, upper:
-        The answers between which it lies with the confidence of the band.
+    The covariance is that of people drawn at random, from the reports themselves.
     """
 
-    share: float
+    values: Array
+    covariance: Array
+    users: int
+
+    def of_draws(self, known: Array) -> ChannelEstimates:
+        """The same with the covariance of the draws alone, whoever was asked.
+
+        How people differ, as far as it is ``known``, ``(p, p)``, is taken off; unless reports are
+        so few that it cannot be told.
+        """
+        drawn = self.covariance - known / self.users
+        return self._replace(covariance=drawn) if np.linalg.eigvalsh(drawn)[0] > 0 else self
+
+
+def wanted_estimates(
+    estimator: Array, counts: ArrayLike, blocks: Sequence[tuple[int, float]] = ()
+) -> ChannelEstimates:
+    """Estimates from what each report adds to the wanted numbers, shape ``(p, outputs)``.
+
+    ``counts`` are of the people who sent each report. ``blocks`` have a number of reports and
+    their known share of all, whatever the answers: the reports of each are taken for as many as
+    expected, unless one has none.
+
+    Raises
+    ------
+    InputError
+        Counts that are not whole numbers of at least 0, one a report, or nobody's.
+    """
+    column, outputs = np.asarray(counts), estimator.shape[1]
+    if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
+        allowed = f"{outputs} whole numbers of at least 0, one a report"
+        remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
+        raise InputError("counts", counts, allowed, remedy)
+    users = int(column.sum())
+    if users < 1:
+        raise InputError("counts", users, "of at least one person", "Collect reports first.")
+    parts = np.split(np.arange(outputs), np.cumsum([size for size, _ in blocks])[:-1].astype(int))
+    shares = [share for _, share in blocks]
+    if not blocks or not all(column[part].any() for part in parts):
+        parts, shares = [np.arange(outputs)], [1.0]
+    values, covariance = np.zeros(len(estimator)), np.zeros((len(estimator), len(estimator)))
+    for part, share in zip(parts, shares, strict=True):
+        meaning, seen, n = estimator[:, part], column[part], int(column[part].sum())
+        values += share * (meaning @ seen) / n
+        if n == 1:  # of one report nothing is known: as if all had come equally often
+            seen = np.full(part.size, 1 / part.size)
+        spread = meaning - (meaning @ seen / seen.sum())[:, None]
+        covariance += share**2 * (spread * seen) @ spread.T / max(1, n - 1) / n
+    return ChannelEstimates(values, covariance, users)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One estimated quantity: never a silent NaN.
+
+    ``value``, not clipped to its possible range, and ``standard_error`` are ``None`` if undefined;
+    ``lower`` and ``upper`` are finite. Where reports do not limit the quantity the interval is its
+    whole possible range, and the ``note`` says so; it is empty otherwise.
+    """
+
+    value: float | None
+    standard_error: float | None
+    lower: float
+    upper: float
+    note: str = ""
+
+    def scaled(self, offset: float, factor: float) -> Estimate:
+        """The estimate of ``offset + factor * quantity``, for ``factor > 0``."""
+        value = None if self.value is None else offset + factor * self.value
+        error = None if self.standard_error is None else factor * self.standard_error
+        ends = offset + factor * self.lower, offset + factor * self.upper
+        return Estimate(value, error, *ends, self.note)
+
+
+def large_sample(value: float, variance: float, confidence: float) -> Estimate:
+    """The normal-approximation interval of an unbiased estimate.
+
+    Examples
+    --------
+    >>> large_sample(0.5, 0.01, 0.95).upper.__round__(3)
+    0.696
+    """
+    error = sqrt(max(variance, 0.0))
+    half = reach(confidence) * error
+    return Estimate(value, error, value - half, value + half)
+
+
+def ratio(found: ChannelEstimates, confidence: float, possible: tuple[float, float]) -> Estimate:
+    """The first wanted number over the second: first-order standard error, Fieller's interval.
+
+    The interval holds the values ``m`` for which ``first - m * second`` is compatible with 0. It
+    covers as promised even when few answered. When reports cannot rule out that *nobody* did, no
+    bounded interval keeps its promise: then it is the ``possible`` range, and says so.
+
+    Examples
+    --------
+    >>> found = ChannelEstimates(np.array([0.2, 0.5]), np.eye(2) * 1e-4, 1000)
+    >>> mean = ratio(found, 0.95, (-1.0, 1.0))
+    >>> round(mean.lower, 3), round(mean.upper, 3)
+    (0.358, 0.443)
+    """
+    (a, b), ((first, both), (_, second)) = found.values.tolist(), found.covariance.tolist()
+    z2 = reach(confidence) ** 2
+    if b <= 0:
+        note = "The mean is undefined: as far as these reports show, nobody answered"
+        return Estimate(None, None, *possible, f"{note} (estimated answer rate {b:.3g}).")
+    value = a / b
+    error = sqrt(max(first - 2 * value * both + value**2 * second, 0.0)) / b
+    square = b * b - z2 * second
+    if square <= 0:
+        note = "The reports cannot rule out that nobody answered, so they do not limit the mean"
+        return Estimate(value, error, *possible, f"{note} (estimated answer rate {b:.3g}).")
+    middle = a * b - z2 * both
+    root = sqrt(max(middle * middle - square * (a * a - z2 * first), 0.0))
+    return Estimate(value, error, (middle - root) / square, (middle + root) / square)
+
+
+class NumericEstimates(NamedTuple):
+    """What reports about a number say of all people, in the question's unit.
+
+    ``mean`` is of those who answered, ``missing_rate`` the share of people who did not, and
+    ``frequency`` the share of "yes" among those who did; ``None`` unless the question is yes/no.
+    """
+
+    mean: Estimate
+    total: Estimate
+    missing_rate: Estimate
+    frequency: Estimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileEstimate:
+    """The first ordered answer whose consistent cumulative share reaches a share of the people.
+
+    ``lower`` and ``upper`` are the answers between which it lies with the band's confidence.
+    """
+
     answer: str
     lower: str
     upper: str
@@ -47,15 +175,12 @@ class OrderedEstimates(Framed):
     ----------
     answers:
         The ``d`` answers in order.
-    values:
+    values, covariance:
         Unbiased estimates of the share up to each answer but the last, ``(d - 1,)``.
-    covariance:
-        Of these estimates, shape ``(d - 1, d - 1)``.
     users:
         Number of reports.
     confidence:
-        Of the band: the share of repeated collections in which it covers all the
-        cumulative shares at once (large-sample, Bonferroni over the answers).
+        That the band covers all cumulative shares at once (large-sample, Bonferroni).
 
     Raises
     ------
@@ -93,7 +218,7 @@ class OrderedEstimates(Framed):
             remedy = "Take values and covariance from the same estimate."
             raise InputError("covariance", self.covariance, "with no negative variance", remedy)
         whole_number("users", self.users, remedy="Give the number of people who reported.")
-        tail_share(self.confidence, size)
+        reach(self.confidence)
 
     @property
     def consistent(self) -> Array:
@@ -101,8 +226,11 @@ class OrderedEstimates(Framed):
 
         The nearest such shares, by least squares weighted by one over each variance.
         """
+        from scipy.optimize import isotonic_regression
+
         weights = 1 / np.maximum(np.diag(self.covariance), 1e-300)
-        return np.append(np.clip(isotonic(self.values, weights), 0, 1), 1.0)
+        rising = isotonic_regression(self.values, weights=weights).x
+        return np.append(np.clip(rising, 0, 1), 1.0)
 
     @property
     def shares(self) -> Array:
@@ -113,13 +241,12 @@ class OrderedEstimates(Framed):
     def band(self) -> tuple[Array, Array]:
         """Lower and upper ends for all cumulative shares at once, shape ``(d,)`` each.
 
-        Where the unbiased band holds, so does this one: what is below an earlier
-        lower end, or above a later upper end, cannot be, as cumulative shares rise.
+        What is below an earlier lower end, or above a later upper end, cannot be, as cumulative
+        shares rise.
         """
-        share = tail_share(self.confidence, self.values.size)
-        reach = normal_quantile(1 - share / 2) * np.sqrt(np.diag(self.covariance))
-        lower = np.maximum.accumulate(np.clip(self.values - reach, 0, 1))
-        upper = np.minimum.accumulate(np.clip(self.values + reach, 0, 1)[::-1])[::-1]
+        half = reach(self.confidence, self.values.size) * np.sqrt(np.diag(self.covariance))
+        lower = np.maximum.accumulate(np.clip(self.values - half, 0, 1))
+        upper = np.minimum.accumulate(np.clip(self.values + half, 0, 1)[::-1])[::-1]
         return np.append(lower, 1.0), np.append(upper, 1.0)
 
     def quantile(self, share: float = 0.5) -> QuantileEstimate:
@@ -128,18 +255,13 @@ class OrderedEstimates(Framed):
         Parameters
         ----------
         share:
-            Strictly between 0 and 1; one half is the median.
-
-        Raises
-        ------
-        InputError
-            The share is out of range.
+            Strictly between 0 and 1 (else InputError); one half is the median.
         """
         if not 0 < share < 1:
             raise InputError("share", share, "strictly between 0 and 1", "Use 0.5 for the median.")
         lower, upper = self.band
         first = [int(np.argmax(column >= share)) for column in (self.consistent, upper, lower)]
-        return QuantileEstimate(share, *(self.answers[i] for i in first))
+        return QuantileEstimate(*(self.answers[i] for i in first))
 
     def mean(self, scores: ArrayLike) -> Estimate:
         """The mean score, unbiased; the share of an answer is that of a score of 1 for it alone.
@@ -147,12 +269,7 @@ class OrderedEstimates(Framed):
         Parameters
         ----------
         scores:
-            What each answer counts for, in order, shape ``(d,)``.
-
-        Raises
-        ------
-        InputError
-            Not one finite score an answer.
+            What each answer counts for, in order, shape ``(d,)``, finite (else InputError).
 
         Examples
         --------
@@ -169,9 +286,7 @@ class OrderedEstimates(Framed):
             raise InputError("scores", scores, allowed, "Give one score for each answer.")
         steps = -np.diff(numbers)  # whoever is up to an answer misses what lies above it
         value = float(numbers[-1] + steps @ self.values)
-        error = max(0.0, float(steps @ self.covariance @ steps)) ** 0.5
-        reach = normal_quantile(0.5 + self.confidence / 2) * error
-        return Estimate(value, error, value - reach, value + reach, self.confidence)
+        return large_sample(value, float(steps @ self.covariance @ steps), self.confidence)
 
     @property
     def summary(self) -> str:
@@ -196,109 +311,6 @@ class OrderedEstimates(Framed):
         }
 
 
-def isotonic(values: ArrayLike, weights: ArrayLike | None = None) -> Array:
-    """The nearest rising numbers, by weighted least squares (pool adjacent violators).
-
-    Parameters
-    ----------
-    values:
-        Shape ``(k,)``.
-    weights:
-        Above 0, shape ``(k,)``; equal when omitted.
-
-    Examples
-    --------
-    >>> isotonic([1.0, 3.0, 2.0, 4.0]).tolist()
-    [1.0, 2.5, 2.5, 4.0]
-    """
-    numbers = np.asarray(values, dtype=np.float64)
-    sizes = np.ones(numbers.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    blocks: list[tuple[float, float, int]] = []  # mean, weight, length
-    for value, size in zip(numbers.tolist(), sizes.tolist(), strict=True):
-        mean, weight, length = value, size, 1
-        while blocks and blocks[-1][0] >= mean:
-            before, other, count = blocks.pop()
-            mean = (before * other + mean * weight) / (other + weight)
-            weight, length = weight + other, length + count
-        blocks.append((mean, weight, length))
-    return np.concatenate([np.full(length, mean) for mean, _, length in blocks])
-
-
-class ChannelEstimates(NamedTuple):
-    """Unbiased estimates of the wanted numbers per person, and their covariance.
-
-    Attributes
-    ----------
-    values:
-        Shape ``(p,)``.
-    covariance:
-        Of ``values``, for people drawn at random, from the reports themselves, ``(p, p)``.
-    users:
-        Number of reports.
-    """
-
-    values: Array
-    covariance: Array
-    users: int
-
-
-def estimate_wanted(channel: Channel, counts: ArrayLike) -> ChannelEstimates:
-    """Estimate the wanted numbers from how often each report came.
-
-    Parameters
-    ----------
-    channel:
-        The channel that randomised.
-    counts:
-        Number of people who sent each report, shape ``(outputs,)``.
-
-    Raises
-    ------
-    InputError
-        Counts that are not whole numbers of at least 0, one a report, or nobody's.
-    """
-    return wanted_estimates(channel.estimator, counts)
-
-
-def wanted_estimates(
-    estimator: Array, counts: ArrayLike, blocks: Sequence[tuple[int, float]] = ()
-) -> ChannelEstimates:
-    """The same from what each report adds to the wanted numbers, shape ``(p, outputs)``.
-
-    ``blocks`` have a number of reports and their known share of all, whatever the answers: the
-    reports of each are taken for as many as expected, unless one has none.
-
-    Raises
-    ------
-    InputError
-        As :func:`estimate_wanted`, or no reports at all.
-    """
-    column, outputs = np.asarray(counts), estimator.shape[1]
-    if column.shape != (outputs,) or column.dtype.kind not in "iu" or column.min() < 0:
-        allowed = f"{outputs} whole numbers of at least 0, one a report"
-        remedy = f"Count the reports by numpy.bincount(reports, minlength={outputs})."
-        raise InputError("counts", counts, allowed, remedy)
-    users = int(column.sum())
-    if users < 1:
-        raise InputError("counts", users, "of at least one person", "Collect reports first.")
-    values, covariance = np.zeros(len(estimator)), np.zeros((len(estimator), len(estimator)))
-    ends = np.cumsum([size for size, _ in blocks])
-    parts = np.split(column, ends[:-1]) if blocks else [column]
-    if not all(part.any() for part in parts):
-        blocks, ends, parts = (), np.zeros(0), [column]
-    meanings = np.split(estimator, ends[:-1], axis=1) if blocks else [estimator]
-    shares = [share for _, share in blocks] or [1.0]
-    for part, meaning, share in zip(parts, meanings, shares, strict=True):
-        n = int(part.sum())
-        mean = meaning @ part / n
-        # Of one report alone nothing is known: as if all had come equally often.
-        seen, others = (part, n - 1) if n > 1 else (np.full(part.shape, 1 / part.size), 1)
-        spread = meaning - (meaning @ seen / seen.sum())[:, None]
-        values += share * mean
-        covariance += share**2 * (spread * seen) @ spread.T / others / n
-    return ChannelEstimates(values, covariance, users)
-
-
 def estimate_ordered(
     channel: Channel, counts: ArrayLike, confidence: float = 0.95
 ) -> OrderedEstimates:
@@ -318,22 +330,14 @@ def estimate_ordered(
     InputError
         A channel for other numbers, or bad counts or confidence.
     """
-    values, covariance, users = estimate_wanted(shares_up_to(channel), counts)
-    return OrderedEstimates(channel.symbols, values, covariance, users, confidence)
+    found = wanted_estimates(shares_up_to(channel).estimator, counts)
+    return OrderedEstimates(channel.symbols, *found, confidence)
 
 
 def shares_up_to(channel: Channel) -> Channel:
     """The channel with estimates of the share of people up to each answer but the last.
 
-    Parameters
-    ----------
-    channel:
-        One that wants these shares, which is returned as it is, or counts, which are added up.
-
-    Raises
-    ------
-    InputError
-        A channel for other numbers.
+    It wants these shares already, or counts, which are added up; else InputError.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class ProcessedCounts(NamedTuple):
+    """Counts that look better and are biased, and what was done; standard errors do not apply."""
+
+    values: Array
+    method: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimates(Framed):
     """Unbiased estimates with standard errors.
@@ -31,8 +38,7 @@ class Estimates(Framed):
     Attributes
     ----------
     values:
-        Estimated quantities, shape ``(k,)``; for frequencies the number of users
-        per item. Unbiased, hence possibly negative.
+        Estimated quantities, shape ``(k,)``; for frequencies people per item, possibly negative.
     standard_errors:
         Estimated standard deviation of each, same shape and unit.
     null_standard_errors:
@@ -48,18 +54,16 @@ class Estimates(Framed):
     Examples
     --------
     >>> counts = Estimates([90.0, -8.0], [10.0, 9.0], [9.0, 9.0], users=200)
-    >>> lower, upper = counts.intervals(level=0.95)
+    >>> lower, upper = counts.intervals(0.95)
     >>> lower.round(1).tolist(), upper.round(1).tolist()
     ([70.4, -25.6], [109.6, 9.6])
-    >>> counts.significant(level=0.99).tolist()
-    [True, False]
     >>> counts.clipped().values.tolist()
     [90.0, 0.0]
     """
 
-    values: NDArray[np.float64]
-    standard_errors: NDArray[np.float64]
-    null_standard_errors: NDArray[np.float64]
+    values: Array
+    standard_errors: Array
+    null_standard_errors: Array
     users: int
 
     def __post_init__(self) -> None:
@@ -77,11 +81,9 @@ class Estimates(Framed):
             column.setflags(write=False)
             object.__setattr__(self, name, column)
 
-    # -- how sure ------------------------------------------------------------
-
     def intervals(
-        self, level: float = 0.95, simultaneous: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> tuple[Array, Array]:
         """Lower and upper ends of confidence intervals for the true quantities.
 
         They cover the randomness of the reports, not of who was asked. Estimates are sums
@@ -89,32 +91,13 @@ class Estimates(Framed):
 
         Parameters
         ----------
-        level:
-            Probability of covering, above 0, below 1.
-        simultaneous:
-            False: each interval covers with probability ``level``. True: all
-            of them together do (Bonferroni).
+        confidence:
+            Probability of covering, above 0, below 1: of each interval, or with ``simultaneous``
+            of all together (Bonferroni).
         """
-        share = tail_share(level, self.values.size if simultaneous else 1)
-        reach = normal_quantile(1 - share / 2) * self.standard_errors
-        return self.values - reach, self.values + reach
-
-    def smallest_significant(
-        self, level: float = 0.95, simultaneous: bool = True
-    ) -> NDArray[np.float64]:
-        """The smallest estimate that is distinguishable from zero, shape ``(k,)``.
-
-        One-sided: an item that nobody has exceeds it with probability ``1 - level``;
-        with ``simultaneous``, any such item of all does (Bonferroni).
-        """
-        share = tail_share(level, self.values.size if simultaneous else 1)
-        return normal_quantile(1 - share) * self.null_standard_errors
-
-    def significant(self, level: float = 0.95, simultaneous: bool = True) -> NDArray[np.bool_]:
-        """Which estimates are distinguishable from zero; see :meth:`smallest_significant`."""
-        return self.values > self.smallest_significant(level, simultaneous)
-
-    # -- post-processing: costs no privacy, and unbiasedness is lost ----------
+        together = self.values.size if simultaneous else 1
+        half = reach(confidence, together) * self.standard_errors
+        return self.values - half, self.values + half
 
     def clipped(self) -> ProcessedCounts:
         """Every count moved into ``[0, users]``. Small counts become too large on average."""
@@ -124,13 +107,11 @@ class Estimates(Framed):
     def on_simplex(self) -> ProcessedCounts:
         """The nearest counts that are not negative and sum to ``users``, for single items.
 
-        Nearest by least squares weighted by one over the variance ``s_k^2`` that the count of
-        an absent item would have: minimise ``sum (x_k - v_k)^2 / s_k^2``. The solution is
-        ``max(0, v_k - lambda s_k^2)``: an item of a noisier level gives way more than one of
-        another, where subtracting the same number from all ("norm-sub", Wang et al., NDSS 2020)
-        is right only for equal variances. Weights that grow with the count itself would let
-        one large count pay for the noise of all others, and can be far worse than doing
-        nothing (docs/how-to/collect.md has the comparison).
+        They minimise ``sum (x_k - v_k)^2 / s_k^2`` with the variance ``s_k^2`` of an absent item:
+        ``x_k = max(0, v_k - lambda s_k^2)``, so that an item of a noisier level gives way more.
+        Subtracting the same from all ("norm-sub", Wang et al., NDSS 2020) is right for equal
+        variances only; with each count's own variance one large count would pay for the noise of
+        all others (docs/how-to/collect.md compares them).
 
         Examples
         --------
@@ -141,8 +122,7 @@ class Estimates(Framed):
         order = np.argsort(-v / weight, kind="stable")
         shift = (np.cumsum(v[order]) - self.users) / np.cumsum(weight[order])
         active = np.flatnonzero(v[order] / weight[order] > shift)  # a prefix, never empty
-        multiplier = shift[active[-1]]
-        values = np.maximum(0.0, v - multiplier * weight)
+        values = np.maximum(0.0, v - shift[active[-1]] * weight)
         return ProcessedCounts(values, "weighted projection onto the simplex; no longer unbiased")
 
     @property
@@ -158,24 +138,7 @@ class Estimates(Framed):
             "standard_error": self.standard_errors,
             "lower": lower,
             "upper": upper,
-            "significant": self.significant(),
         }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProcessedCounts:
-    """Post-processed counts. They look better and are biased; standard errors do not apply.
-
-    Attributes
-    ----------
-    values:
-        Counts in users, shape ``(k,)``.
-    method:
-        What was done, in words; show it with the numbers.
-    """
-
-    values: NDArray[np.float64]
-    method: str
 
 
 def normal_quantile(probability: float) -> float:
@@ -185,30 +148,32 @@ def normal_quantile(probability: float) -> float:
     return float(ndtri(probability))
 
 
-def tail_share(level: float, together: int = 1) -> float:
-    """Chance that each of so many limits may miss, if all hold with probability ``level``.
+def reach(confidence: float, together: int = 1) -> float:
+    """Standard errors to both sides of a normal estimate in which so many hold together.
 
-    Raises
-    ------
-    InputError
-        ``level`` is not above 0 and below 1.
+    Examples
+    --------
+    >>> round(reach(0.95), 4), round(reach(0.95, together=10), 4)
+    (1.96, 2.807)
     """
-    if not 0 < level < 1:
+    return -normal_quantile(tail_share(confidence, together) / 2)
+
+
+def tail_share(confidence: float, together: int = 1) -> float:
+    """Chance that each of so many limits may miss; InputError for what is no confidence."""
+    if not (isinstance(confidence, int | float) and 0 < confidence < 1):
         remedy = "Use 0.95 for limits that miss one time in twenty."
-        raise InputError("level", level, "a probability above 0 and below 1", remedy)
-    return (1 - level) / together
-
-
-# -- single items: limits from the law of the reports, not from a normal one ----------------
-#
-# Of n people, of whom c have an item, Binomial(c, a) + Binomial(n - c, b) reports support it,
-# exactly, whatever the mechanism. Where few support an absent item that is skewed and normal limits
-# promise too much: the limits here invert the law (Clopper and Pearson, 1934, for such a sum).
+        raise InputError("confidence", confidence, "a share strictly between 0 and 1", remedy)
+    return (1 - confidence) / together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SupportEstimates(Estimates):
     """Estimated counts of single items, with the law of the reports that support each.
+
+    Of n people, of whom c have an item, ``Binomial(c, a) + Binomial(n - c, b)`` reports support
+    it, exactly, whatever the mechanism. Where few support an item normal limits promise too much:
+    the limits here invert the law (Clopper and Pearson, 1934, for such a sum).
 
     Attributes
     ----------
@@ -217,29 +182,15 @@ class SupportEstimates(Estimates):
     a, b:
         Probability that a report supports the item if it is the person's, and if it is not;
         shape ``(k,)``, ``b < a``.
-
-    Raises
-    ------
-    InputError
-        As for :class:`~planner.estimates.counts.Estimates`; or columns of different lengths.
     """
 
     supports: Whole
     a: Array
     b: Array
 
-    def __post_init__(self) -> None:
-        super(SupportEstimates, self).__post_init__()
-        for name in ("supports", "a", "b"):
-            column = np.array(getattr(self, name))
-            if column.shape != self.values.shape:
-                allowed = f"one number per estimate, shape {self.values.shape}"
-                remedy = "Give the probabilities and counts of the same items as the values."
-                raise InputError(name, column.shape, allowed, remedy)
-            column.setflags(write=False)
-            object.__setattr__(self, name, column)
-
-    def intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> tuple[Array, Array]:
         """Confidence limits of the true counts, from 0 to the number of people.
 
         Every whole number ``c`` is inside under which the supporting reports seen, or fewer,
@@ -249,43 +200,30 @@ class SupportEstimates(Estimates):
 
         Examples
         --------
-        >>> few = SupportEstimates([3.0], [3.9], [3.4], 2000, [9], np.array([0.9]), [0.003])
+        >>> few = SupportEstimates([3.0], [3.9], [3.4], 2000, *np.array([[9], [0.9], [0.003]]))
         >>> [limit.round(1).tolist() for limit in few.intervals()]
         [[0.0], [9.0]]
         """
-        lower, upper = super(SupportEstimates, self).intervals(level, simultaneous)
-        lower, upper = (np.clip(limit, 0, self.users) for limit in (lower, upper))
-        slope = self.a - self.b
-        skewed = np.flatnonzero((self.standard_errors * slope) ** 2 < _MOST_VARIANCE)
-        if skewed.size:
-            share = tail_share(level, self.values.size if simultaneous else 1) / 2
-            rows = np.stack([self.supports[skewed], self.a[skewed], self.b[skewed]], axis=1)
+        limits = super(SupportEstimates, self).intervals(confidence, simultaneous)
+        lower, upper = (np.clip(limit, 0, self.users) for limit in limits)
+        skewed = np.square(self.standard_errors * (self.a - self.b)) < _MOST_VARIANCE
+        if skewed.any():
+            share = tail_share(confidence, self.values.size if simultaneous else 1) / 2
+            rows = np.stack([self.supports, self.a, self.b], axis=1)[skewed]
             rows, same = np.unique(rows, axis=0, return_inverse=True)
-            limits = [_limits(part, self.users, share) for part in _parts(rows)]
-            ends = np.concatenate(limits)[same.ravel()]
-            lower[skewed], upper[skewed] = ends.T
+            parts = np.array_split(rows, -(-len(rows) // _AT_ONCE))
+            ends = np.concatenate([_limits(part, self.users, share) for part in parts])
+            lower[skewed], upper[skewed] = ends[same.ravel()].T
         return lower, upper
-
-    def smallest_significant(self, level: float = 0.95, simultaneous: bool = True) -> Array:
-        """The largest estimate that an absent item exceeds with probability at most ``1 - level``.
-
-        From the binomial law of the reports that support it; with ``simultaneous``, any such
-        item of all exceeds its own with at most that probability (Bonferroni).
-        """
-        from scipy.stats import binom
-
-        share = tail_share(level, self.values.size if simultaneous else 1)
-        most = binom.isf(share, self.users, self.b)
-        return np.asarray((most - self.users * self.b) / (self.a - self.b))
 
 
 def support_tail(
     least: ArrayLike, count: ArrayLike, users: int, a: ArrayLike, b: ArrayLike
 ) -> Array:
-    """``Pr[X >= least]`` for ``X ~ Binomial(count, a) + Binomial(users - count, b)``.
+    """``Pr[X >= least]`` for ``X ~ Binomial(count, a) + Binomial(users - count, b)``, ``(k,)``.
 
-    All of shape ``(k,)``. The first binomial is added up over nine standard deviations to both
-    sides, beyond which lie at most 1e-18 of it.
+    The first binomial is added up over nine standard deviations to both sides, beyond which lie
+    at most 1e-18 of it.
 
     Examples
     --------
@@ -294,19 +232,16 @@ def support_tail(
     """
     from scipy.stats import binom
 
-    least, count, a, b = (np.atleast_1d(np.asarray(column)) for column in (least, count, a, b))
+    least, count, a, b = (
+        np.atleast_1d(np.asarray(column))[:, None] for column in (least, count, a, b)
+    )
     spread = _REACH * np.sqrt(count * a * (1 - a)) + _REACH**2
     first = np.maximum(0, np.floor(count * a - spread)).astype(np.int64)
     last = np.minimum(count, np.ceil(count * a + spread)).astype(np.int64)
-    steps = np.arange(int((last - first).max()) + 1)
-    ones = first[:, None] + steps
-    chance = np.where(ones <= last[:, None], binom.pmf(ones, count[:, None], a[:, None]), 0.0)
-    others = binom.sf(least[:, None] - ones - 1, (users - count)[:, None], b[:, None])
+    ones = first + np.arange(int((last - first).max()) + 1)
+    chance = np.where(ones <= last, binom.pmf(ones, count, a), 0.0)
+    others = binom.sf(least - ones - 1, users - count, b)
     return np.asarray(np.minimum(1.0, (chance * others).sum(axis=1)))
-
-
-def _parts(rows: Array) -> list[Array]:
-    return np.array_split(rows, -(-len(rows) // _AT_ONCE))
 
 
 def _limits(rows: Array, users: int, share: float) -> Array:
@@ -320,20 +255,21 @@ def _limits(rows: Array, users: int, share: float) -> Array:
         return 1 - support_tail(seen + 1, count, users, a, b) <= share
 
     likely = np.clip((seen - users * b) / (a - b), 0, users)
-    reach = 8 * (np.sqrt(users * b + likely * a) + 8) / (a - b)
-    ends = np.maximum(0, likely - reach), np.minimum(users, likely + reach)
-    low, high = (end.round().astype(np.int64) for end in ends)
-    lower = _first(enough, np.where(enough(low), 0, low), np.where(enough(high), high, users))
-    upper = _first(too_many, np.where(too_many(low), 0, low), np.where(too_many(high), high, users))
-    return np.stack([lower, np.maximum(upper - 1, 0)], axis=1).astype(np.float64)
+    far = 8 * (np.sqrt(users * b + likely * a) + 8) / (a - b)
+    low = np.maximum(0, likely - far).round().astype(np.int64)
+    high = np.minimum(users, likely + far).round().astype(np.int64)
+    lower, above = (
+        _first(holds, np.where(holds(low), 0, low), np.where(holds(high), high, users))
+        for holds in (enough, too_many)
+    )
+    return np.stack([lower, np.maximum(above - 1, 0)], axis=1).astype(np.float64)
 
 
 def _first(holds: Callable[[Whole], NDArray[np.bool_]], low: Whole, high: Whole) -> Whole:
     """The first whole number from ``low`` to ``high`` that holds, else the one after ``high``."""
     least, most = low, high + 1
-    while np.any(open_rows := least < most):
+    while np.any(least < most):
         middle = (least + most) // 2
-        good = holds(np.minimum(middle, high))
-        most = np.where(good & open_rows, middle, most)
-        least = np.where(~good & open_rows, middle + 1, least)
+        good = holds(np.minimum(middle, high)) | (least >= most)
+        least, most = np.where(good, least, middle + 1), np.where(good, middle, most)
     return most

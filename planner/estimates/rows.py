@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.estimates.channel import OrderedEstimates, QuantileEstimate
+from planner.estimates.channel import Estimate, OrderedEstimates
 from planner.estimates.counts import Estimates, ProcessedCounts
-from planner.estimates.means import Estimate
 from planner.laws.levels import Levels
 
+Array = NDArray[np.float64]
+NUMBERS = (
+    "estimate", "standard_error", "lower", "upper", "joint_lower", "joint_upper", "processed",
+)  # fmt: skip
 _QUANTILES = (("lower quartile", 0.25), ("median", 0.5), ("upper quartile", 0.75))
-
-Column = Sequence[float | None] | NDArray[np.float64] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerRows:
-    """Columns of one length; ``None`` where a row has nothing to say.
+    """Columns of one length; ``numbers`` are those of :data:`NUMBERS`, NaN where one says nothing.
 
     ``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
     ``joint`` limits cover all answers of the question together; ``processed`` is biased.
@@ -29,14 +31,13 @@ class AnswerRows:
     users: int
     levels: Sequence[str]
     answers: Sequence[str]
-    estimates: Column
-    standard_errors: Column
-    lower: Column
-    upper: Column
-    joint_lower: Column
-    joint_upper: Column
-    processed: Column
+    numbers: Array
     remarks: Sequence[str]
+
+    def __getitem__(self, name: str) -> Array:
+        """One of the :data:`NUMBERS`."""
+        column: Array = self.numbers[NUMBERS.index(name)]
+        return column
 
 
 def item_rows(
@@ -48,50 +49,48 @@ def item_rows(
     remark: str = "",
 ) -> AnswerRows:
     """A row per item, with the name of its level and the estimates' own intervals."""
-    lower, upper = map(_claimed, estimates.intervals(confidence))
-    joint_lower, joint_upper = map(_claimed, estimates.intervals(confidence, simultaneous=True))
-    return AnswerRows(
-        estimates.users,
-        levels,
-        items,
-        estimates.values,
-        estimates.standard_errors,
-        lower,
-        upper,
-        joint_lower,
-        joint_upper,
-        processed.values,
-        [f"processed: {processed.method}{remark}"] * len(items),
-    )
+    own, joint = (estimates.intervals(confidence, together) for together in (False, True))
+    columns = estimates.values, estimates.standard_errors, *own, *joint, processed.values
+    numbers = np.stack(columns)
+    numbers[~np.isfinite(numbers)] = np.nan  # an infinite limit claims nothing
+    remarks = [f"processed: {processed.method}{remark}"] * len(items)
+    return AnswerRows(estimates.users, levels, items, numbers, remarks)
 
 
-def _claimed(limits: NDArray[np.float64]) -> Column:
-    """Limits; ``None`` where nothing is claimed."""
-    if np.isfinite(limits).all():
-        return limits
-    return [limit if np.isfinite(limit) else None for limit in limits.tolist()]
+class _Row(NamedTuple):
+    answer: str
+    estimate: Estimate | None
+    processed: float | None
+    remark: str
+    level: str = ""
+    joint: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def numbers(self) -> tuple[float | None, ...]:
+        one = self.estimate
+        own = (None,) * 4 if one is None else (one.value, one.standard_error, one.lower, one.upper)
+        return (*own, *self.joint, self.processed)
+
+
+def _answer_rows(users: int, rows: Sequence[_Row]) -> AnswerRows:
+    numbers = np.array([one.numbers for one in rows], dtype=np.float64).T  # None becomes NaN
+    columns = ([getattr(one, name) for one in rows] for name in ("level", "answer", "remark"))
+    levels, answers, remarks = columns
+    return AnswerRows(users, levels, answers, numbers, remarks)
 
 
 def quantity_rows(
     users: int, quantities: Sequence[tuple[str, Estimate, tuple[float, float] | None]]
 ) -> AnswerRows:
     """A row per quantity: its name, its estimate, and its possible range if it has one."""
-    estimates = [one for _, one, _ in quantities]
-    moved = [_moved(one, possible) for _, one, possible in quantities]
-    nothing = [None] * len(quantities)
-    return AnswerRows(
-        users,
-        [""] * len(quantities),
-        [name for name, _, _ in quantities],
-        [one.value for one in estimates],
-        [one.standard_error for one in estimates],
-        [one.lower for one in estimates],
-        [one.upper for one in estimates],
-        nothing,
-        nothing,
-        [processed for processed, _ in moved],
-        [remark for _, remark in moved],
-    )
+    rows = []
+    for name, one, possible in quantities:
+        processed, remark = None, one.note
+        if possible is not None and one.value is not None:
+            processed = min(max(one.value, possible[0]), possible[1])
+            remark = f"processed: moved into its possible range; no longer unbiased. {one.note}"
+        rows.append(_Row(name, one, processed, remark.strip()))
+    return _answer_rows(users, rows)
 
 
 def ordered_rows(
@@ -102,46 +101,23 @@ def ordered_rows(
     The joint limits are the band of all shares up to an answer; what is processed follows from
     shares that rise. ``order`` has the items' numbers, the lowest answer first.
     """
-    users, size = estimates.users, len(order)
-    level = levels.level_names()
-    low, high = (users * limit for limit in estimates.band)
-    steps, one = np.tril(np.ones((size, size))), np.eye(size)
-    names = [f"up to {answer}" for answer in estimates.answers[:-1]] + list(estimates.answers)
-    every = [estimates.mean(row) for row in [*steps[:-1], *one]]
-    rows = [each.scaled(0.0, users) for each in every]
-    processed = [*users * estimates.consistent[:-1], *users * estimates.shares]
-    remarks = ["processed: shares up to an answer made to rise"] * len(rows)
+    users, size, level = estimates.users, len(order), levels.level_names()
+    remark = "processed: shares up to an answer made to rise"
+    band = list(zip(*(users * limit for limit in estimates.band), strict=True))
+    up_to, own = users * estimates.consistent, users * estimates.shares
+    rows = []
+    for i, answer in enumerate(estimates.answers[:-1]):
+        people = estimates.mean(np.arange(size) <= i).scaled(0.0, users)
+        rows.append(_Row(f"up to {answer}", people, up_to[i], remark, joint=band[i]))
+    for i, answer in enumerate(estimates.answers):
+        people = estimates.mean(np.arange(size) == i).scaled(0.0, users)
+        rows.append(_Row(answer, people, own[i], remark, level[order[i]]))
     if scores:
-        names.append("mean score")
-        rows.append(estimates.mean(scores))
-        processed.append(float(estimates.shares @ np.array(scores)))
-        remarks.append(remarks[0])
-    quantiles = [(name, estimates.quantile(share)) for name, share in _QUANTILES]
-    rest, none = len(rows) - size + 1, len(quantiles)
-    nothing: list[float | None] = [None] * none
-    own = [level[k] for k in order]
-    return AnswerRows(
-        users,
-        [""] * (size - 1) + own + [""] * (len(rows) - 2 * size + 1 + none),
-        [*names, *(name for name, _ in quantiles)],
-        [*(row.value for row in rows), *nothing],
-        [*(row.standard_error for row in rows), *nothing],
-        [*(row.lower for row in rows), *nothing],
-        [*(row.upper for row in rows), *nothing],
-        [*low[:-1].tolist(), *[None] * (rest + none)],
-        [*high[:-1].tolist(), *[None] * (rest + none)],
-        [*processed, *nothing],
-        [*remarks, *(_quantile(name, one, estimates.confidence) for name, one in quantiles)],
-    )
-
-
-def _quantile(name: str, found: QuantileEstimate, confidence: float) -> str:
-    between = f"between {found.lower} and {found.upper} with {confidence:.0%} confidence"
-    return f"{name}: {found.answer}, {between}"
-
-
-def _moved(estimate: Estimate, possible: tuple[float, float] | None) -> tuple[float | None, str]:
-    if possible is None or estimate.value is None:
-        return None, estimate.note
-    remark = f"processed: moved into its possible range; no longer unbiased. {estimate.note}"
-    return min(max(estimate.value, possible[0]), possible[1]), remark.strip()
+        processed = float(estimates.shares @ np.array(scores))
+        rows.append(_Row("mean score", estimates.mean(scores), processed, remark))
+    for name, share in _QUANTILES:
+        found = estimates.quantile(share)
+        between = f"between {found.lower} and {found.upper}"
+        said = f"{name}: {found.answer}, {between} with {estimates.confidence:.0%} confidence"
+        rows.append(_Row(name, None, None, said))
+    return _answer_rows(users, rows)

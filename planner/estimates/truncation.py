@@ -1,18 +1,13 @@
 """Item sets that were cut to a padding length: what their estimated counts can still say.
 
 With padding length ``l`` a person ``u`` who has an item counts as ``min(1, l / |x_u|)``. So the
-estimate of an item's count ``c`` has the mean
-
-    E = sum over the people who have the item of min(1, l / |x_u|)  <=  c
-
-and misses ``c`` by nothing that more reports could cure. From ``E`` and the sizes of the sets
-alone ``c`` is known to lie between ``E`` and
+estimate of an item's count ``c`` has a mean ``E <= c`` and misses ``c`` by nothing that more
+reports could cure. From ``E`` and the sizes of the sets ``c`` is known to lie between ``E`` and
 
     C(E) = max { people in all : each at most once, sum of min(1, l / size) at most E }
 
-which is reached by taking the people with the largest sets first (a fractional knapsack whose
-entries all have value 1), so that from ``E`` and the sizes nothing sharper follows. A lower limit
-of ``E`` is one of ``c`` whatever the sets are, an upper limit ``U`` of ``E`` gives the upper limit
+the people with the largest sets taken first (a fractional knapsack); nothing sharper follows. A
+lower limit of ``E`` is one of ``c`` whatever the sets are, an upper limit ``U`` of ``E`` gives
 ``C(U)``, and where nothing is known of the sizes there is none. Proof: docs/theory/item-sets.md.
 
 What lies between is guessed by a model: each choice of everybody is the item with one probability.
@@ -26,7 +21,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
 from planner.estimates.counts import Estimates, ProcessedCounts
 
 Array = NDArray[np.float64]
@@ -40,20 +34,9 @@ _MISS = 1e-6  # chance that people have more large sets than the stated law lets
 class LongerSets:
     """Which sets are longer than the padding length, as far as that is known.
 
-    Parameters
-    ----------
-    padding_length:
-        ``l``, at least 1.
-    sizes:
-        Rising, above ``l``; no set has more items than the last. None: no set is longer.
-    shares:
-        One each: the probability that a person's set is longer than the size before (than ``l``
-        for the first), above 0, at most 1, not rising. Upper bounds do.
-
-    Raises
-    ------
-    InputError
-        Columns of different lengths, or numbers out of range or order.
+    ``sizes`` rise from above the length, and no set has more items than the last; without any no
+    set is longer. ``shares`` are the probabilities, above 0 and not rising, that a person's set
+    is longer than the size before (than the length for the first). Upper bounds do.
 
     Examples
     --------
@@ -69,23 +52,10 @@ class LongerSets:
     sizes: tuple[int, ...]
     shares: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        remedy = "Give sizes above the padding length that rise, each with a share of the people."
-        if len(self.sizes) != len(self.shares):
-            allowed = f"one for each of {len(self.sizes)} sizes"
-            raise InputError("shares of longer sets", len(self.shares), allowed, remedy)
-        if any(np.diff([self.padding_length, *self.sizes]) <= 0):
-            allowed = f"rising from above the padding length, {self.padding_length}"
-            raise InputError("sizes of longer sets", self.sizes, allowed, remedy)
-        if not all(0 < share <= 1 for share in self.shares) or any(np.diff(self.shares) > 0):
-            allowed = "above 0, at most 1, and not rising"
-            raise InputError("shares of longer sets", self.shares, allowed, remedy)
-
     def most_people(self, users: int) -> list[int]:
         """Of so many people, how many at most have a set longer than the size before.
 
-        All hold together but for one chance in a million, for people who are drawn
-        independently.
+        All hold but for one chance in a million, for people who are drawn independently.
         """
         from scipy.stats import binom
 
@@ -97,14 +67,7 @@ class LongerSets:
     def largest_counts(self, expected: Array, longer: Sequence[int], users: int) -> Array:
         """Largest counts that can have been cut to ``expected``, as the module defines ``C``.
 
-        Parameters
-        ----------
-        expected:
-            Expectations of the estimates, or upper limits of them, in people, any shape.
-        longer:
-            How many people have a set longer than the size before, one for each size.
-        users:
-            Number of people.
+        ``longer`` says how many of the people have a set longer than the size before.
         """
         people = -np.diff([users, *longer, 0])[::-1]  # of each size, the largest first
         kept = np.append(self.padding_length / np.array(self.sizes[::-1]), 1.0)
@@ -121,20 +84,9 @@ class LongerSets:
 class SetSizes:
     """How many items people have, as far as they were asked.
 
-    Parameters
-    ----------
-    sizes:
-        Numbers of items, rising, at least 0; nobody has more than the last.
-    shares:
-        One each: the share of people whose number of items it is, or who have fewer, and more
-        than the size before; not negative, of sum 1.
-    longer:
-        One each: upper limit of the share of people with more items, not rising; 0 for the last.
-
-    Raises
-    ------
-    InputError
-        Columns of different lengths, or sizes or shares out of range or order.
+    Numbers of items ``sizes`` rise from at least 0, and nobody has more than the last. ``shares``,
+    of sum 1, are those of the people whose number of items it is, or who have fewer, and more than
+    the size before; ``longer`` are upper limits of the share of people with more items.
 
     Examples
     --------
@@ -152,17 +104,6 @@ class SetSizes:
     shares: tuple[float, ...]
     longer: tuple[float, ...]
 
-    def __post_init__(self) -> None:
-        remedy = "Give the largest number of items that each answer stands for, the lowest first."
-        rising = all(size >= 0 for size in self.sizes) and all(np.diff(self.sizes) > 0)
-        if not (self.sizes and rising):
-            raise InputError("set sizes", self.sizes, "rising from 0 or more", remedy)
-        if not len(self.sizes) == len(self.shares) == len(self.longer):
-            allowed = f"one for each of {len(self.sizes)} sizes"
-            raise InputError("shares of set sizes", len(self.shares), allowed, remedy)
-        if min(self.shares) < 0 or abs(sum(self.shares) - 1) > 1e-6:
-            raise InputError("shares of set sizes", self.shares, "at least 0, of sum 1", remedy)
-
     def longer_than(self, padding_length: int) -> LongerSets:
         """Which sets are cut."""
         longer = dict(zip(self.sizes[1:], self.longer, strict=False))
@@ -178,15 +119,6 @@ class SetSizes:
         An item that each of the ``s`` choices of a person is with probability ``q`` is in their set
         with probability ``1 - (1 - q)^s``, of which ``min(1, l / s)`` is left. ``q`` is the one
         that leaves what is expected; never below 0, nor above the people who have any item.
-
-        Parameters
-        ----------
-        expected:
-            Estimates of what is left of the counts, in people, shape ``(items,)``.
-        users:
-            Number of people.
-        padding_length:
-            ``l``, at least 1.
         """
         sizes, shares = np.array(self.sizes, dtype=np.float64), np.array(self.shares)
         kept = np.minimum(1.0, padding_length / np.maximum(sizes, 1.0))
@@ -199,25 +131,20 @@ class SetSizes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TruncatedEstimates(Estimates):
-    """Estimated counts of item sets: of what is left of the sets when they are cut.
+    """Estimated counts of item sets, unbiased for what is left of the sets when they are cut.
 
-    ``values`` are unbiased for the counts after cutting, hence too small on average for the
-    people who have an item, unless no set is longer than the padding length.
-
-    Attributes
-    ----------
-    longer:
-        What is known of the sets that are cut; None if nothing is.
+    ``longer`` is what is known of the sets that are cut; None if nothing is.
     """
 
     longer: LongerSets | None = None
 
-    def intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> tuple[Array, Array]:
         """Confidence limits of the true counts, with allowance for what was cut.
 
-        The lower limits hold whatever the sets are. The upper ones hold for sets as
-        :attr:`longer` says (and miss once more in a million); they are infinite, no claim at
-        all, where nothing is known of the sets.
+        Upper limits hold for sets as :attr:`longer` says (and miss once more in a million); they
+        are infinite, no claim at all, where nothing is known of the sets.
 
         Examples
         --------
@@ -228,7 +155,7 @@ class TruncatedEstimates(Estimates):
         >>> TruncatedEstimates([200.0], [10.0], [9.0], 1000).intervals()[1].tolist()
         [inf]
         """
-        lower, upper = super(TruncatedEstimates, self).intervals(level, simultaneous)
+        lower, upper = super(TruncatedEstimates, self).intervals(confidence, simultaneous)
         if self.longer is None:
             return lower, np.full(upper.shape, np.inf)
         if not self.longer.sizes:
@@ -237,7 +164,7 @@ class TruncatedEstimates(Estimates):
         return lower, self.longer.largest_counts(upper, most, self.users)
 
     def put_back(
-        self, sizes: SetSizes, padding_length: int, level: float = 0.95
+        self, sizes: SetSizes, padding_length: int, confidence: float = 0.95
     ) -> ProcessedCounts:
         """Counts with what was probably cut put back, for set sizes that were asked for; biased.
 
@@ -251,7 +178,7 @@ class TruncatedEstimates(Estimates):
         >>> cut.put_back(sizes, padding_length=2).values.round().tolist()
         [755.0, 5.0]
         """
-        surely = np.maximum(self.intervals(level, simultaneous=True)[0], 0.0)
+        surely = np.maximum(self.intervals(confidence, simultaneous=True)[0], 0.0)
         lost = sizes.before_the_cut(surely, self.users, padding_length) - surely
         values = np.clip(self.values, 0, self.users) + np.maximum(lost, 0.0)
         how = "what was cut put back, by the set sizes asked for"
@@ -261,11 +188,10 @@ class TruncatedEstimates(Estimates):
 def set_estimates(
     once: Estimates, items: int, longer: LongerSets | None, padding_length: int = 1
 ) -> TruncatedEstimates:
-    """Counts of sets from those of what is reported of them, shape ``(items,)``.
+    """Counts of sets from those of what is reported of them, times the length for one item of each.
 
-    Of one item of each set it is multiplied by the padding length; of whole sets that is 1. Where
-    some sets have more items than are reported, the standard errors put ``(sum_u P_u(k))^2 / n`` in
-    place of ``sum_u P_u(k)^2`` in the exact variance, which is never less.
+    Where some sets have more items than are reported, the standard errors put
+    ``(sum_u P_u(k))^2 / n`` in place of ``sum_u P_u(k)^2`` in the exact variance, never less.
     """
     errors = once.standard_errors
     if padding_length > 1 or longer is None or longer.sizes:

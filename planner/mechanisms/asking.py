@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError
-from planner.estimates.channel import ChannelEstimates, OrderedEstimates
+from planner.estimates.channel import ChannelEstimates, OrderedEstimates, large_sample
 from planner.estimates.counts import Estimates
-from planner.estimates.means import large_sample
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import (
     SIZES_MISS,
@@ -119,15 +118,12 @@ class Ordered(answers.Ordered, Item):
         return SetSizes(tuple(map(int, self.scores)), tuple(shares.shares.tolist()), longer)
 
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
-        names, users = self.levels.item_names(), found.users
+        names = self.levels.item_names()
         in_order = tuple(names[k] for k in self.order)
         # A person counts in a share or does not: how far people differ is known, and taken off.
         shares = np.maximum.accumulate(np.clip(found.values, 0, 1))
-        asked = (np.minimum.outer(shares, shares) - np.outer(shares, shares)) / users
-        drawn = found.covariance - asked
-        if np.linalg.eigvalsh(drawn)[0] <= 0:  # so few reports that it could not be told
-            drawn = found.covariance
-        return OrderedEstimates(in_order, found.values, drawn, users, confidence)
+        drawn = found.of_draws(np.minimum.outer(shares, shares) - np.outer(shares, shares))
+        return OrderedEstimates(in_order, *drawn, confidence)
 
 
 class Number(answers.Number, Estimating):

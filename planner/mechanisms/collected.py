@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.estimates.channel import wanted_estimates
-from planner.estimates.counts import Estimates
+from planner.estimates.counts import Estimates, tail_share
 from planner.laws import bits, die, hashing, rows, sides
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
@@ -174,9 +174,11 @@ class DieEstimates(Estimates):
     mechanism: SamplingPrivacy
     totals: Aggregate
 
-    def intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[Array, Array]:
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> tuple[Array, Array]:
         """Exact confidence limits of each count, the one of no value first."""
-        share = (1 - level) / (self.values.size if simultaneous else 1)
+        share = tail_share(confidence, self.values.size if simultaneous else 1)
         lower, upper = self.mechanism.intervals(self.totals, 1 - share)
         return lower.astype(np.float64), upper.astype(np.float64)
 

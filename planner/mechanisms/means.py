@@ -23,8 +23,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
 from planner.errors import InputError
-from planner.estimates.channel import ChannelEstimates, wanted_estimates
-from planner.estimates.means import NumericEstimates, Ratio, large_sample
+from planner.estimates.channel import (
+    ChannelEstimates,
+    NumericEstimates,
+    large_sample,
+    ratio,
+    wanted_estimates,
+)
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.rounding import drawn_channel, integers_of
@@ -247,25 +252,24 @@ def mean_estimates(
 ) -> NumericEstimates:
     """Mean, total and missing rate from the estimated sum, on ``[-1, 1]``, and number of answers.
 
-    The mean has Fieller's interval: the means ``m`` for which the estimate of ``sum - m * number``
-    is compatible with 0. It covers where the first-order interval around the ratio does not: when
-    few answer, or budgets are small. Where the reports cannot rule out that nobody answered it is
-    the whole range, and says so.
+    Intervals are of the draws, whoever was asked. Who answers is 1 or 0, and so is known how people
+    differ in it, and in what follows from it; what is answered too where that is yes or no. Of
+    other numbers reports do not tell how they differ (docs/how-to/collect.md), and the mean's
+    interval is wide enough for people who do not differ at all.
     """
-    (total, number), covariance, users = found
-    (first, both), (_, second) = covariance.tolist()
-    ratio = Ratio(float(total), float(number), first, second, both)
-    mean = ratio.estimate(confidence, (-1.0, 1.0))
+    rate = float(np.clip(found.values[1], 0, 1))
+    mean_of_all = float(np.clip(found.values[0] / rate, -1, 1)) if rate else 0.0
+    known = rate * (1 - rate) * np.outer([mean_of_all, 1.0], [mean_of_all, 1.0])
+    known[0, 0] += rate * (1 - mean_of_all**2) * domain.yes_no
+    found = found.of_draws(known)
+    (_, number), covariance, users = found
+    mean = ratio(found, confidence, (-1.0, 1.0))
     units = np.array([domain.radius, domain.center])
+    total = float(units @ found.values), float(units @ covariance @ units)
     return NumericEstimates(
-        users,
         mean.scaled(domain.center, domain.radius),
-        large_sample(
-            users * float(units @ found.values),
-            users**2 * float(units @ covariance @ units),
-            confidence,
-        ),
-        large_sample(1 - ratio.denominator, second, confidence),
+        large_sample(*total, confidence).scaled(0.0, users),
+        large_sample(1 - float(number), float(covariance[1, 1]), confidence),
         mean.scaled(0.5, 0.5) if domain.yes_no else None,
     )
 

@@ -230,8 +230,8 @@ def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] =
     said = _remarks(estimates, ordered)
     if count > len(rows):
         said.insert(0, f"... and {count - len(rows):,} more estimates (see --json or --out).")
-    covered = "the randomness of the reports, not of who was asked; those of means, of both"
-    said.append(f"Intervals cover {covered}.")
+    covered = "the randomness of the reports, not of who was asked; those of means of numbers or "
+    said.append(f"Intervals cover {covered}scores, whose spread reports do not tell, of both.")
     return [
         _table(f"Estimates, largest first{apart}", headings, cells, rank="everybody"),
         *(Sentence(one) for one in said),

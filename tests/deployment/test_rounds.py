@@ -196,7 +196,7 @@ def simulated(rounds, repeats, people=1500):
         truth["change from 3 to 4"] = counts[3] - counts[2]
         errors.append(
             [
-                (np.array(blocks[name].estimates) - true, np.array(blocks[name].standard_errors))
+                (blocks[name]["estimate"] - true, blocks[name]["standard_error"])
                 for name, true in truth.items()
             ]
         )

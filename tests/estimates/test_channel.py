@@ -4,18 +4,27 @@ import numpy as np
 import pytest
 
 from planner.errors import InputError
-from planner.estimates.channel import estimate_ordered, estimate_wanted
+from planner.estimates.channel import (
+    ChannelEstimates,
+    OrderedEstimates,
+    estimate_ordered,
+    large_sample,
+    ratio,
+    wanted_estimates,
+)
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.rounding import drawn_channel
 from planner.planning.channels import AssumedAnswers, best_channel, five_populations
 from planner.planning.ordered import best_ordered_channel
 from planner.policy.policy import PrivacyPolicy
+from planner.survey.numeric_domain import NumericDomain
 
 ROUNDS = 3000
 GRID = np.linspace(-1, 1, 5)
-# Of 3,000 intervals at 95 %, fewer than 2,789 cover with a chance of 1e-6 (binomial).
-FEWEST = 2789
+# Of 3,000 intervals at 95 % fewer cover with a chance of 1e-6, and more with as much (binomial).
+FEWEST, MOST = 2789, 2904
+YES_NO = NumericDomain(0, 1, yes_no=True)
 
 
 def histograms(channel, population, users, seed):
@@ -29,18 +38,44 @@ def estimate_mean(channel, counts):
 
 @pytest.mark.parametrize("users", [200, 200_000])
 @pytest.mark.parametrize("missing", [0.1, 0.98])
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("epsilon", [0.3, 4.0])
 def test_the_means_interval_covers(epsilon, missing, users):
+    """People who all answer alike as far as a channel sees, so that it cannot be narrower."""
     channel = drawn_channel(
         best_channel(epsilon, five_populations(missing=missing), tolerance=1e-4)
     )
     assumed = AssumedAnswers(0.5, 0.3, missing)
-    population = assumed.scenario(GRID).population
-    covered = 0
-    for counts in histograms(channel, population, users, seed=int(users + 10 * epsilon)):
-        mean = estimate_mean(channel, counts)
-        covered += mean.lower <= assumed.mean <= mean.upper
+    people = np.rint(users * assumed.scenario(GRID).population).astype(int)
+    truth = float(people[:-1] @ GRID) / people[:-1].sum()
+    rng, covered = np.random.default_rng(int(users + 10 * epsilon)), 0
+    for _ in range(ROUNDS):
+        mean = estimate_mean(channel, rng.multinomial(people, channel.matrix).sum(axis=0))
+        covered += mean.lower <= truth <= mean.upper
     assert covered >= FEWEST
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 6.0])
+@pytest.mark.parametrize("kind", ["channel", "bisample-md"])
+def test_intervals_are_of_the_draws_alone_where_reports_tell_it(kind, epsilon):
+    """Of yes and no and of missing rates exactly; the near miss holds who was asked, too."""
+    mechanism = MeanMechanism.bisample_md(epsilon, YES_NO)
+    if kind == "channel":
+        populations = five_populations(NumericDomain(0, 1))
+        mechanism = MeanMechanism.of(best_channel(epsilon, populations, points=2), yes_no=True)
+    law, people = mechanism.output_law([0.0, 1.0, np.nan]), np.array([600, 900, 500])
+    rng, covered = np.random.default_rng(7), np.zeros(3)
+    for _ in range(ROUNDS):
+        counts = rng.multinomial(people, law).sum(axis=0)
+        found = mechanism.estimate(Aggregate(2000, counts))
+        asked = wanted_estimates(mechanism.values, counts, mechanism.shares)
+        wide = ratio(asked, 0.95, (-1, 1)).scaled(0.5, 0.5)
+        for i, (one, truth) in enumerate(
+            ((found.mean, 0.6), (found.missing_rate, 0.25), (wide, 0.6))
+        ):
+            covered[i] += one.lower <= truth <= one.upper
+    assert FEWEST <= covered[:2].min() <= covered[:2].max() <= MOST
+    assert covered[2] > covered[:2].max()
+    assert epsilon < 6 or covered[2] > MOST
 
 
 def test_the_first_order_interval_would_not_cover():
@@ -53,7 +88,7 @@ def test_the_first_order_interval_would_not_cover():
     spread = []
     for counts in histograms(channel, population, 20_000, seed=4):
         mean = estimate_mean(channel, counts)
-        bounded += mean.status == "bounded"
+        bounded += not mean.note
         if mean.value is not None:
             covered += abs(mean.value - assumed.mean) <= 1.96 * np.sqrt(first_order)
             spread.append((mean.value - assumed.mean) ** 2)
@@ -86,7 +121,7 @@ def test_covariance_is_that_of_the_channel():
     scenario = channel.scenarios[1]
     chances = scenario.population @ channel.matrix
     counts = np.rint(10**9 * chances).astype(int)
-    values, covariance, users = estimate_wanted(channel, counts)
+    values, covariance, users = wanted_estimates(channel.estimator, counts)
     assert values == pytest.approx(channel.wanted @ scenario.population, abs=1e-6)
     expected = channel.covariance(scenario.population, drawn=True) / users
     assert covariance == pytest.approx(expected, rel=1e-6)
@@ -97,11 +132,102 @@ def test_refusals():
     good = np.full(channel.outputs, 5)
     for counts in (good[1:], good / 2, -good):
         with pytest.raises(InputError, match="counts"):
-            estimate_wanted(channel, counts)
+            wanted_estimates(channel.estimator, counts)
     with pytest.raises(InputError, match="one person"):
-        estimate_wanted(channel, np.zeros(channel.outputs, dtype=int))
-    alone = estimate_wanted(channel, np.eye(channel.outputs, dtype=int)[0])
+        wanted_estimates(channel.estimator, np.zeros(channel.outputs, dtype=int))
+    alone = wanted_estimates(channel.estimator, np.eye(channel.outputs, dtype=int)[0])
     assert alone.users == 1
     assert np.diag(alone.covariance).min() > 1  # as if every report had been as likely
     with pytest.raises(InputError, match="channel"):
         estimate_ordered(channel, good)
+    for confidence in (0, 1, 95, "high", float("nan")):
+        with pytest.raises(InputError, match=r"confidence is .* strictly between 0 and 1"):
+            large_sample(0.5, 0.01, confidence)
+
+
+# -- ratios ------------------------------------------------------------------------------
+
+
+def test_fiellers_interval_holds_the_ratios_that_fit():
+    """Its ends are where numerator - m denominator is exactly 1.96 standard deviations from 0."""
+    covariance = np.array([[1e-4, 3e-5], [3e-5, 2e-4]])
+    found = ratio(ChannelEstimates(np.array([0.2, 0.5]), covariance, 1), 0.95, (-1.0, 1.0))
+    assert (found.value, found.note) == (0.4, "")
+    for end in (found.lower, found.upper):
+        spread = np.sqrt(1e-4 - 2 * end * 3e-5 + end**2 * 2e-4)
+        assert abs(0.2 - end * 0.5) / spread == pytest.approx(1.959964, rel=1e-6)
+    scaled = found.scaled(100, 20)
+    assert (scaled.value, scaled.standard_error) == (108.0, 20 * found.standard_error)
+    assert (scaled.lower, scaled.upper) == (100 + 20 * found.lower, 100 + 20 * found.upper)
+
+
+@pytest.mark.parametrize(
+    ("rate", "value", "note"),
+    [(0.01, 20.0, "cannot rule out that nobody answered"), (-0.01, None, "mean is undefined")],
+)
+def test_an_answer_rate_that_may_be_zero_bounds_nothing(rate, value, note):
+    found = ratio(ChannelEstimates(np.array([0.2, rate]), 1e-4 * np.eye(2), 1), 0.95, (-1.0, 1.0))
+    assert found.value == value
+    assert (found.standard_error is None) == (value is None)
+    assert (found.lower, found.upper) == (-1.0, 1.0)
+    assert note in found.note
+    assert f"estimated answer rate {rate}" in found.note
+    scaled = found.scaled(50, 10)
+    assert (scaled.lower, scaled.upper, scaled.note) == (40.0, 60.0, found.note)
+    assert (scaled.value is None) == (value is None)
+
+
+# -- ordered answers -----------------------------------------------------------------------
+
+
+def estimates(values, errors, **changed):
+    covariance = np.diag(np.square(errors))
+    answers = tuple("abcdefgh"[: len(values) + 1])
+    return OrderedEstimates(answers, values, covariance, 1000, **changed)
+
+
+def test_consistent_shares_and_band():
+    one = estimates([0.3, 0.25, 0.8], [0.02, 0.01, 0.05])
+    assert one.consistent == pytest.approx([0.26, 0.26, 0.8, 1.0])
+    assert one.shares.sum() == pytest.approx(1)
+    assert one.shares.min() >= 0
+    lower, upper = one.band
+    assert (np.diff(lower) >= 0).all()
+    assert (np.diff(upper) >= 0).all()
+    assert (lower <= one.consistent).all()
+    assert (upper >= one.consistent).all()
+    reach = 2.3939797998  # of two sides and three shares, 95 %
+    assert upper[:2] == pytest.approx([0.25 + reach * 0.01] * 2)
+    assert lower[1] == pytest.approx(0.3 - reach * 0.02)
+
+
+def test_quantiles():
+    one = estimates([0.1, 0.45, 0.9], [0.03, 0.03, 0.03])
+    middle = one.quantile()
+    assert (middle.answer, middle.lower, middle.upper) == ("c", "b", "c")
+    assert one.quantile(0.05).answer == "a"
+    assert one.quantile(0.99).upper == "d"
+    assert "median c" in one.summary
+    assert one.to_frame()["answer"].tolist() == list("abcd")
+
+
+@pytest.mark.parametrize(
+    ("changed", "match"),
+    [
+        ({"values": [0.1, 0.2]}, "values"),
+        ({"covariance": -np.eye(3)}, "covariance"),
+        ({"users": 0}, "users"),
+        ({"confidence": 1.0}, "confidence"),
+    ],
+)
+def test_what_are_no_ordered_estimates(changed, match):
+    about = {
+        "answers": ("a", "b", "c", "d"),
+        "values": [0.1, 0.4, 0.9],
+        "covariance": np.eye(3),
+        "users": 10,
+    }
+    with pytest.raises(InputError, match=match):
+        OrderedEstimates(**{**about, **changed})
+    with pytest.raises(InputError, match="share"):
+        OrderedEstimates(**about).quantile(1.0)

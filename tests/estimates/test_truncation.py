@@ -112,22 +112,6 @@ def test_a_pilot_allows_for_larger_sets_than_it_shows():
     assert near > 20  # limits that are true and say something
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((3, (3,), (0.1,)), "rising from above the padding length, 3"),
-        ((3, (5, 5), (0.1, 0.1)), "rising"),
-        ((3, (5,), (0.1, 0.1)), "one for each of 1 sizes"),
-        ((3, (5, 6), (0.1, 0.2)), "not rising"),
-        ((3, (5,), (0.0,)), "above 0"),
-        ((3, (5,), (1.1,)), "at most 1"),
-    ],
-)
-def test_what_is_no_statement_about_longer_sets(arguments, message):
-    with pytest.raises(InputError, match=message):
-        LongerSets(*arguments)
-
-
 def test_a_statement_about_another_length_is_refused():
     with pytest.raises(InputError, match="padding_length of longer is 3 but must be 2"):
         PaddedUnaryMechanism(UnaryMechanism.oue(1.0, 9), 2, LongerSets(3, (), ()))
@@ -165,20 +149,3 @@ def test_sizes_that_were_asked_for_say_which_sets_are_longer():
     assert all_longer.longer_than(2) == LongerSets(2, (4, 9), (1.0, 0.6))
     nobody = SetSizes((1, 3, 9), (1.0, 0.0, 0.0), (0.1, 0.0, 0.0))
     assert nobody.longer_than(1) == LongerSets(1, (3,), (0.1,))
-
-
-@pytest.mark.parametrize(
-    ("columns", "argument"),
-    [
-        (((), (), ()), "set sizes"),
-        (((2, 2), (0.5, 0.5), (0.5, 0)), "set sizes"),
-        (((-1, 2), (0.5, 0.5), (0.5, 0)), "set sizes"),
-        (((1, 2), (0.5, 0.5), (0.5,)), "shares of set sizes"),
-        (((1, 2), (1.5, -0.5), (0.5, 0)), "shares of set sizes"),
-        (((1, 2), (0.5, 0.6), (0.5, 0)), "shares of set sizes"),
-    ],
-)
-def test_what_are_no_set_sizes(columns, argument):
-    with pytest.raises(InputError) as caught:
-        SetSizes(*columns)
-    assert caught.value.argument == argument

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from planner.deployment.collecting.reports import Key
 from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
-from planner.estimates.counts import Estimates, normal_quantile, tail_share
-from planner.estimates.rows import AnswerRows
+from planner.estimates.counts import Estimates, reach
+from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
@@ -28,21 +28,10 @@ from planner.mechanisms.counting import Aggregate
 Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
 COLUMNS = pa.schema(
-    [
-        ("question", pa.string()),
-        ("of", pa.string()),
-        ("level", pa.string()),
-        ("answer", pa.string()),
-        ("users", pa.int64()),
-        ("estimate", pa.float64()),
-        ("standard_error", pa.float64()),
-        ("lower", pa.float64()),
-        ("upper", pa.float64()),
-        ("joint_lower", pa.float64()),
-        ("joint_upper", pa.float64()),
-        ("processed", pa.float64()),
-        ("remark", pa.string()),
-    ]
+    [(name, pa.string()) for name in ("question", "of", "level", "answer")]
+    + [("users", pa.int64())]
+    + [(name, pa.float64()) for name in NUMBERS]
+    + [("remark", pa.string())]
 )
 """``lower`` to ``upper`` covers the answer's true number with the stated confidence; the
 ``joint`` limits cover all answers of a question together; an empty limit claims nothing.
@@ -164,18 +153,7 @@ def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
         _texts(rows.levels),
         _texts(rows.answers),
         pa.repeat(rows.users, size),
-        *map(
-            _numbers,
-            (
-                rows.estimates,
-                rows.standard_errors,
-                rows.lower,
-                rows.upper,
-                rows.joint_lower,
-                rows.joint_upper,
-                rows.processed,
-            ),
-        ),
+        *(pa.array(column, from_pandas=True) for column in rows.numbers),  # NaN is nothing
         _texts(rows.remarks),
     ]
     return pa.table(dict(zip(COLUMNS.names, columns, strict=True)), schema=COLUMNS)
@@ -185,11 +163,6 @@ def _texts(column: Sequence[str]) -> Any:
     """A column of one text takes no list: there may be millions of rows."""
     alike = all(text == column[0] for text in column)
     return pa.repeat(column[0], len(column)) if alike else column
-
-
-def _numbers(column: Any) -> Any:
-    """Whole numbers as doubles too; ``None`` stays."""
-    return column.astype(np.float64) if isinstance(column, np.ndarray) else list(column)
 
 
 def round_rows(
@@ -260,32 +233,13 @@ def _combined(
     together. What limits allow for besides, sets that were cut say, adds up.
     """
     first, weight = rows[0], np.abs(weights)[:, None]
-    size = len(first.answers)
-    values = np.array(weights) @ _columns(rows, "estimates")
-    errors = weight * _columns(rows, "standard_errors")
+    values, errors, lower, upper = np.stack([one.numbers[:4] for one in rows], axis=1)
+    beside = np.maximum(upper - lower - 2 * reach(confidence) * errors, 0)
+    errors = weight * errors
     error = errors.sum(axis=0) if law.blanks else np.sqrt(np.square(errors).sum(axis=0))
-    reach = normal_quantile(1 - tail_share(confidence, 1) / 2)
-    lower, upper = _columns(rows, "lower"), _columns(rows, "upper")
-    beside = np.maximum(upper - lower - 2 * reach * _columns(rows, "standard_errors"), 0)
-    half = reach * error + (weight * beside).sum(axis=0)
-    nothing = [None] * size
-    return replace(
-        first,
-        users=sum(one.users for one in rows),
-        estimates=_known(values),
-        standard_errors=_known(error),
-        lower=_known(values - half),
-        upper=_known(values + half),
-        joint_lower=nothing,
-        joint_upper=nothing,
-        processed=nothing,
-        remarks=[""] * size,
-    )
-
-
-def _columns(rows: Sequence[AnswerRows], name: str) -> Array:
-    return np.array([getattr(one, name) for one in rows], dtype=np.float64)  # None is not a number
-
-
-def _known(column: Array) -> list[float | None]:
-    return [None if np.isnan(one) else one for one in column.tolist()]
+    value, half = np.array(weights) @ values, reach(confidence) * error
+    half += (weight * beside).sum(axis=0)
+    numbers = np.full(first.numbers.shape, np.nan)
+    numbers[:4] = value, error, value - half, value + half
+    users, remarks = sum(one.users for one in rows), [""] * len(first.answers)
+    return replace(first, users=users, numbers=numbers, remarks=remarks)
