@@ -38,12 +38,11 @@ class Description(BaseModel):
     first: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, /, *places: Any, **fields: Any) -> None:
-        known = type(self).model_fields
-        first = self.first or tuple(known)
+        first = self.first or tuple(type(self).model_fields)
         if len(places) > len(first):
             raise TypeError(f"{type(self).__name__} takes at most {', '.join(first)} by place")
         given = dict(zip(first, places, strict=False)) | fields
-        aliases = {name: field.serialization_alias or name for name, field in known.items()}
+        aliases = dict(zip(type(self).model_fields, self.keys(), strict=True))
         document = {aliases.get(name, name): value for name, value in given.items()}
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
@@ -51,6 +50,11 @@ class Description(BaseModel):
             raise mistakes(error, document)[0].error from None
 
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # not for tables within
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Its keys in a file."""
+        return [field.serialization_alias or name for name, field in cls.model_fields.items()]
 
     def replacing(self, **changes: Any) -> Self:
         """The same with other values of these fields, checked anew."""
@@ -80,18 +84,14 @@ def _blank(cell: Any) -> bool:
     return isinstance(cell, str) and not cell.strip()
 
 
-def _keys(table: type[Description]) -> list[str]:
-    return [field.serialization_alias or name for name, field in table.model_fields.items()]
-
-
 def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, Any] = {}) -> None:
     """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
-    known = _keys(kind)
+    known = kind.keys()
     for key in table:
         if key in known:
             continue
         near = difflib.get_close_matches(str(key), known, n=1)
-        owners = [repr(name) for name, rival in rivals.items() if key in _keys(rival)]
+        owners = [repr(name) for name, rival in rivals.items() if key in rival.keys()]
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
         hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
         remedy = "Correct the key, or delete its line."
@@ -100,10 +100,9 @@ def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, An
 
 
 def told_apart(
-    key: str, remedy: str, *kinds: type[Description], usual: str = ""
+    key: str, remedy: str, known: Mapping[str, type[Description]], usual: str = ""
 ) -> BeforeValidator:
-    """Reads a table as the one of these kinds that its ``key`` names."""
-    known = {str(kind.model_fields[key].default): kind for kind in kinds}
+    """Reads a table as the one of the known kinds that its ``key`` names."""
 
     def read(table: Any) -> Any:
         if isinstance(table, Description):

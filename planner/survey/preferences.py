@@ -141,16 +141,13 @@ class EmpiricalPreferences(Description):
 
 
 Preferences = NormalPreferences | HistogramPreferences | EmpiricalPreferences
-AnyPreferences = Annotated[
-    Preferences,
-    told_apart(
-        "model",
-        "It says which numbers follow: normal has mean and sd.",
-        NormalPreferences,
-        HistogramPreferences,
-        EmpiricalPreferences,
-    ),
-]
+_MODELS = {
+    "normal": NormalPreferences,
+    "histogram": HistogramPreferences,
+    "sample": EmpiricalPreferences,
+}
+_FOLLOW = "It says which numbers follow: normal has mean and sd."
+AnyPreferences = Annotated[Preferences, told_apart("model", _FOLLOW, _MODELS)]
 
 
 def answering(rate: float) -> HistogramPreferences:

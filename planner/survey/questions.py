@@ -636,12 +636,14 @@ _KIND = (
     "Take categorical for one answer each, ordinal if the answers have an order, item-set for "
     "several, numeric for a mean."
 )
-AnyQuestion = Annotated[
-    Question,
-    told_apart(
-        "kind", _KIND, Categorical, ItemSet, SampledChoice, Numeric, Ordinal, usual="categorical"
-    ),
-]
+QUESTIONS: dict[str, type[Asked]] = {
+    "categorical": Categorical,
+    "item-set": ItemSet,
+    "sampled-choice": SampledChoice,
+    "numeric": Numeric,
+    "ordinal": Ordinal,
+}
+AnyQuestion = Annotated[Question, told_apart("kind", _KIND, QUESTIONS, usual="categorical")]
 _DESIGN = one_of(("split", "one-each", "some-each"), "Leave it out for the usual one.")
 
 

@@ -1,22 +1,25 @@
 """A survey as it is being typed: the document that its file has, in which a cell may be wrong.
 
 A document is a dictionary with a table ``survey`` and a list ``question`` of tables, as in TOML;
-a value may be text, as it was typed. ``settle`` makes a survey of it, or says what is wrong.
+a value may be text, as it was typed. ``settle`` makes a survey of it, or says what is wrong. As one
+short word it stands in the address; nothing in such a word is believed: it may come from anybody.
 """
 
 from __future__ import annotations
 
-import copy
+import base64
+import json
 import re
 import tomllib
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
+from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.survey.description import Mistake
-from planner.survey.file import survey_text
-from planner.survey.questions import Survey
+from planner.survey.questions import QUESTIONS
 from planner.survey.values import text_of
 
 Document = dict[str, Any]
@@ -40,53 +43,111 @@ KINDS = {
     "numeric": "a number",
     "sampled-choice": "a rare answer (Sampling Privacy)",
 }
-COLUMNS = ("name", "epsilon", "items", "item_count", "yes_counts", "importance", "prior")
-LABELS = {
-    "epsilon": "Budget",
-    "items": "Answers",
-    "item_count": '"Or how many"',
-    "yes_counts": "Expected people",
-    "importance": "Importance",
-    "prior": "Expected share",
-    "users": "People asked",
-    "asked": "Questions a person answers",
-    "order": "From the lowest to the highest",
-    "scores": "What each counts for in a mean",
-    "padding_length": "Cut or pad to",
-    "lower": "Smallest answer",
-    "upper": "Largest answer",
-    "mean": "Expected mean",
-    "sd": "Expected spread",
-    "values": "the sample",
-    "target": "Exact enough at",
-    "weight": "Weight",
-}
-_KEYS_ALONE = re.compile(r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users)\b")
-_ALL = ("name", "kind", "mechanism", "weight", "target")
-_LEVELLED = (*_ALL, "level", "rule")
-_KEYS = {  # of a question; what was typed while it was of another kind is kept, and left out
-    "categorical": (*_LEVELLED, "criterion", "rounds"),
-    "item-set": (*_LEVELLED, "criterion", "padding_length", "sets", "rounds"),
-    "ordinal": (*_LEVELLED, "order", "scores", "wanted", "rounds"),
-    "numeric": (
-        *_ALL,
-        "rounds",
-        "lower",
-        "upper",
-        "yes_no",
-        "epsilon",
-        "mean",
-        "sd",
-        "preferences",
+
+
+class Cell(NamedTuple):
+    """What a page says of a cell: its label, what empty means, what it is for, what may be chosen.
+
+    Without ``options`` it is for text; ``{}`` is a switch. The first option is the usual one.
+    """
+
+    label: str
+    empty: str = ""
+    help: str = ""
+    options: Mapping[str, str] | None = None
+
+
+SWITCH: Mapping[str, str] = {}
+CELLS = {  # by the key, with the table that it is in
+    "survey.name": Cell("Survey"),
+    "survey.users": Cell("People asked"),
+    "survey.design": Cell(
+        "Who answers what",
+        options={
+            "split": "everybody answers everything (budgets are split)",
+            "one-each": "everybody answers one question (drawn at random)",
+            "some-each": "everybody answers some questions (drawn at random)",
+        },
     ),
-    "sampled-choice": (*_LEVELLED, "sampling"),
+    "survey.asked": Cell("Questions a person answers", "the best number"),
+    "name": Cell("Question"),
+    "target.error": Cell(
+        "Exact enough at",
+        "such as 2 %",
+        "A total error, as a share of the people; of a mean, of half its range. Then you see how "
+        "many people it takes.",
+    ),
+    "level.name": Cell("Level", help="A name for answers of equal sensitivity."),
+    "level.epsilon": Cell(
+        "Budget (epsilon)",
+        help="1.5, or ln 4: the odds may then change fourfold. Smaller is more private.",
+    ),
+    "level.items": Cell(
+        "Answers", help="Separated by semicolons or commas; quote an answer that holds one."
+    ),
+    "level.item_count": Cell("Number of answers", help="If they are not listed."),
+    "level.yes_counts": Cell(
+        "Expected people", help="With each of the answers, at the least: 30; 12."
+    ),
+    "level.importance": Cell("Importance", help="1 if empty."),
+    "level.prior": Cell("Expected share", help="Of the people: 0.2 or 20 %. Sum 1."),
+    "sets.sizes": Cell("People with 0, 1, 2, ... answers", "their shares, such as 10; 40; 30; 20"),
+    "sets.popularity": Cell(
+        "Answers are", options={"zipf": "few popular, many rare", "uniform": "all equally popular"}
+    ),
+    "padding_length": Cell(
+        "Cut or pad to", "the best length", "Every set is padded or cut to this many answers."
+    ),
+    "sets.cap": Cell(
+        "Budget of any two sets",
+        "the smallest budget",
+        "How well two whole sets may be told apart where sets are reported whole: from the "
+        "smallest budget to as many times it as a set has answers. Larger is more exact.",
+    ),
+    "order": Cell("From the lowest to the highest", "as in the table"),
+    "scores": Cell("What each counts for in a mean", "no mean is wanted"),
+    "sampling.everyone_has_value": Cell("Everyone has an answer", options=SWITCH),
+    "lower": Cell("Smallest answer"),
+    "upper": Cell("Largest answer"),
+    "epsilon": Cell("Budget (epsilon)"),
+    "mean": Cell("Expected mean", "the middle"),
+    "sd": Cell("Expected spread", "the largest", "A standard deviation."),
+    "yes_no": Cell("The only answers are the smallest (no) and the largest (yes)", options=SWITCH),
+    "preferences.mean": Cell("Typical"),
+    "preferences.sd": Cell("Spread"),
+    "preferences.edges": Cell("Ends of the bins, rising"),
+    "preferences.shares": Cell("Share in each bin"),
+    "preferences.values": Cell("The sample"),
+    "criterion": Cell(
+        "Make small",
+        options={"total": "the total error", "minimax": "the error of the worst single answer"},
+    ),
+    "wanted": Cell(
+        "Make small",
+        options={
+            "shares up to": "errors of the shares up to each answer",
+            "counts": "errors of the counts",
+            "mean of scores": "the error of the mean of scores",
+        },
+    ),
+    "mechanism": Cell(
+        "Mechanism", help="Plain ones protect every answer like the most sensitive one."
+    ),
+    "rounds.count": Cell("Times that it is asked", "once"),
+    "rounds.changes": Cell("Changes of one person's answer", "any"),
+    "rounds.times_open": Cell("An observer may see when an answer changes", options=SWITCH),
+    "weight": Cell("Weight", "1"),
 }
-_LEVEL_KEYS = {
-    "categorical": {*COLUMNS} - {"yes_counts"},
-    "item-set": {*COLUMNS} - {"yes_counts"},
-    "ordinal": {"name", "epsilon", "items", "importance"},
-    "sampled-choice": {"name", "epsilon", "items", "yes_counts"},
+_LABELS = {path.split(".")[-1]: cell.label.split(" (")[0] for path, cell in CELLS.items()}
+_KEYS_ALONE = re.compile(r"\b(epsilon(?= is)|item_count|yes_counts|padding_length|users)\b")
+_ONE = ("name", "epsilon", "items", "item_count", "importance", "prior")
+LEVEL_KEYS = {  # what was typed while it was of another kind is kept, and left out
+    "categorical": _ONE,
+    "item-set": _ONE,
+    "ordinal": ("name", "epsilon", "items", "importance"),
+    "sampled-choice": ("name", "epsilon", "items", "yes_counts"),
 }
+COLUMNS = (*_ONE, "yes_counts")
 
 
 def new_document() -> Document:
@@ -104,11 +165,6 @@ def example_document(name: str) -> Document:
     """A bundled example by its short name."""
     path = resources.files("planner.ui") / "surveys" / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
-
-
-def document_of(survey: Survey) -> Document:
-    """The document of a survey that is right."""
-    return tomllib.loads(survey_text(survey))
 
 
 def kind_of(question: Document) -> str:
@@ -131,45 +187,36 @@ def set_kind(question: Document, kind: str) -> None:
 
 
 def cleaned(document: Document) -> Document:
-    """What is planned: without what is blank, and what belongs to another kind of question."""
-    found: Document = {"survey": _given(document["survey"]), "question": []}
-    if found["survey"].get("design") != "some-each":
-        found["survey"].pop("asked", None)
+    """What is planned: without what belongs to another kind of question."""
+    found = []
     for question in document["question"]:
         kind = kind_of(question)
-        kept = _given({key: one for key, one in question.items() if key in _KEYS[kind]})
+        known = QUESTIONS[kind].keys()
+        kept = {key: cell for key, cell in question.items() if key in known}
         if "level" in kept:
-            allowed = _LEVEL_KEYS[kind]
+            columns = LEVEL_KEYS[kind]
             kept["level"] = [
-                {key: one for key, one in row.items() if key in allowed} for row in kept["level"]
+                {key: one for key, one in row.items() if key in columns} for row in kept["level"]
             ]
-        found["question"].append(kept)
-    return found
-
-
-def _given(table: Document) -> Document:
-    """A table without cells that are blank."""
-    filled = {key: _given(one) if isinstance(one, dict) else one for key, one in table.items()}
-    return {
-        key: one
-        for key, one in filled.items()
-        if one is not None and one != {} and not (isinstance(one, str) and not one.strip())
-    }
+        found.append(kept)
+    return document | {"question": found}
 
 
 def sentence_of(mistake: Mistake) -> str:
     """What is wrong, in the words of the page: cells have its labels, not the file's keys."""
-    key = next((one for one in reversed(mistake.where) if isinstance(one, str)), "")
-    label = LABELS.get(key, key)
+    *_, key = ("", *(part for part in mistake.where if isinstance(part, str)))
+    path = ".".join(part for part in mistake.where if isinstance(part, str))
+    cell = CELLS.get(path.removeprefix("question."))
+    label = key if cell is None else cell.label.split(" (")[0]
     if mistake.reason.endswith("is missing"):
         before, comma, _ = mistake.place.rpartition(", ")
         return f"{before}{comma}{label} is still empty."
-    return labelled(re.sub(rf"(?<=: ){key}\b", lambda _: label, mistake.sentence, count=1))
+    return labelled(re.sub(rf"(?<=: ){key}\b", lambda _: label, str(mistake.error), count=1))
 
 
 def labelled(text: str) -> str:
     """A sentence in which keys that are no words have the labels of their cells."""
-    return _KEYS_ALONE.sub(lambda found: LABELS[found[0]], text)
+    return _KEYS_ALONE.sub(lambda found: f'"{_LABELS[found[0]]}"', text)
 
 
 def texts_of(rows: Sequence[Document]) -> list[Row]:
@@ -188,7 +235,8 @@ def take_rows(question: Document, rows: Sequence[Row]) -> None:
         question["rule"] = [
             ["" if i is None or j is None else matrix[i][j] for j in old] for i in old
         ]
-    question["level"] = [{key: text for key, text in row.items() if text.strip()} for row in rows]
+    typed = [{key: text for key, text in row.items() if text.strip()} for row in rows]
+    question["level"] = [row for row in typed if row]
 
 
 def target_text(question: Document) -> str:
@@ -212,6 +260,131 @@ def vouched(question: Document) -> bool:
     return about.get("acknowledged") == ACKNOWLEDGEMENTS.get(about.get("relies_on"))
 
 
-def copied(document: Document) -> Document:
-    """A copy that can be changed by itself."""
-    return copy.deepcopy(document)
+MOST_IN_ADDRESS = 6000
+"""Characters; beside the rest of an address, what servers and chat programs let pass."""
+_MOST_BYTES = 1_000_000
+_MOST_QUESTIONS, _MOST_ROWS = 200, 10_000
+_FILES = ("pilot", "file", "ledger", "values")  # a path would be read; values are what people said
+_LISTS = ("items", "yes_counts", "order", "scores", "sizes", "popularity", "edges", "shares")
+_TABLES = ("sets", "sampling", "preferences")
+
+
+def word_of(document: Document) -> str:
+    """Everything typed, in letters, digits, ``-`` and ``_``; without uploaded samples.
+
+    Examples
+    --------
+    >>> typed = {"survey": {"name": "wards", "users": "1,000"}, "question": [{"name": "age"}]}
+    >>> document_of_word(word_of(typed)) == typed
+    True
+    """
+    plain: Document = {"survey": _plain(document["survey"])}
+    plain["question"] = [_plain(question) for question in document["question"]]
+    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
+    return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
+
+
+def document_of_word(word: str) -> Document:
+    """The document again.
+
+    Raises
+    ------
+    InputError
+        The word is none of :func:`word_of`'s, or unpacks to more than a megabyte.
+
+    Examples
+    --------
+    >>> document_of_word("cut")
+    Traceback (most recent call last):
+    ...
+    planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
+    """
+    try:
+        return _checked(_unpacked(word))
+    except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
+        remedy = "Copy the whole address, or open the survey's file."
+        reason = "the survey in the address cannot be read"
+        raise InputError.because("address", reason, remedy) from error
+
+
+def _unpacked(word: str) -> Any:
+    packed = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
+    unpacking = zlib.decompressobj()
+    text = unpacking.decompress(packed, _MOST_BYTES)
+    if not unpacking.eof:
+        raise ValueError("too long, or cut short")
+    return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_no_number)
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(name)
+
+
+def _plain(table: Document) -> Document:
+    """A table without what an address must not hold."""
+    return {
+        key: _plain(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if key not in _FILES
+    }
+
+
+def _checked(found: Any) -> Document:
+    """A document in which every cell is text, a number or a switch, where the app looks for one."""
+    document = {"survey": _table(found["survey"]), "question": list(found["question"])}
+    questions = document["question"]
+    if not 1 <= len(questions) <= _MOST_QUESTIONS:
+        raise ValueError("questions")
+    document["question"] = [_question(one) for one in questions]
+    return document
+
+
+def _question(found: Any) -> Document:
+    if not isinstance(found, dict):
+        raise TypeError("no question")
+    inner = {"level", "target", "rule", *_TABLES}
+    question = _table({key: value for key, value in found.items() if key not in inner})
+    for key in ("level", "target"):
+        if key in found:
+            question[key] = [_table(row) for row in _list(found[key])]
+    for key in _TABLES:
+        if key in found:
+            question[key] = _table(found[key])
+    rule = found.get("rule")
+    if isinstance(rule, list):
+        size = len(question.get("level", ()))
+        if len(rule) != size or any(len(_list(row)) != size for row in rule):
+            raise ValueError("rule")
+        question["rule"] = [[_cell(one) for one in row] for row in rule]
+    elif rule is not None:
+        question["rule"] = _cell(rule)
+    return question
+
+
+def _table(found: Any) -> Document:
+    if not isinstance(found, dict):
+        raise TypeError("no table")
+    return {
+        str(key): _cells(value) if key in _LISTS else _cell(value)
+        for key, value in found.items()
+        if key not in _FILES
+    }
+
+
+def _cells(value: Any) -> Any:
+    return [_cell(one) for one in value] if isinstance(value, list) else _cell(value)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list) or len(value) > _MOST_ROWS:
+        raise TypeError("no list")
+    return value
+
+
+def _cell(value: Any) -> str | float | bool:
+    if isinstance(value, str | bool | float):
+        return value
+    if not isinstance(value, int) or abs(value) >= 2**63:
+        raise TypeError("no cell")
+    return value

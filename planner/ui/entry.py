@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-from planner.ui.document import kind_of
+from planner.ui.document import MOST_IN_ADDRESS, kind_of, word_of
 from planner.ui.fields import MOST_PASTED, refuse_paste
-from planner.ui.link import MOST_IN_ADDRESS, word_of
 from planner.ui.opening import opening, survey_file
 from planner.ui.render import STYLE
 from planner.ui.state import session
 
-PAGES = {
-    "questions": "Questions",
-    "result": "Result",
-    "export": "Export",
-    "trial": "Try it on data",
-    "meaning": "What a report says",
-    "answer_rates": "Answer rates",
-    "sampling": "Sampling Privacy",
-    "glossary": "Words",
+PAGES = {  # the title of each page, and where its function is
+    "questions": ("Questions", "questions.page"),
+    "result": ("Result", "result.page"),
+    "export": ("Export", "export.page"),
+    "trial": ("Try it on data", "trial.page"),
+    "meaning": ("What a report says", "beside.meaning"),
+    "answer_rates": ("Answer rates", "beside.answer_rates"),
+    "sampling": ("Sampling Privacy", "beside.sampling"),
+    "glossary": ("Words", "beside.glossary"),
 }
 _ONLY_FOR = {"answer_rates": "numeric", "sampling": "sampled-choice"}
 
@@ -93,18 +93,18 @@ def main() -> None:
     st.html(f"<style>{STYLE}{_NARROW}</style>")
     here = session()
     kinds = {kind_of(question) for question in here.document["question"]}
-    pages = {
-        title: _page(module, title)
-        for module, title in PAGES.items()
-        if _ONLY_FOR.get(module, "") in kinds or module not in _ONLY_FOR or title == here.page
-    }
-    page = st.navigation(list(pages.values()))
+    pages = [
+        _page(name, title)
+        for name, (title, _) in PAGES.items()
+        if _ONLY_FOR.get(name, "") in kinds or name not in _ONLY_FOR or title == here.page
+    ]
+    page = st.navigation(pages)
     here.enter(page.title)
     bar()
     slot = st.container()
     page.run()
     here.note()
-    _next(list(pages.values()), page)
+    _next(pages, page)
     _keep_address(slot)
 
 
@@ -124,7 +124,7 @@ def bar() -> None:
 def _next(pages: list[StreamlitPage], shown: StreamlitPage) -> None:
     """The way on, in the order in which a survey is made."""
     place = next(k for k, page in enumerate(pages) if page.title == shown.title)
-    if place + 1 < len(pages) and pages[place + 1].title != PAGES["glossary"]:
+    if place + 1 < len(pages) and pages[place + 1].title != PAGES["glossary"][0]:
         st.page_link(pages[place + 1], label=f"Next: {pages[place + 1].title}")
 
 
@@ -144,14 +144,16 @@ def _keep_address(slot: st.delta_generator.DeltaGenerator) -> None:
             survey_file()
 
 
-def _page(module: str, title: str) -> StreamlitPage:
-    """A page whose module is loaded when it is first opened, so that the first comes fast."""
+def _page(name: str, title: str) -> StreamlitPage:
+    first = name == next(iter(PAGES))
+    show = partial(show_page, name)
+    return st.Page(show, title=title, url_path=name.replace("_", "-"), default=first)
 
-    def show() -> None:
-        import_module(f"planner.ui.views.{module}").page()
 
-    first = module == next(iter(PAGES))
-    return st.Page(show, title=title, url_path=module.replace("_", "-"), default=first)
+def show_page(name: str) -> None:
+    """Show a page, whose module is loaded when it is first opened, so that the first comes fast."""
+    module, function = PAGES[name][1].split(".")
+    getattr(import_module(f"planner.ui.views.{module}"), function)()
 
 
 if __name__ == "__main__":

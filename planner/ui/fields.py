@@ -15,7 +15,7 @@ import pandas as pd
 import streamlit as st
 
 from planner.survey.values import text_of
-from planner.ui.document import COLUMNS, Document, Row
+from planner.ui.document import CELLS, COLUMNS, SWITCH, Document, Row
 from planner.ui.state import session
 
 MOST_PASTED = 100
@@ -24,37 +24,49 @@ MOST_PASTED = 100
 Take = Callable[[Any], None]
 
 
-def kept(
-    widget: Callable[..., Any], label: str, name: str, holder: Document, key: str, **more: Any
-) -> None:
+def kept(slot: Any, holder: Document, path: str, place: object = "", **more: Any) -> None:
     """A widget for a cell of a document, which has what was typed from then on.
 
     Parameters
     ----------
-    widget:
-        A Streamlit function such as ``st.text_input``.
-    label:
-        Shown beside it.
-    name:
-        Its key, made new whenever the document is replaced or the page is entered.
-    holder, key:
-        The table and the key of the cell.
+    slot:
+        Where it is put: a column, or ``st`` for below.
+    holder, path:
+        The question, or the whole document; and which of :data:`~planner.ui.document.CELLS`.
+    place:
+        The question's number; the key is made new when the document is replaced or the page is
+        entered.
     more:
-        Further arguments of the widget. ``options`` may map each value to the words for it.
+        Further arguments of the widget, such as options that differ.
     """
-    start: Any = {"text_input": "", "toggle": False, "checkbox": False}.get(widget.__name__)
-    if "options" in more:
-        start = next(iter(more["options"]))
-    value = holder.get(key, start)
-    shown = text_of(value, key) if widget.__name__ == "text_input" else value
+    cell, (*table, key) = CELLS[path], path.split(".")
+    settings = ({"options": cell.options} if cell.options else {}) | more
+    inner = holder.get(table[0], {}) if table else holder
+    start: Any = next(iter(settings.get("options", [""])))
+    widget = slot.selectbox if "options" in settings else slot.text_input
+    if cell.options is SWITCH:
+        widget, start = slot.toggle, False
+    elif widget == slot.text_input and cell.empty:
+        settings["placeholder"] = cell.empty
+    value = inner.get(key, start)
+    value = text_of(value, key) if widget == slot.text_input else value
 
     def take(now: Any) -> None:
-        if now == start:
-            holder.pop(key, None)
+        home = holder.setdefault(table[0], {}) if table else holder
+        if now != start:
+            home[key] = now
         else:
-            holder[key] = now
+            home.pop(key, None)
+            if table and not home:
+                del holder[table[0]]
 
-    field(widget, label, name, shown, take, **more)
+    field(widget, cell.label, f"{path}-{place}", value, take, help=cell.help or None, **settings)
+
+
+def kept_row(holder: Document, place: object, *paths: str) -> None:
+    """Cells side by side."""
+    for slot, path in zip(st.columns(len(paths)) if paths else (), paths, strict=True):
+        kept(slot, holder, path, place)
 
 
 def kept_item(widget: Callable[..., Any], label: str, name: str, start: Any, **more: Any) -> Any:

@@ -74,10 +74,7 @@ def drawn_answers(question: Question, users: int, form: str, rng: np.random.Gene
 
 def _names(question: Question) -> list[str]:
     """The name of every possible answer, level by level."""
-    names: list[str] = []
-    for level in question.levels:
-        names += level.items or [f"{level.name} {k + 1}" for k in range(level.item_count)]
-    return names
+    return [name for level in question.levels for name in level.labels]
 
 
 def _generated(plan: QuestionPlan) -> tuple[Answers, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -14,7 +15,7 @@ import streamlit as st
 from planner.errors import FileError, InputError, PlannerError
 from planner.survey.file import settle, survey_from_text, survey_text
 from planner.survey.values import read_budget, text_of
-from planner.ui.document import EXAMPLES, Document, Row, cleaned, copied, example_document, kind_of
+from planner.ui.document import EXAMPLES, Document, Row, cleaned, example_document, kind_of
 from planner.ui.state import session
 
 _MOST_ITEMS = 100_000
@@ -100,7 +101,7 @@ def document_from_upload(name: str, data: bytes) -> Document:
 
 def _with_items(document: Document, name: str, data: bytes) -> Document:
     """The document with the items of a CSV file in place of the chosen question's rows."""
-    changed = copied(document)
+    changed = copy.deepcopy(document)
     place = session().typed.get("question", 0)
     questions = changed["question"]
     question = questions[place if place < len(questions) else 0]

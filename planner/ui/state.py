@@ -6,6 +6,7 @@ forgotten with the visit.
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
@@ -19,11 +20,11 @@ from planner.ui.document import (
     EXAMPLES,
     FIRST_EXAMPLE,
     Document,
-    copied,
+    document_of_word,
     example_document,
     new_document,
+    word_of,
 )
-from planner.ui.link import document_of_word, word_of
 
 T = TypeVar("T")
 _MOST_STEPS = 50
@@ -103,7 +104,7 @@ class Session:
     def replace(self, document: Document) -> None:
         """Put another survey in place of the document; Undo brings the old one back."""
         self.note()
-        self.document = copied(document)
+        self.document = copy.deepcopy(document)
         self.typed.pop("question", None)
         self.revision += 1
 

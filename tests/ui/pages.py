@@ -46,11 +46,10 @@ def open_page(
 
 
 _SCRIPT = """
-from planner.ui.entry import bar
-from planner.ui.views import {name}
+from planner.ui.entry import bar, show_page
 from planner.ui.state import session
 bar()
-{name}.page()
+show_page("{name}")
 session().note()
 """
 

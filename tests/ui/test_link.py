@@ -8,8 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from planner.errors import InputError
-from planner.ui.document import EXAMPLES, KINDS, example_document
-from planner.ui.link import MOST_IN_ADDRESS, document_of_word, word_of
+from planner.ui.document import (
+    EXAMPLES,
+    KINDS,
+    MOST_IN_ADDRESS,
+    document_of_word,
+    example_document,
+    word_of,
+)
 from tests.ui.pages import APP, TIMEOUT, by_label, metric, open_page, words
 from tests.ui.test_questions import TOTAL
 

@@ -13,8 +13,7 @@ from planner import PrivacyPolicy, best_ordered_channel
 from planner.planning.ledger import Collection, Ledger
 from planner.survey.file import settle
 from planner.ui import results
-from planner.ui.document import cleaned, example_document, sentence_of
-from planner.ui.link import word_of
+from planner.ui.document import cleaned, example_document, sentence_of, word_of
 from tests.ui.pages import APP, LEVELS, TIMEOUT, by_label, edit, metric, open_page, session, words
 
 TOTAL = "total error"
@@ -158,6 +157,12 @@ def test_sets_of_answers_say_what_they_need(questions):
     assert question(questions).sets.sizes == (0.0, 5.0, 3.0)
     write(questions, "Cut or pad to", "2")
     assert question(questions).padding_length == 2
+    before = metric(questions, TOTAL)
+    write(questions, "Budget of any two sets", "ln 9")
+    assert question(questions).cap == math.log(9)
+    assert metric(questions, TOTAL) != before
+    write(questions, "Budget of any two sets", "")
+    assert metric(questions, TOTAL) == before
 
 
 def test_answers_in_order(questions):
@@ -231,7 +236,7 @@ def test_questions_share_what_a_person_tolerates():
     app = open_page("questions", sharing=True)
     by_label(app.button, "Add a question").click().run()
     split = app.metric[0].value
-    by_label(app.radio, "Who answers what").set_value("one-each").run()
+    choose(app, "Who answers what", "one-each")
     assert app.metric[0].value != split
 
 
@@ -319,7 +324,7 @@ def test_what_takes_too_long_is_ended_and_not_begun_again(monkeypatch):
 MISTAKES = {
     "a budget": (lambda one: one["level"][0].update(epsilon="1,5"), "Budget is '1,5'"),
     "no budget": (lambda one: one["level"][0].pop("epsilon"), "Budget is still empty"),
-    "no answers": (lambda one: one["level"][1].pop("items"), '"Or how many"'),
+    "no answers": (lambda one: one["level"][1].pop("items"), 'as "Number of answers"'),
     "an order": (lambda one: one.update(kind="ordinal", order="x"), "From the lowest to the"),
     "a weight": (lambda one: one.update(weight="0"), "Weight is '0'"),
 }
@@ -346,12 +351,12 @@ def test_a_typed_budget_is_promised_as_it_was_typed(questions):
 
 def test_a_question_is_asked_again():
     app = open_page("questions", **MORE)
-    app.text_input(key="rounds-0-0").input("4").run()
+    app.text_input(key="rounds.count-0-0").input("4").run()
     assert session(app).document["question"][0]["rounds"] == {"count": "4"}
-    app.text_input(key="changes-0-0").input("1").run()
-    app.toggle(key="times-open-0-0").set_value(True).run()
+    app.text_input(key="rounds.changes-0-0").input("1").run()
+    app.toggle(key="rounds.times_open-0-0").set_value(True).run()
     assert not app.exception
     plan = session(app).planned
     assert plan.survey.questions[0].rounds.deployed.parts == 2
-    app.text_input(key="rounds-0-0").input("1").run()
+    app.text_input(key="rounds.count-0-0").input("").run()
     assert "rounds" not in session(app).document["question"][0]

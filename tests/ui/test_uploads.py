@@ -6,8 +6,8 @@ import tempfile
 import pytest
 
 from planner.errors import FileError
-from planner.survey.file import settle
-from planner.ui.document import EXAMPLES, cleaned, document_of, example_document
+from planner.survey.file import document_of, settle
+from planner.ui.document import EXAMPLES, cleaned, example_document
 from planner.ui.opening import as_file, document_from_upload, rows_from_items
 from tests.ui.pages import by_label, metric, open_page, session, words
 from tests.ui.test_questions import TOTAL

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -19,7 +18,9 @@ from planner.survey.preferences import read_preferences
 from planner.survey.values import text_of
 from planner.ui import render
 from planner.ui.document import (
+    CELLS,
     KINDS,
+    LEVEL_KEYS,
     Document,
     kind_of,
     new_question,
@@ -30,38 +31,29 @@ from planner.ui.document import (
     texts_of,
     vouched,
 )
-from planner.ui.fields import MOST_PASTED, edit_frame, edit_rows, field, kept, kept_item
+from planner.ui.fields import MOST_PASTED, edit_frame, edit_rows, field, kept, kept_item, kept_row
 from planner.ui.opening import as_file
 from planner.ui.results import chosen_place, planned_question, question_at, result, shown
 from planner.ui.state import session
 
 _MOST_PAIR_LEVELS = 30
 _RULES = {"min": "the smaller of the two", "avg": "the average of the two", "pairs": "pair by pair"}
-_CRITERIA = {"total": "the total error", "minimax": "the error of the worst single answer"}
-_WANTED = {
-    "shares up to": "errors of the shares up to each answer",
-    "counts": "errors of the counts",
-    "mean of scores": "the error of the mean of scores",
+_OF_KIND: dict[str, tuple[str, ...]] = {  # what one kind of question alone has
+    "item-set": ("sets.sizes", "sets.popularity", "padding_length", "sets.cap"),
+    "ordinal": ("order", "scores"),
+    "numeric": ("lower", "upper", "epsilon", "mean", "sd"),
 }
-_DESIGNS = {
-    "split": "everybody answers everything (budgets are split)",
-    "one-each": "everybody answers one question (drawn at random)",
-    "some-each": "everybody answers some questions (drawn at random)",
-}
-_POPULARITY = {"zipf": "few popular, many rare", "uniform": "all equally popular"}
+_SMALL = {"categorical": "criterion", "item-set": "criterion", "ordinal": "wanted"}
 _RELIES_ON = {
     "aggregates-only": "a trusted aggregator that releases the estimates alone",
     "round-two": "nobody seeing both rounds of a person",
 }
-_MODELS = {  # of preferences: what is typed, and a start
+_MODELS: dict[str, tuple[str, dict[str, str]]] = {  # of preferences, with what they start from
     "": ("everybody answers", {}),
-    "normal": ("bell-shaped (normal)", {"mean": ("Typical", "5"), "sd": ("Spread", "1.5")}),
+    "normal": ("bell-shaped (normal)", {"mean": "5", "sd": "1.5"}),
     "histogram": (
         "in bins (histogram)",
-        {
-            "edges": ("Ends of the bins, rising", "0; 1; 2; 4; 8"),
-            "shares": ("Share in each bin", "0.1; 0.2; 0.4; 0.3"),
-        },
+        {"edges": "0; 1; 2; 4; 8", "shares": "0.1; 0.2; 0.4; 0.3"},
     ),
     "sample": ("an uploaded sample", {}),
 }
@@ -73,22 +65,22 @@ def page() -> None:
         "Questions", "What you ask, of how many people, and how much each answer may reveal."
     )
     here = session()
-    name, users = st.columns([3, 2])
-    survey = here.document["survey"]
-    kept(name.text_input, "Survey", "survey-name", survey, "name")
-    kept(users.text_input, "People asked", "users", survey, "users")
+    kept_row(here.document, "", "survey.name", "survey.users")
     figures = st.container()
     place = _choose()
     question = question_at(place)
     _about(question, place)
-    if kind_of(question) == "numeric":
-        _number(question, place)
-    else:
+    kind = kind_of(question)
+    if kind != "numeric":
         _levels(question, place)
-        _of_kind(question, place)
+    kept_row(question, place, *_OF_KIND.get(kind, ()))
+    if kind == "numeric":
+        _preferences(question, place)
+    elif kind == "sampled-choice":
+        _sampling(question, place)
     wrong = st.container()
     _options(question, place)
-    _whole_survey(survey)
+    _whole_survey(here.document)
     found = result()
     with wrong:
         render.problems(found.mistakes, "What is shown is from before; nothing is exported.")
@@ -126,26 +118,14 @@ def _remove(place: int) -> None:
 
 def _about(question: Document, place: int) -> None:
     name, kind, target = st.columns([3, 3, 2])
-    kept(name.text_input, "Question", f"name-{place}", question, "name")
-    field(
-        kind.selectbox,
-        "A person gives",
-        f"kind-{place}",
-        kind_of(question),
-        partial(_take_kind, question),
-        options=KINDS,
-    )
+    kept(name, question, "name", place)
+    take = partial(_take_kind, question)
+    field(kind.selectbox, "A person gives", f"kind-{place}", kind_of(question), take, options=KINDS)
     if kind_of(question) != "sampled-choice":
-        field(
-            target.text_input,
-            "Exact enough at",
-            f"target-{place}",
-            target_text(question),
-            partial(set_target, question),
-            placeholder="such as 2 %",
-            help="A total error, as a share of the people; of a mean, of half its range. Then you "
-            "see how many people it takes.",
-        )
+        cell, take = CELLS["target.error"], partial(set_target, question)
+        said = {"placeholder": cell.empty, "help": cell.help}
+        text = target_text(question)
+        field(target.text_input, cell.label, f"target-{place}", text, take, **said)
 
 
 def _take_kind(question: Document, kind: str) -> None:
@@ -155,99 +135,21 @@ def _take_kind(question: Document, kind: str) -> None:
 
 def _levels(question: Document, place: int) -> None:
     """The table of levels: the answers that share a budget."""
-    kind, text = kind_of(question), st.column_config.TextColumn
     rows = question.get("level", [])
-    columns: dict[str, Any] = {
-        "name": text("Level", default="", help="A name for answers of equal sensitivity."),
-        "epsilon": text(
-            "Budget (epsilon)",
-            default="",
-            help="1.5, or ln 4: the odds may then change fourfold. Smaller is more private.",
-        ),
-        "items": text(
-            "Answers",
-            default="",
-            width="large",
-            help="Separated by semicolons or commas; quote an answer that holds one.",
-        ),
-    }
-    if kind == "sampled-choice":
-        columns["yes_counts"] = text(
-            "Expected people", default="", help="With each of the answers, at the least: 30; 12."
-        )
-    elif kind != "ordinal":
-        columns["item_count"] = text(
-            "Or how many", default="", help="If the answers are not listed."
-        )
-    if kind != "sampled-choice" and _more_columns(rows, place):
-        columns["importance"] = text("Importance", default="", help="1 if empty.")
-        if kind != "ordinal":
-            columns["prior"] = text(
-                "Expected share", default="", help="Of the people: 0.2 or 20 %. Sum 1."
+    used = any({"importance", "prior"} & set(row) for row in rows)
+    more = used or session().typed.get(f"more-{place}", False)
+    columns = {}
+    for key in LEVEL_KEYS[kind_of(question)]:
+        if more or key not in ("importance", "prior"):
+            cell = CELLS[f"level.{key}"]
+            columns[key] = st.column_config.TextColumn(
+                cell.label, default="", help=cell.help, width="large" if key == "items" else None
             )
     edit_rows(f"levels-{place}", texts_of(rows), columns, partial(take_rows, question))
     st.caption(
         f"Double-click to edit; the last row adds a level. At most 1,000 levels, {MOST_PASTED} "
         "rows pasted at once: open more as a file."
     )
-
-
-def _more_columns(rows: list[Document], place: int) -> bool:
-    used = any({"importance", "prior"} & set(row) for row in rows)
-    return used or bool(session().typed.get(f"more-{place}", False))
-
-
-def _of_kind(question: Document, place: int) -> None:
-    """What one kind of question alone has."""
-    kind = kind_of(question)
-    if kind == "item-set":
-        sets = question.setdefault("sets", {})
-        sizes, popular, length = st.columns([3, 2, 1])
-        kept(
-            sizes.text_input,
-            "People with 0, 1, 2, ... answers",
-            f"sizes-{place}",
-            sets,
-            "sizes",
-            placeholder="their shares, such as 10; 40; 30; 20",
-        )
-        kept(
-            popular.selectbox,
-            "Answers are",
-            f"popularity-{place}",
-            sets,
-            "popularity",
-            options=_POPULARITY,
-        )
-        kept(
-            length.text_input,
-            "Cut or pad to",
-            f"padding-{place}",
-            question,
-            "padding_length",
-            placeholder="the best length",
-            help="Every set is padded or cut to this many answers, and one of them is reported.",
-        )
-    elif kind == "ordinal":
-        order, scores = st.columns(2)
-        kept(
-            order.text_input,
-            "From the lowest to the highest",
-            f"order-{place}",
-            question,
-            "order",
-            placeholder="as in the table",
-        )
-        kept(
-            scores.text_input,
-            "What each counts for in a mean",
-            f"scores-{place}",
-            question,
-            "scores",
-            placeholder="no mean is wanted",
-        )
-    elif kind == "sampled-choice":
-        _sampling(question, place)
 
 
 def _sampling(question: Document, place: int) -> None:
@@ -261,9 +163,7 @@ def _sampling(question: Document, place: int) -> None:
         partial(_rely, about),
         options=_RELIES_ON,
     )
-    kept(
-        everyone.toggle, "Everyone has an answer", f"everyone-{place}", about, "everyone_has_value"
-    )
+    kept(everyone, question, "sampling.everyone_has_value", place)
     sentence = ACKNOWLEDGEMENTS.get(str(about.get("relies_on")), "")
     field(
         st.checkbox,
@@ -286,28 +186,8 @@ def _vouch(about: Document, sentence: str, agreed: bool) -> None:
         about.pop("acknowledged", None)
 
 
-def _number(question: Document, place: int) -> None:
-    lower, upper, epsilon, mean, sd = st.columns(5)
-    kept(lower.text_input, "Smallest answer", f"lower-{place}", question, "lower")
-    kept(upper.text_input, "Largest answer", f"upper-{place}", question, "upper")
-    kept(epsilon.text_input, "Budget (epsilon)", f"epsilon-{place}", question, "epsilon")
-    kept(
-        mean.text_input,
-        "Expected mean",
-        f"mean-{place}",
-        question,
-        "mean",
-        placeholder="the middle",
-    )
-    kept(
-        sd.text_input,
-        "Expected spread",
-        f"sd-{place}",
-        question,
-        "sd",
-        placeholder="the largest",
-        help="A standard deviation.",
-    )
+def _preferences(question: Document, place: int) -> None:
+    """The largest budget that people accept."""
     about = question.get("preferences", {})
     chosen = about.get("model", "")
     chosen = chosen if isinstance(chosen, str) and chosen in _MODELS else ""
@@ -321,18 +201,12 @@ def _number(question: Document, place: int) -> None:
         options={name: words for name, (words, _) in _MODELS.items()},
         help="People who find a budget too large do not answer.",
     )
-    for column, (key, (label, _)) in zip(columns, _MODELS[chosen][1].items(), strict=False):
-        kept(column.text_input, label, f"{chosen}-{key}-{place}", about, key)
+    for column, key in zip(columns, _MODELS[chosen][1], strict=False):
+        kept(column, question, f"preferences.{key}", place)
     if chosen == "sample":
         with columns[0]:
             _sample(about, place)
-    kept(
-        st.toggle,
-        "The only answers are the smallest (no) and the largest (yes)",
-        f"yes-no-{place}",
-        question,
-        "yes_no",
-    )
+    kept(st, question, "yes_no", place)
 
 
 def _take_model(question: Document, place: int, model: str) -> None:
@@ -340,9 +214,9 @@ def _take_model(question: Document, place: int, model: str) -> None:
     typed = session().typed
     before = question.pop("preferences", {})
     typed[f"model-{place}-{before.get('model', '')}"] = before
-    starts = {key: start for key, (_, start) in _MODELS[model][1].items()}
     if model:
-        question["preferences"] = typed.get(f"model-{place}-{model}", {"model": model, **starts})
+        start = {"model": model, **_MODELS[model][1]}
+        question["preferences"] = typed.get(f"model-{place}-{model}", start)
     session().revision += 1
 
 
@@ -370,8 +244,8 @@ def _options(question: Document, place: int) -> None:
     if not box.open:
         return
     with box:
-        left, right = st.columns(2)
         if kind != "numeric":
+            left, right = st.columns(2)
             rule = question.get("rule", "min")
             field(
                 left.selectbox,
@@ -381,55 +255,20 @@ def _options(question: Document, place: int) -> None:
                 partial(_take_rule, question),
                 options=_RULES,
             )
-        if kind == "ordinal":
-            kept(
-                right.selectbox,
-                "Make small",
-                f"wanted-{place}",
-                question,
-                "wanted",
-                options=_WANTED,
-            )
-        elif kind != "numeric":
-            kept(
-                right.selectbox,
-                "Make small",
-                f"criterion-{place}",
-                question,
-                "criterion",
-                options=_CRITERIA,
-            )
+            kept(right, question, _SMALL[kind], place)
         if kind != "ordinal":
             _mechanism(question, place)
-        _again(question, place)
+        if "count" not in question.get("rounds", {}):
+            question.pop("rounds", None)
+        again = ("rounds.changes", "rounds.times_open") if "rounds" in question else ()
+        kept_row(question, place, "rounds.count", *again)
         if len(session().document["question"]) > 1:
-            kept(st.text_input, "Weight", f"weight-{place}", question, "weight", placeholder="1")
+            kept(st, question, "weight", place)
         if kind != "numeric":
-            kept_item(
-                st.toggle, "Columns for importance and expected shares", f"more-{place}", False
-            )
+            label = "Columns for importance and expected shares"
+            kept_item(st.toggle, label, f"more-{place}", False)
             if isinstance(question.get("rule"), list):
                 _pairs(question, place)
-
-
-def _again(question: Document, place: int) -> None:
-    """How often it is asked, and what may happen between the rounds."""
-    about = question.get("rounds", {})
-
-    def take(count: str) -> None:
-        if count.strip() in ("", "1"):
-            question.pop("rounds", None)
-        else:
-            question["rounds"] = about | {"count": count}
-
-    count, changes = st.columns(2)
-    said = text_of(about.get("count", "1"))
-    field(count.text_input, "Times that it is asked", f"rounds-{place}", said, take)
-    if about:
-        label = "Changes of one person's answer"
-        kept(changes.text_input, label, f"changes-{place}", about, "changes", placeholder="any")
-        label = "An observer may see when an answer changes"
-        kept(st.toggle, label, f"times-open-{place}", about, "times_open")
 
 
 def _take_rule(question: Document, rule: str) -> None:
@@ -443,15 +282,8 @@ def _mechanism(question: Document, place: int) -> None:
     if plan is None or plan.question.kind != kind_of(question):
         return
     names = mechanism_choices(plan.question)
-    kept(
-        st.selectbox,
-        "Mechanism",
-        f"mechanism-{place}",
-        question,
-        "mechanism",
-        options={name: CATALOGUE[name].label for name in names},
-        help="Plain ones protect every answer like the most sensitive one.",
-    )
+    options = {name: CATALOGUE[name].label for name in names}
+    kept(st, question, "mechanism", place, options=options)
 
 
 def _pairs(question: Document, place: int) -> None:
@@ -491,28 +323,19 @@ def _pairs(question: Document, place: int) -> None:
             matrix[i][j] = matrix[j][i] = cell
 
 
-def _whole_survey(survey: Document) -> None:
+def _whole_survey(document: Document) -> None:
     """Who answers what, and what the same people have spent before."""
     box = render.drawer("More about the survey", "sharing")
     if not box.open:
         return
     with box:
-        if len(session().document["question"]) > 1:
-            _sharing(survey)
+        if len(document["question"]) > 1:
+            kept(st, document, "survey.design")
+            if document["survey"].get("design") == "some-each":
+                kept(st, document, "survey.asked")
+            else:
+                document["survey"].pop("asked", None)
         _ledger()
-
-
-def _sharing(survey: Document) -> None:
-    kept(st.radio, "Who answers what", "design", survey, "design", options=_DESIGNS)
-    if survey.get("design") == "some-each":
-        kept(
-            st.text_input,
-            "Questions a person answers",
-            "asked",
-            survey,
-            "asked",
-            placeholder="the best number",
-        )
 
 
 def _ledger() -> None:

@@ -1,0 +1,170 @@
+"""Pages beside the three steps: what a report says, answer rates, Sampling Privacy, words."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+import numpy as np
+import streamlit as st
+
+from planner.deployment.building import survey_parameters
+from planner.planning.choice import beliefs_after
+from planner.planning.mean import plan_answer_rates
+from planner.planning.plan import SurveyPlan
+from planner.planning.question import QuestionPlan
+from planner.show.blocks import Column, Sentence, texts
+from planner.show.guarantees import outsider_blocks, promises_of
+from planner.show.others import answer_rate_blocks, pairs_table
+from planner.show.plan import question_blocks
+from planner.survey.questions import Survey
+from planner.ui import render
+from planner.ui.document import KINDS, Document
+from planner.ui.fields import kept_item
+from planner.ui.results import (
+    chosen_place,
+    planned_question,
+    question_at,
+    remembered,
+    result,
+    shown,
+)
+from planner.ui.state import session
+
+_MOST_PAIRS = 40
+
+
+def meaning() -> None:
+    """Explain the plan of a question for those whose answers it protects."""
+    render.header(
+        "What a report says", "What somebody who sees one report can conclude about its sender."
+    )
+    found = result()
+    render.problems(found.mistakes, "Mend this on the page Questions.")
+    place = chosen_place(tuple(KINDS), "meaning") or 0
+    plan = planned_question(found.plan, place)
+    if plan is None or found.plan is None:
+        return
+    with shown(found), render.complaint():
+        if plan.explanations:
+            _odds(plan)
+            _beliefs(plan)
+        else:
+            st.markdown("\n".join(f"- {render.plain(one)}" for one in promises_of(plan)))
+        _details(found.plan, plan)
+
+
+def _odds(plan: QuestionPlan) -> None:
+    """One level in words, and the same hundred people drawn."""
+    names = [one.level for one in plan.explanations]
+    level = names[0]
+    if len(names) > 1:
+        level = kept_item(
+            st.selectbox, "Level", f"m-level-{hash(tuple(names))}", level, options=names
+        )
+    one = plan.explanations[names.index(level)]
+    st.markdown(render.plain(one.odds))
+    having, others = st.columns(2)
+    with having:
+        st.caption("Of 100 people with such an answer")
+        render.dots(one.with_answer)
+    with others:
+        st.caption("Of 100 people with another one")
+        render.dots(one.without_answer)
+
+
+def _beliefs(plan: QuestionPlan) -> None:
+    st.subheader("What an observer may come to believe")
+    prior = st.slider(
+        "Belief before the report, in percent",
+        1,
+        99,
+        10,
+        key="prior",
+        bind="query-params",
+        help="How likely somebody thought it, before seeing the report, that the person has one "
+        "particular answer.",
+    )
+    rows = plan.explanations[:_MOST_PAIRS]
+    low, high = beliefs_after(np.array([one.leakage for one in rows]), prior / 100)
+    render.table(
+        (
+            texts("an answer of", (one.level for one in rows)),
+            Column("then at least", tuple(f"{np.floor(x * 1e4) / 1e2:.2f} %" for x in low)),
+            Column("at most", tuple(f"{np.ceil(x * 1e4) / 1e2:.2f} %" for x in high)),
+        )
+    )
+
+
+def _details(survey: SurveyPlan, plan: QuestionPlan) -> None:
+    """Every pair of levels, and what an outsider learns who cannot tell reports apart."""
+    box = render.drawer("Details: pairs of levels, shuffled reports", "meaning-details")
+    if not box.open:
+        return
+    with box:
+        if plan.explanations and plan.deployed.policy.size <= _MOST_PAIRS:
+            (law,) = survey_parameters(survey, plan.name).questions
+            render.render([pairs_table(law)])
+        view = remembered(("outsiders", survey), survey.outsiders)
+        render.render(outsider_blocks(view))
+
+
+def answer_rates() -> None:
+    """Show the best budget to offer, and what every other one would give."""
+    render.header(
+        "Answer rates",
+        "People who find a budget too large do not answer: in between is a best one to offer.",
+    )
+    found, place = result(), chosen_place(("numeric",), "rates")
+    render.problems(found.mistakes, "Mend this on the page Questions.")
+    if place is None:
+        st.info("This survey asks for no number.")
+        return
+    plan = planned_question(found.plan, place)
+    if plan is None or plan.question.kind != "numeric":
+        return
+    question = plan.question
+    if question.kind != "numeric" or question.preferences is None:
+        st.info("Everybody answers at any budget. Say on the page Questions what people accept.")
+        return
+    with render.complaint():
+        survey = Survey(name="survey", users=plan.everybody, questions=(question,))
+        rates = remembered(("rates", survey), lambda: plan_answer_rates(survey)[question.name])
+        render.render(answer_rate_blocks(question.name, rates)[1:])
+        best = f"{rates.best.epsilon:.3f}"
+        st.button(f"Offer {best}", on_click=_offer, args=(question_at(place), best), type="primary")
+
+
+def _offer(question: Document, epsilon: str) -> None:
+    question["epsilon"] = epsilon
+    session().revision += 1
+
+
+def sampling() -> None:
+    """Show the parameters, the errors and all three guarantees."""
+    render.header(
+        "Sampling Privacy",
+        "Everybody is asked twice; a sampled few move to their true answer. The three guarantees "
+        "are far from equal: whoever can link both rounds of a person learns the answer.",
+    )
+    found, place = result(), chosen_place(("sampled-choice",), "sampling")
+    render.problems(found.mistakes, "Mend this on the page Questions.")
+    if place is None:
+        st.info("This survey has no such question.")
+        return
+    plan = planned_question(found.plan, place)
+    if plan is not None and plan.sampling is not None:
+        with shown(found):
+            blocks = question_blocks(plan)
+            spoken = [one for one in blocks if one.rank == "everybody" or isinstance(one, Sentence)]
+            render.render(spoken)
+            box = render.drawer("Details", "sampling-details")
+            if box.open:
+                with box:
+                    render.render(block for block in blocks if block not in spoken)
+
+
+def glossary() -> None:
+    """Show the glossary."""
+    render.header("Words", "One meaning each, on all pages, in files and in messages.")
+    text = resources.files("planner.ui") / "glossary.md"
+    st.markdown(text.read_text(encoding="utf-8"))
