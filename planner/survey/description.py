@@ -42,7 +42,7 @@ class Description(BaseModel):
         if len(places) > len(first):
             raise TypeError(f"{type(self).__name__} takes at most {', '.join(first)} by place")
         given = dict(zip(first, places, strict=False)) | fields
-        aliases = dict(zip(type(self).model_fields, self.keys(), strict=True))
+        aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=True))
         document = {aliases.get(name, name): value for name, value in given.items()}
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
@@ -52,7 +52,7 @@ class Description(BaseModel):
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]  # not for tables within
 
     @classmethod
-    def keys(cls) -> list[str]:
+    def file_keys(cls) -> list[str]:
         """Its keys in a file."""
         return [field.serialization_alias or name for name, field in cls.model_fields.items()]
 
@@ -86,12 +86,12 @@ def _blank(cell: Any) -> bool:
 
 def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, Any] = {}) -> None:
     """Refuse a key that is not of this kind of table, though it may be of one of its rivals."""
-    known = kind.keys()
+    known = kind.file_keys()
     for key in table:
         if key in known:
             continue
         near = difflib.get_close_matches(str(key), known, n=1)
-        owners = [repr(name) for name, rival in rivals.items() if key in rival.keys()]
+        owners = [repr(name) for name, rival in rivals.items() if key in rival.file_keys()]
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
         hint = f"it is one of the kind {' and '.join(owners)}" if owners else hint
         remedy = "Correct the key, or delete its line."

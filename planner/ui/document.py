@@ -191,7 +191,7 @@ def cleaned(document: Document) -> Document:
     found = []
     for question in document["question"]:
         kind = kind_of(question)
-        known = QUESTIONS[kind].keys()
+        known = QUESTIONS[kind].file_keys()
         kept = {key: cell for key, cell in question.items() if key in known}
         if "level" in kept:
             columns = LEVEL_KEYS[kind]
