@@ -1,4 +1,7 @@
-"""The command: ours pass, in Python and JavaScript; a tampered one does not."""
+"""The command: ours pass, in Python and JavaScript; a tampered one does not.
+
+By the system's randomness: each is accused falsely with a probability of 1e-6 at most.
+"""
 
 import json
 import sys
@@ -45,7 +48,7 @@ def test_the_python_client_passes(grr_file):
 
 def test_the_javascript_client_passes(grr_file, node):  # noqa: F811
     command = [node, str(EXAMPLES / "client.mjs"), grr_file, "q", "--lines"]
-    done = ended("audit", grr_file, "--reports", "20000", "--json", "--", *command)
+    done = ended("audit", grr_file, "--reports", "5000", "--json", "--", *command)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["passed"]

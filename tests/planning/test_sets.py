@@ -139,7 +139,8 @@ def test_the_error_is_that_of_collections_drawn():
     found = []
     for _ in range(100):
         sizes = rng.choice(shares.size, size=2000, p=shares)
-        sets = ItemSets.of([rng.choice(30, size, replace=False).tolist() for size in sizes], 30)
+        mixed = rng.random((2000, 30)).argsort(axis=1).tolist()
+        sets = ItemSets.of([row[:size] for row, size in zip(mixed, sizes, strict=True)], 30)
         estimate = plan.mechanism.estimate(plan.mechanism.draw_aggregate(sets, rng))
         found.append(np.square(estimate.values - sets.counts()).sum())
     mean, error = np.mean(found), np.std(found) / math.sqrt(len(found))
