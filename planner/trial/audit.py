@@ -143,14 +143,10 @@ def audit_client(
 
 
 def _law_of(parameters: Parameters, name: str | None) -> CollectedLaw:
-    laws = {law.name: law for law in parameters.questions}
-    chosen = next(iter(laws)) if name is None and len(laws) == 1 else name
-    if chosen not in laws:
-        raise InputError.unknown("question", chosen, tuple(laws), "Name the question to audit.")
-    law = laws[chosen]
+    law = parameters.question(name)
     if law.rounds != (None,):
         allowed = "a question whose reports are made in one round"
-        raise InputError("question", chosen, allowed, "Audit its law by `verify`.")
+        raise InputError("question", law.name, allowed, "Audit its law by `verify`.")
     return law
 
 

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import signal
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from tempfile import TemporaryFile
 from typing import IO, Any, Protocol
 
 from planner.arguments import positive
 from planner.errors import InputError
 
-_CHUNK = 2**16
-_LONGEST_COMPLAINT = 500  # bytes
+_CHUNK = 2**20
+_MOST_SAID = 2**24  # bytes of complaints
+_LONGEST_COMPLAINT = 500  # of which the last are shown
 _PATIENCE = 2.0  # seconds from "please end" to "end", and for what should not come
+_STEP = 0.01  # seconds between two looks
 
 
 class BlackBox(Protocol):
@@ -44,10 +45,10 @@ class FunctionBox:
 class CommandBox:
     """A command that reads one answer a line, as JSON, and writes one report a line.
 
-    It is started anew for each call, in a process group of its own; its standard input is closed
-    after the last answer. It must write as many lines as it reads, in order, and may write them
-    late. The group is ended when all reports are there, when it fails, when it writes more than it
-    may, or when time is up. Of its standard error the last line is kept.
+    It is started anew for each call, in a process group of its own, and reads to the end of the
+    answers. It must write as many lines as it reads, in order, and may write them late. The group
+    is ended when all reports are there, when the command ends, when it writes more than it may, or
+    when time is up. Of its standard error the last line is kept.
 
     Parameters
     ----------
@@ -80,79 +81,75 @@ class CommandBox:
             It cannot be started, ends early, writes too few, too many or too long lines, or takes
             too long.
         """
-        with tempfile.TemporaryFile() as asked:
+        most = (longest + 1) * len(answers)
+        with TemporaryFile() as asked, TemporaryFile() as out, TemporaryFile() as said:
             text = "".join(json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
             asked.write(text.encode())
             asked.seek(0)
-            process = self._started(asked)
+            call = list(self.command)
             try:
-                most = (longest + 1) * len(answers)
-                out, said, late = self._read(process, len(answers), most)
+                process = subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
+                    call, stdin=asked, stdout=out, stderr=said, start_new_session=True
+                )
+            except OSError as error:
+                reason = f"{' '.join(call)!r} cannot be started: {error.strerror or error}"
+                remedy = "Start it once by hand, from the same folder."
+                raise InputError.because("command", reason, remedy) from error
+            try:
+                late = self._late(process, out, said, len(answers), most)
             finally:
                 _end(process)
-        lines = out.split(b"\n")
+            out.seek(0)
+            written = out.read(most + 1)
+            said.seek(max(0, _size(said) - _LONGEST_COMPLAINT))
+            told = said.read().decode(errors="replace").strip().split("\n")[-1].strip()
+        lines = written.split(b"\n")
         del lines[-1]  # empty, or a line that is not finished
-        when = f"within {self.seconds:g} seconds" if late else "and no more"
-        if len(lines) != len(answers) or len(out) > most:
+        if len(lines) != len(answers) or len(written) > most:
+            when = f"within {self.seconds:g} seconds" if late else "and no more"
             allowed = f"{len(answers)}, one line of at most {longest} bytes per answer, {when}"
             remedy = f"Run {' '.join(self.command)!r} by hand on a few lines."
-            told = said.decode(errors="replace").strip().split("\n")[-1].strip()
             remedy += f" It said: {told}" if told else ""
             raise InputError("reports", len(lines), allowed, remedy)
         return lines
 
-    def _started(self, asked: IO[bytes]) -> subprocess.Popen[bytes]:
-        pipe = subprocess.PIPE
-        try:
-            return subprocess.Popen(  # noqa: S603 - running it is what the caller asks for
-                list(self.command), stdin=asked, stdout=pipe, stderr=pipe, start_new_session=True
-            )
-        except OSError as error:
-            reason = f"{' '.join(self.command)!r} cannot be started: {error.strerror or error}"
-            remedy = "Start it once by hand, from the same folder."
-            raise InputError.because("command", reason, remedy) from error
+    def _late(
+        self,
+        process: subprocess.Popen[bytes],
+        out: IO[bytes],
+        said: IO[bytes],
+        missing: int,
+        most: int,
+    ) -> bool:
+        """Wait for the end, of whichever kind; whether time was up before all lines came."""
+        deadline, seen = time.monotonic() + self.seconds, 0
+        while _runs(process) and _size(out) <= most and _size(said) <= _MOST_SAID:
+            if time.monotonic() >= deadline:
+                return missing > 0
+            while part := os.pread(out.fileno(), _CHUNK, seen):
+                seen, missing = seen + len(part), missing - part.count(b"\n")
+            if missing <= 0:
+                deadline = min(deadline, time.monotonic() + _PATIENCE)
+            time.sleep(_STEP)
+        return False
 
-    def _read(
-        self, process: subprocess.Popen[bytes], wanted: int, most: int
-    ) -> tuple[bytes, bytes, bool]:
-        """What came, the end of its standard error, and whether time was up before all came."""
-        deadline, seen, size, said = time.monotonic() + self.seconds, 0, 0, b""
-        parts: list[bytes] = []
-        streams: list[IO[bytes]] = [one for one in (process.stdout, process.stderr) if one]
-        with selectors.DefaultSelector() as selector:
-            for stream in streams:
-                selector.register(stream, selectors.EVENT_READ)
-            while selector.get_map() and size <= most:
-                if (left := deadline - time.monotonic()) <= 0:
-                    return b"".join(parts), said, seen < wanted
-                for key, _ in selector.select(left):
-                    part = os.read(key.fd, _CHUNK)
-                    if not part:
-                        selector.unregister(key.fileobj)
-                    elif key.fileobj is process.stderr:
-                        said = (said + part)[-_LONGEST_COMPLAINT:]
-                    else:
-                        parts.append(part)
-                        size, seen = size + len(part), seen + part.count(b"\n")
-                if seen >= wanted:
-                    deadline = min(deadline, time.monotonic() + _PATIENCE)
-        return b"".join(parts), said, False
+
+def _size(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _runs(process: subprocess.Popen[bytes]) -> bool:
+    """It is not waited for, so that its number, which is the group's, stays its own."""
+    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the whole group; the leader is not waited for before, so that its number stays its own.
-
-    What is left in the pipes is not read.
-    """
+    """End the whole group, at once if it does not end by itself."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
-    ended, deadline = os.WEXITED | os.WNOHANG | os.WNOWAIT, time.monotonic() + _PATIENCE
-    while os.waitid(os.P_PID, process.pid, ended) is None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    deadline = time.monotonic() + _PATIENCE
+    while _runs(process) and time.monotonic() < deadline:
+        time.sleep(_STEP)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for stream in (process.stdout, process.stderr):
-        with suppress(OSError):
-            if stream is not None:
-                stream.close()

@@ -9,8 +9,7 @@ so that a million people and tens of thousands of items take a fraction of a sec
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any, Self
@@ -21,11 +20,12 @@ from numpy.typing import NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError, SolverError
 from planner.estimates.channel import OrderedEstimates, estimate_ordered, wanted_estimates
-from planner.estimates.counts import normal_quantile, tail_share
+from planner.estimates.counts import reach
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
 from planner.mechanisms.catalogue import CATALOGUE
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.subset_design import SubsetDesignMechanism
 from planner.mechanisms.unary import UnaryMechanism
@@ -35,24 +35,26 @@ from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
 from planner.solvers.answers import Channel, Scenario, SubsetDesign, UnaryTable
+from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question, Survey
-from planner.trial.known import Asked, placed
 
 Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 _CONFIDENCE = 0.95
+_MOST_CHOSEN_FROM = 10**9  # people of whom some can be drawn without replacement
+_MOST_SETS = 10**7
 
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """One mechanism's errors, measured over repeated runs and predicted, in the plan's unit.
+    """One mechanism's errors over repeated runs, in the plan's unit, among the people asked.
 
     Attributes
     ----------
     name:
         The mechanism.
     error:
-        Root of the mean squared error over the runs: the error that the plan names, among the
-        people who are asked.
+        Root of the mean squared error over the runs.
     spread:
         Its standard error; None with a single run.
     predicted:
@@ -76,18 +78,10 @@ class Simulated:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OneSurvey:
-    """The most frequent answers of one simulated survey.
+    """The most frequent answers of one simulated survey, shapes ``(k,)``.
 
-    Attributes
-    ----------
-    labels:
-        Names, the most frequent first, at most as many as were asked for.
-    truth:
-        How many of the people asked have each, as expected, shape ``(k,)``.
-    estimates:
-        What this survey would say, shape ``(k,)``.
-    lower, upper:
-        Ends of each estimate's own 95 % interval, shape ``(k,)``.
+    ``truth`` is how many of the people asked have each, as expected; ``lower`` and ``upper`` are
+    ends of each estimate's own 95 % interval.
     """
 
     labels: tuple[str, ...]
@@ -95,6 +89,85 @@ class OneSurvey:
     estimates: Array
     lower: Array
     upper: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many people the data have, and how many of them answer, drawn without replacement."""
+
+    people: int
+    asked: int
+
+    @classmethod
+    def of(cls, people: int, fraction: float) -> Self:
+        """A share of the people, at least one.
+
+        Raises
+        ------
+        InputError
+            There are too many to choose from.
+        """
+        if fraction < 1 and people >= _MOST_CHOSEN_FROM:
+            allowed = f"fewer than {_MOST_CHOSEN_FROM} where only some are asked"
+            raise InputError("people", people, allowed, "Try the question on fewer people.")
+        return cls(people, max(1, round(fraction * people)))
+
+    @property
+    def some(self) -> bool:
+        """Whether not all people are asked."""
+        return self.asked < self.people
+
+    @property
+    def fraction(self) -> float:
+        """The share of the people who are asked."""
+        return self.asked / self.people
+
+    def choose(self, rng: np.random.Generator) -> Numbers:
+        """Who is asked."""
+        return rng.choice(self.people, self.asked, replace=False)
+
+    def split(self, counts: Numbers, rng: np.random.Generator) -> Numbers:
+        """How many of the people asked are of each kind, of so many in all."""
+        return rng.multivariate_hypergeometric(counts, self.asked, method="marginals")
+
+    def sampling_variance(self, sums: Array, squares: Array) -> Array:
+        """Variance of a sum over the people asked, from the sums over all people."""
+        spread = squares - np.square(sums) / self.people
+        return np.asarray(self.asked * (1 - self.fraction) * spread / (self.people - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tried:
+    """A mechanism on given people.
+
+    ``draw`` gives the estimates of one survey, ``gap`` their squared error and whether their 95 %
+    intervals hold the truth, all at once (None if that is not asked), ``predicted`` the expected
+    squared error; ``picture`` is what one survey shows.
+    """
+
+    predicted: float
+    draw: Callable[[np.random.Generator], Any]
+    gap: Callable[[Any], tuple[float, bool | None]]
+    picture: Callable[[np.random.Generator], Any] | None = None
+
+    def simulated(
+        self,
+        name: str,
+        repeats: int,
+        rng: np.random.Generator,
+        progress: Callable[[], object],
+    ) -> Simulated:
+        """All runs."""
+        squares, held = np.empty(repeats), []
+        for run in range(repeats):
+            squares[run], holds = self.gap(self.draw(rng))
+            held.append(holds)
+            progress()
+        error, spread = sqrt(squares.mean()), None
+        if repeats > 1:
+            spread = float(squares.std(ddof=1)) / sqrt(repeats) / max(2 * error, 1e-300)
+        covered = None if None in held else float(np.mean(np.array(held, dtype=np.float64)))
+        return Simulated(name, error, spread, sqrt(self.predicted), covered)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,8 +180,9 @@ class Trial:
         The plan; its deployed mechanism is the first that is tried.
     asked:
         How many people the data have, and how many of them are asked.
-    labels:
-        The names of all listed answers; none for a number.
+    labels, people:
+        The names of all listed answers, of ordered ones in their order, and how many people have
+        each; none for a number.
     missing:
         How many people have no answer.
     """
@@ -116,16 +190,12 @@ class Trial:
     planned: QuestionPlan
     asked: Asked
     labels: tuple[str, ...]
+    people: Numbers
     missing: int
     _tried: dict[str, _Tried]
 
     @classmethod
-    def of(
-        cls,
-        planned: QuestionPlan,
-        answers: Answers | NDArray[np.float64],
-        rng: np.random.Generator,
-    ) -> Self:
+    def of(cls, planned: QuestionPlan, answers: Answers | Array, rng: np.random.Generator) -> Self:
         """Put the answers in the question's places, and plan what else it could be deployed with.
 
         Parameters
@@ -162,31 +232,26 @@ class Trial:
             remedy = "Choose a question with a single round."
             raise InputError("kind", question.kind, "asked in a single round", remedy)
         if question.kind == "numeric":
-            values = question.domain.answers(answers)  # type: ignore[arg-type]
+            domain = question.domain
+            values = domain.answers(answers)  # type: ignore[arg-type]
             asked = Asked.of(values.size, planned.fraction)
-            found: dict[str, _Tried] = {
-                name: _Mean(_numeric(question, one), values, asked)
-                for name, one in _alternatives(planned).items()
-            }
-            return cls(planned, asked, (), int(np.isnan(values).sum()), found)
+            tried = {n: _mean(m, domain, values, asked) for n, m in _alternatives(planned)}
+            nobody = np.zeros(0, dtype=np.int64)
+            return cls(planned, asked, (), nobody, int(np.isnan(values).sum()), tried)
         if not isinstance(answers, Answers):
             remedy = "Give the people who have each answer."
             raise InputError("answers", type(answers).__name__, "answers by their names", remedy)
         known = placed(question, answers, rng)
-        asked = Asked.of(known.users, planned.fraction)
+        asked, labels, people = Asked.of(known.users, planned.fraction), known.labels, known.counts
         if question.kind == "ordinal":
-            order = [known.labels.index(answer) for answer in question.ordered]
-            people = known.counts[order]
-            channels = {one.name: one.law for one in planned.options}
-            found = {name: _Ordered(one, question, people, asked) for name, one in channels.items()}
-        else:
-            weights = _weights(question)
-            criterion = getattr(question, "criterion", "total")
-            found = {
-                name: _Counts(_drawable(one), known, asked, weights, criterion)
-                for name, one in _alternatives(planned).items()
+            people = people[[labels.index(answer) for answer in question.ordered]]
+            labels = tuple(question.ordered)
+            tried = {
+                one.name: _ordered(one.law, question, people, asked) for one in planned.options
             }
-        return cls(planned, asked, known.labels, 0, found)
+        else:
+            tried = {n: _counts(m, question, known, asked) for n, m in _alternatives(planned)}
+        return cls(planned, asked, labels, people, 0, tried)
 
     @property
     def names(self) -> list[str]:
@@ -196,10 +261,7 @@ class Trial:
     @property
     def shares_up_to(self) -> Array:
         """The true shares of the people up to each ordered answer."""
-        question, (tried, *_) = self.planned.deployed, self._tried.values()
-        if not isinstance(tried, _Ordered):
-            raise InputError("kind", question.kind, "one for ordered answers", "Choose another.")
-        return np.cumsum(tried.people) / tried.people.sum()
+        return np.asarray(np.cumsum(self.people) / self.people.sum())
 
     def run(
         self,
@@ -207,21 +269,14 @@ class Trial:
         rng: np.random.Generator,
         progress: Callable[[], object] = lambda: None,
     ) -> list[Simulated]:
-        """Run every mechanism ``repeats`` times.
+        """Run every mechanism ``repeats`` times; ``progress`` is called after every run.
 
         Parameters
         ----------
         repeats:
-            Runs of each, at least 1.
+            Runs of each, at least 1 (else InputError).
         rng:
             Seeds every mechanism on its own.
-        progress:
-            Called after every run.
-
-        Raises
-        ------
-        InputError
-            A number outside its range.
         """
         whole_number("repeats", repeats, 1, MAX_COUNT, remedy="Take 100 for a first look.")
         children = spawn(inputs.generator(rng), len(self._tried))
@@ -235,177 +290,117 @@ class Trial:
     ) -> OneSurvey | OrderedEstimates:
         """What one survey with the mechanism called ``name`` would say of shares or counts.
 
-        Parameters
-        ----------
-        name:
-            One of :attr:`names`.
-        rng:
-            Source of the draw.
-        most:
-            How many of the most frequent answers to give of counts, at least 1.
-
-        Raises
-        ------
-        InputError
-            ``most`` is less than 1, or a mean is asked for.
+        ``most`` is how many of the most frequent answers to give of counts, at least 1; an
+        InputError if it is less, or if a mean is asked for.
         """
         whole_number("most", most, remedy="Show 20 items for a first look.")
         tried = self._tried[name]
-        if isinstance(tried, _Counts):
-            return tried.picture(self.labels, tried.draw(rng), most)
-        if isinstance(tried, _Ordered) and not self.planned.question.of_mean:
-            return estimate_ordered(tried.channel, tried.reports(rng))
-        remedy = "Of a mean there is no more to see than its error."
-        raise InputError("question", self.planned.name, "one for shares or counts", remedy)
+        if self.planned.question.of_mean or tried.picture is None:
+            remedy = "Of a mean there is no more to see than its error."
+            raise InputError("question", self.planned.name, "one for shares or counts", remedy)
+        found = tried.picture(rng)
+        if isinstance(found, OrderedEstimates):
+            return found
+        truth = self.asked.fraction * self.people
+        chosen = np.argsort(-truth, kind="stable")[:most]
+        columns = (column[chosen] for column in (truth, found.values, *found.intervals()))
+        return OneSurvey(tuple(self.labels[k] for k in chosen), *columns)
 
 
-class _Tried(ABC):
-    """A mechanism on given people: draws, squared errors, and what these are on average."""
-
-    predicted: float
-
-    @abstractmethod
-    def draw(self, rng: np.random.Generator) -> Any:
-        """The estimates of one survey."""
-
-    @abstractmethod
-    def square(self, estimates: Any) -> float:
-        """Their squared error."""
-
-    def simulated(
-        self,
-        name: str,
-        repeats: int,
-        rng: np.random.Generator,
-        progress: Callable[[], object],
-    ) -> Simulated:
-        """All runs."""
-        squares, held = np.empty(repeats), []
-        for run in range(repeats):
-            estimates = self.draw(rng)
-            squares[run] = self.square(estimates)
-            held.append(self.holds(estimates))
-            progress()
-        error, spread = sqrt(squares.mean()), None
-        if repeats > 1:
-            spread = float(squares.std(ddof=1)) / sqrt(repeats) / max(2 * error, 1e-300)
-        covered = None if None in held else float(np.mean(np.array(held, dtype=np.float64)))
-        return Simulated(name, error, spread, sqrt(self.predicted), covered)
-
-    def holds(self, _estimates: Any) -> bool | None:
-        """Whether their 95 % intervals hold the truth, all at once; None if that is not asked."""
-        return None
-
-
-class _Counts(_Tried):
+def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
     """A mechanism for one item or a set of each person."""
+    if isinstance(mechanism, UnaryTable):
+        mechanism = UnaryMechanism(mechanism)
+    elif isinstance(mechanism, SubsetDesign):
+        mechanism = SubsetDesignMechanism.of(mechanism)
+    truth, sets = asked.fraction * known.counts, known.sets
+    data: Any = known.counts if sets is None else sets
+    bias = asked.fraction * mechanism.bias(data)
+    expected = asked.fraction * mechanism.variance(data) + np.square(bias)
+    if asked.some:
+        moments = known.counts.astype(np.float64), known.counts.astype(np.float64)
+        if sets is not None:
+            length = mechanism.padding_length
+            once, twice = sets.sampling_sums(length)
+            moments = length * once, length**2 * twice
+        expected += asked.sampling_variance(*moments)
+    levels = question.levels
+    weights = np.repeat([one.importance for one in levels], [one.item_count for one in levels])
+    if getattr(question, "criterion", "total") == "minimax":  # the error of the item that is worst
+        worst = np.arange(weights.size) == np.argmax(weights * expected)
+        weights = np.where(worst, weights, 0.0)
 
-    def __init__(
-        self, mechanism: Any, known: Answers, asked: Asked, weights: Array, criterion: str
-    ) -> None:
-        self._mechanism, self._known, self._asked = mechanism, known, asked
-        self.truth: Array = asked.fraction * known.counts.astype(np.float64)
-        data: Any = known.counts if known.sets is None else known.sets
-        bias = asked.fraction * mechanism.bias(data)
-        self.expected = asked.fraction * mechanism.variance(data) + np.square(bias)
-        if asked.some:
-            self.expected += asked.sampling_variance(*_moments(known, mechanism))
-        if criterion == "minimax":  # the error of the item that is worst
-            weighted = weights * self.expected
-            weights = np.where(np.arange(weights.size) == np.argmax(weighted), weights, 0.0)
-        self._weights = weights
-        self.predicted = float(weights @ self.expected)
+    def draw(rng: np.random.Generator) -> Any:
+        some = data
+        if asked.some and sets is None:
+            some = asked.split(data, rng)
+        elif asked.some:
+            some = data.some(asked.choose(rng))
+        return mechanism.estimate(mechanism.draw_aggregate(some, rng))
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        data: Any = self._known.counts
-        if self._known.sets is not None:
-            sets = self._known.sets
-            data = sets.some(self._asked.choose(rng)) if self._asked.some else sets
-        elif self._asked.some:
-            data = self._asked.split(data, rng)
-        return self._mechanism.estimate(self._mechanism.draw_aggregate(data, rng))
+    def gap(found: Any) -> tuple[float, None]:
+        return float(weights @ np.square(found.values - truth)), None
 
-    def square(self, estimates: Any) -> float:
-        return float(self._weights @ np.square(estimates.values - self.truth))
-
-    def picture(self, labels: tuple[str, ...], estimates: Any, most: int) -> OneSurvey:
-        """The most frequent items' estimates."""
-        chosen = np.argsort(-self.truth, kind="stable")[:most]
-        lower, upper = estimates.intervals()
-        names = tuple(labels[k] for k in chosen)
-        values: Array = estimates.values[chosen]
-        return OneSurvey(names, self.truth[chosen], values, lower[chosen], upper[chosen])
+    return _Tried(float(weights @ expected), draw, gap, draw)
 
 
-class _Ordered(_Tried):
+def _ordered(channel: Channel, question: Question, people: Numbers, asked: Asked) -> _Tried:
     """A channel for ordered answers: shares or counts in people, a mean in scores."""
+    shares = people / people.sum()
+    truth, scenarios = channel.wanted @ shares, channel.scenarios
+    directions = scenarios[0].directions if scenarios else np.eye(truth.size)
+    once = channel.error(Scenario("these people", shares, directions)) / asked.asked
+    if asked.some:
+        each, sizes = directions @ channel.wanted, people.astype(np.float64)
+        moments = sizes @ each.T, sizes @ np.square(each).T
+        once += float(asked.sampling_variance(*moments).sum()) / asked.asked**2
+    scale = 1.0 if question.of_mean else float(asked.asked)
 
-    def __init__(
-        self, channel: Channel, question: Question, people: NDArray[np.int64], asked: Asked
-    ) -> None:
-        self.channel, self.people, self._asked = channel, people, asked
-        shares = people / people.sum()
-        self._truth = channel.wanted @ shares
-        scenarios = channel.scenarios
-        self._directions = scenarios[0].directions if scenarios else np.eye(self._truth.size)
-        once = channel.error(Scenario("these people", shares, self._directions)) / asked.asked
-        if asked.some:
-            each = self._directions @ channel.wanted
-            shares = people.astype(np.float64)
-            moments = (shares @ each.T, shares @ np.square(each).T)
-            once += float(asked.sampling_variance(*moments).sum()) / asked.asked**2
-        self._scale = 1.0 if question.of_mean else float(asked.asked)
-        self.predicted = self._scale**2 * once
+    def reports(rng: np.random.Generator) -> Numbers:
+        some = asked.split(people, rng) if asked.some else people
+        return np.asarray(rng.multinomial(some, channel.matrix).sum(axis=0))
 
-    def reports(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """How often each report comes in."""
-        people = self._asked.split(self.people, rng) if self._asked.some else self.people
-        return np.asarray(rng.multinomial(people, self.channel.matrix).sum(axis=0))
+    def gap(found: Any) -> tuple[float, bool]:
+        off = found.values - truth
+        errors = np.sqrt(np.maximum(found.covariance.diagonal(), 0))
+        holds = np.all(np.abs(off) <= reach(_CONFIDENCE, truth.size) * errors + 1e-12)
+        return float(np.square(scale * directions @ off).sum()), bool(holds)
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        return wanted_estimates(self.channel.estimator, self.reports(rng))
-
-    def square(self, estimates: Any) -> float:
-        gap = self._directions @ (estimates.values - self._truth)
-        return float(np.square(self._scale * gap).sum())
-
-    def holds(self, estimates: Any) -> bool:
-        errors = np.sqrt(np.maximum(estimates.covariance.diagonal(), 0))
-        reach = normal_quantile(1 - tail_share(_CONFIDENCE, self._truth.size) / 2)
-        off = np.abs(estimates.values - self._truth)
-        return bool(np.all(off <= reach * errors + 1e-12))
+    return _Tried(
+        scale**2 * once,
+        lambda rng: wanted_estimates(channel.estimator, reports(rng)),
+        gap,
+        lambda rng: estimate_ordered(channel, reports(rng)),
+    )
 
 
-class _Mean(_Tried):
+def _mean(mechanism: Any, domain: NumericDomain, values: Array, asked: Asked) -> _Tried:
     """A mechanism for a number; a run without an estimate counts as the middle of its interval."""
+    if isinstance(mechanism, Channel):
+        mechanism = MeanMechanism.of(mechanism, domain.yes_no)
+    known, sizes = np.unique(values, return_counts=True, equal_nan=True)
+    law, answered = mechanism.output_law(known), values[~np.isnan(values)]
+    truth = float(answered.mean())
+    predicted = mechanism.variance(values).mean / asked.fraction
+    if asked.some:
+        off = answered - truth
+        each = np.array([off.sum()]), np.array([np.square(off).sum()])
+        among = asked.asked * answered.size / values.size
+        predicted += float(asked.sampling_variance(*each)[0]) / among**2
 
-    def __init__(self, mechanism: Any, values: Array, asked: Asked) -> None:
-        self._mechanism, self._asked = mechanism, asked
-        known, self._sizes = np.unique(values, return_counts=True, equal_nan=True)
-        self._law, answered = mechanism.output_law(known), values[~np.isnan(values)]
-        self._truth = float(answered.mean())
-        self.predicted = mechanism.variance(values).mean / asked.fraction
-        if asked.some:
-            off = answered - self._truth
-            each = np.array([off.sum()]), np.array([np.square(off).sum()])
-            among = asked.asked * answered.size / values.size
-            self.predicted += float(asked.sampling_variance(*each)[0]) / among**2
+    def draw(rng: np.random.Generator) -> Any:
+        people = asked.split(sizes, rng) if asked.some else sizes
+        counts = rng.multinomial(people, law).sum(axis=0)
+        return mechanism.estimate(Aggregate(asked.asked, counts)).mean
 
-    def draw(self, rng: np.random.Generator) -> Any:
-        people = self._asked.split(self._sizes, rng) if self._asked.some else self._sizes
-        counts = rng.multinomial(people, self._law).sum(axis=0)
-        return self._mechanism.estimate(Aggregate(self._asked.asked, counts)).mean
+    def gap(found: Any) -> tuple[float, bool]:
+        value = (found.lower + found.upper) / 2 if found.value is None else found.value
+        return float((value - truth) ** 2), bool(found.lower <= truth <= found.upper)
 
-    def square(self, estimates: Any) -> float:
-        middle = (estimates.lower + estimates.upper) / 2
-        value = middle if estimates.value is None else estimates.value
-        return float((value - self._truth) ** 2)
-
-    def holds(self, estimates: Any) -> bool:
-        return bool(estimates.lower <= self._truth <= estimates.upper)
+    return _Tried(predicted, draw, gap)
 
 
-def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
+def _alternatives(planned: QuestionPlan) -> Iterable[tuple[str, Any]]:
     """The deployed mechanism, and all others that the plan compares and that could be deployed.
 
     They are planned for the same people, budgets and padding length; one that cannot be proven is
@@ -425,32 +420,67 @@ def _alternatives(planned: QuestionPlan) -> dict[str, Any]:
         except SolverError:
             continue
         found[name] = plan.questions[0].mechanism
-    return found
+    return found.items()
 
 
-def _drawable(mechanism: Any) -> Any:
-    """What draws and estimates, of a solved table or design."""
-    if isinstance(mechanism, UnaryTable):
-        return UnaryMechanism(mechanism)
-    return SubsetDesignMechanism.of(mechanism) if isinstance(mechanism, SubsetDesign) else mechanism
+def placed(question: Question, answers: Answers, rng: np.random.Generator) -> Answers:
+    """The answers over all items that the question has, level by level.
+
+    Items that the question lists go where it lists them; the others at random among the places that
+    levels leave open. An item that nobody has counts 0 people.
+
+    Raises
+    ------
+    InputError
+        There are more other items than open places, or sets where a person has one answer.
+
+    Examples
+    --------
+    >>> from planner.survey.questions import Categorical, Level
+    >>> levels = (Level("rare", 1.0, ("HIV",)), Level("common", 2.0, item_count=3))
+    >>> answers = Answers(("flu", "HIV"), np.array([5, 2]))
+    >>> found = placed(Categorical("now", levels), answers, np.random.default_rng(1))
+    >>> found.labels, found.counts.tolist()
+    (('HIV', 'flu', 'common 2', 'common 3'), [2, 5, 0, 0])
+    """
+    several = question.kind == "item-set"
+    if answers.sets is not None and not several:
+        remedy = "Keep the first item of each set, or ask with the kind item-set."
+        raise InputError("answers", "sets", "one for each person", remedy)
+    names: list[str] = []
+    free: list[int] = []
+    for level in question.levels:
+        if not level.items:
+            free += range(len(names), len(names) + level.item_count)
+        names += level.items or [f"{level.name} {k + 1}" for k in range(level.item_count)]
+    place = {name: k for k, name in enumerate(names)}
+    loose = [label for label in answers.labels if label not in place]
+    open_places = set(free) - {place[label] for label in answers.labels if label in place}
+    if len(loose) > len(open_places):
+        raise _no_place(loose, len(open_places), len(answers.labels))
+    for label, number in zip(loose, rng.permutation(sorted(open_places)).tolist(), strict=False):
+        place[label], names[number] = number, label
+    where = np.array([place[label] for label in answers.labels], dtype=np.int64)
+    counts = np.zeros(len(names), dtype=np.int64)
+    counts[where] = answers.counts
+    if not several:
+        return Answers(tuple(names), counts)
+    found = answers.sets
+    if found is None and answers.users > _MOST_SETS:
+        allowed = f"at most {_MOST_SETS} for sets"
+        raise InputError("people", answers.users, allowed, "Try the question on fewer people.")
+    if found is None:  # a set of one item for every person
+        single = np.repeat(np.arange(answers.counts.size), answers.counts)
+        found = ItemSets(answers.counts.size, single, np.arange(answers.users + 1))
+    sets = ItemSets(len(names), where[found.members], found.starts)
+    return Answers(tuple(names), counts, sets)
 
 
-def _numeric(question: Question, mechanism: Any) -> Any:
-    if isinstance(mechanism, Channel) and question.kind == "numeric":
-        return MeanMechanism.of(mechanism, question.yes_no)
-    return mechanism
-
-
-def _weights(question: Question) -> Array:
-    """The importance of every item."""
-    counts = [level.item_count for level in question.levels]
-    return np.repeat([level.importance for level in question.levels], counts).astype(np.float64)
-
-
-def _moments(known: Answers, mechanism: Any) -> tuple[Array, Array]:
-    """Sums over all people of what each adds to the expected counts, and of its square."""
-    if known.sets is None:
-        return known.counts.astype(np.float64), known.counts.astype(np.float64)
-    length = mechanism.padding_length
-    once, twice = known.sets.sampling_sums(length)
-    return length * once, length**2 * twice
+def _no_place(loose: list[str], room: int, items: int) -> InputError:
+    named = ", ".join(map(repr, loose[:5])) + (", ..." if len(loose) > 5 else "")
+    reason = (
+        f"{len(loose):,} of {items:,} items of the data are in no level, {named}, and levels "
+        f"without a list have room for {room:,} more"
+    )
+    remedy = "List them in a level, or raise the item_count of a level that lists none."
+    return InputError.because("items", reason, remedy)

@@ -16,8 +16,7 @@ from planner.planning.plan import plan_survey
 from planner.show.figures import one_survey_figure
 from planner.survey.file import load_survey
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
-from planner.trial.known import Asked, placed
-from planner.trial.simulate import Trial
+from planner.trial.simulate import Asked, Trial, placed
 from tests.surveys import EXAMPLES
 
 MOST = 5.0
