@@ -15,8 +15,6 @@ from planner import (
     Survey,
     allocate,
     baseline,
-    best_channel,
-    best_design,
     chart,
     choice_block,
     compare_plans,
@@ -53,8 +51,6 @@ def shown(survey):
     return {
         "table": table,
         "baseline": baseline(POLICY, "oue"),
-        "design": best_design(POLICY),
-        "channel": best_channel(1.0),
         "channels": channel_curve(answers.model, [1.0, 2.0]),
         "shuffled": shuffled(seen_of(table, POLICY), 1000, 1e-6),
         "levels": plans.questions[0].levels,

@@ -176,7 +176,7 @@ def _repaired(program: Program, table: Array, box: bool) -> Array | None:
         a, b = np.maximum(table[0] - step, low), np.minimum(table[1] + step, high)
         if not ((b > 0) & (b < a) & (a < 1)).all():
             return None
-        v = program.model.from_probabilities(a, b)
+        v = np.array(logodds.to_log_odds(a, b))
         if float(np.max(v[0] - program.policy.room(v[1]))) <= 0:
             return v
     return None

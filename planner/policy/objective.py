@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.arguments import number_column
 from planner.errors import InputError
 from planner.policy.policy import PrivacyPolicy
 
@@ -71,8 +72,13 @@ class Objective:
             raise InputError("objective", self.kind, f"one of {', '.join(KINDS)}", remedy)
         for name in ("weights", "prior"):
             values = getattr(self, name)
-            if values is not None:
-                object.__setattr__(self, name, tuple(_not_negative(name, values)))
+            if values is None:
+                continue
+            column = number_column(name, values)
+            for i in np.flatnonzero(column < 0)[:1]:
+                remedy = "Give 0 for a level that does not count."
+                raise InputError(f"{name}[{i}]", float(column[i]), "at least 0", remedy)
+            object.__setattr__(self, name, tuple(column.tolist()))
         if (self.prior is None) == (self.kind == "expected"):
             remedy = 'Give a prior with the kind "expected", and only with it.'
             raise InputError("prior", self.prior, f"right for the objective {self.kind!r}", remedy)
@@ -123,19 +129,3 @@ class Objective:
             remedy = "Give them in the order of the levels."
             raise InputError(name, values, f"a list of {size} numbers, one per level", remedy)
         return np.array(values, dtype=np.float64)
-
-
-def _not_negative(name: str, values: Sequence[float] | str) -> list[float]:
-    try:
-        if isinstance(values, str):
-            raise TypeError
-        numbers = [float(value) for value in values]
-    except (TypeError, ValueError):
-        raise InputError(
-            name, values, "a list of numbers", "Write [1, 2] for two levels."
-        ) from None
-    for i, number in enumerate(numbers):
-        if not 0 <= number < float("inf"):
-            remedy = "Give 0 for a level that does not count."
-            raise InputError(f"{name}[{i}]", number, "a finite number of at least 0", remedy)
-    return numbers

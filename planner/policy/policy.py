@@ -259,23 +259,20 @@ def _budgets(epsilons: ArrayLike) -> NDArray[np.float64]:
     if isinstance(epsilons, (list, tuple)) and any(isinstance(one, str) for one in epsilons):
         written = enumerate(epsilons)
         epsilons = [parse_epsilon(one, f"epsilons[{i}]") for i, one in written]
-    values = _numbers("epsilons", epsilons)
-    if values.ndim != 1 or values.size == 0:
-        raise InputError("epsilons", epsilons, "a list of one or more budgets", "Add a level.")
+    values = arguments.number_column("epsilons", epsilons)
     for i in np.flatnonzero(~((values > 0) & (values <= MAX_EPSILON)))[:1]:
         arguments.budget(f"epsilons[{i}]", float(values[i]))
     return values
 
 
 def _counts(item_counts: ArrayLike, size: int) -> NDArray[np.int64]:
-    values = _numbers("item_counts", item_counts)
-    if values.shape != (size,):
+    values = arguments.number_column("item_counts", item_counts)
+    if values.size != size:
         allowed = f"a list of {size} counts, one per level"
         remedy = "Say for each level how many answers it has."
         raise InputError("item_counts", item_counts, allowed, remedy)
     allowed = f"a whole number from 1 to {MAX_COUNT}"
-    whole = np.isfinite(values) & (values == np.floor(values))
-    for i in np.flatnonzero(~(whole & (values >= 1) & (values <= MAX_COUNT))):
+    for i in np.flatnonzero((values != np.floor(values)) | (values < 1) | (values > MAX_COUNT)):
         raise InputError(f"item_counts[{i}]", float(values[i]), allowed, "Count the answers.")
     return values.astype(np.int64)
 
@@ -294,17 +291,6 @@ def _distinct_names(names: Sequence[str], size: int) -> tuple[str, ...]:
             raise InputError("names", name, "different from every other level's name", remedy)
         seen.add(name)
     return chosen
-
-
-def _numbers(argument: str, values: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.array(values)  # a copy: the caller's array stays the caller's
-        if array.dtype.kind not in "iuf":
-            raise TypeError
-        return array.astype(np.float64)
-    except (TypeError, ValueError):
-        remedy = "Write [1, 2.5], for example."
-        raise InputError(argument, values, "a rectangular list of numbers", remedy) from None
 
 
 def _frozen(array: A) -> A:

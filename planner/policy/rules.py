@@ -246,11 +246,6 @@ class MinRule(PairRule):
     def largest_pairs(self, epsilons: Array) -> Array:
         return epsilons
 
-    def shares(self, epsilons: Array, i: Index, j: Index) -> Array:
-        """The smaller budget decides; of two equal ones each has half."""
-        smaller = np.where(epsilons[i] < epsilons[j], 1.0, 0.0)
-        return np.where(i == j, 1.0, np.where(epsilons[i] == epsilons[j], 0.5, smaller))
-
     def windows(self, epsilons: Array) -> tuple[tuple[Array, Array], ...]:
         """``[max(0, E - eps), min(E, eps)]`` for every range ``E`` that can be tight."""
         most = 2 * float(epsilons.min())

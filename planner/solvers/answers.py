@@ -18,14 +18,7 @@ from planner.frames import Framed
 from planner.policy import logodds
 from planner.policy.objective import Objective
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.types import (
-    NO_SPLIT,
-    OutputTypes,
-    Variances,
-    group_items,
-    group_name,
-    merges_budgets,
-)
+from planner.solvers.types import NO_SPLIT, OutputTypes, Variances, merges_budgets
 
 Array = NDArray[np.float64]
 _UNBIASED = 1e-7  # of a report's largest value: below the noise of fewer than 10^14 people
@@ -59,8 +52,29 @@ class Certificate:
         return "unbiased linear estimate" if "linear" in self.over else "unbiased estimate"
 
 
+class _Solved:
+    """What tables and designs share: the error per user in the sense of an objective."""
+
+    __slots__ = ()
+    objective: Objective
+
+    def value(self, objective: Objective) -> float:
+        """The error per user in the sense of any objective."""
+        raise NotImplementedError
+
+    @property
+    def objective_value(self) -> float:
+        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
+        return self.value(self.objective)
+
+    @property
+    def worst_case_mse(self) -> float:
+        """Total mean squared error per user for the least favourable counts (IDUE paper, eq. 9)."""
+        return self.value(Objective())
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class UnaryTable(Framed):
+class UnaryTable(_Solved, Framed):
     """Bit probabilities per privacy level, with what they cost and why they are right.
 
     Attributes
@@ -91,55 +105,48 @@ class UnaryTable(Framed):
     design: ClassVar[None] = None  # answers are drawn bit by bit, not from a subset design
 
     policy: PrivacyPolicy
-    a: NDArray[np.float64]
-    b: NDArray[np.float64]
+    a: Array
+    b: Array
     model: str
     method: str
     objective: Objective = field(default_factory=Objective)
     certificate: Certificate | None = None
-    shadow_prices: NDArray[np.float64] | None = None
+    shadow_prices: Array | None = None
 
     def __post_init__(self) -> None:
         for name in ("a", "b", "shadow_prices"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _column(name, value, self.policy.size))
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, column := _frozen(value))
+                if column.shape != (self.policy.size,):
+                    allowed = f"one number per level, shape ({self.policy.size},)"
+                    remedy = "Give them in the order of the policy's levels."
+                    raise InputError(name, column.shape, allowed, remedy)
         for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1))):
             pair = (float(self.a[i]), float(self.b[i]))
             remedy = "Is b, the chance of a false 1, swapped with a?"
             raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
 
     @property
-    def least_b(self) -> NDArray[np.float64]:
+    def least_b(self) -> Array:
         """As ``b``, which is the same whatever the other answer is."""
         return self.b
 
     @property
-    def noise(self) -> NDArray[np.float64]:
+    def noise(self) -> Array:
         """Variance of one item's estimated count per user who lacks it, shape ``(t,)``."""
         return logodds.noise_from_probabilities(self.a, self.b)
 
     @property
-    def signal(self) -> NDArray[np.float64]:
+    def signal(self) -> Array:
         """Extra variance per user who has the item, shape ``(t,)``; may be negative."""
         return logodds.signal_from_probabilities(self.a, self.b)
-
-    @property
-    def worst_case_mse(self) -> float:
-        """Total mean squared error per user for the least favourable counts (eq. 9)."""
-        return self.value(Objective())
-
-    @property
-    def objective_value(self) -> float:
-        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
-        return self.value(self.objective)
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of any objective."""
         return objective.coefficients(self.policy).evaluate(self.noise, self.signal)
 
     @property
-    def pair_losses(self) -> NDArray[np.float64]:
+    def pair_losses(self) -> Array:
         """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``."""
         s, w = logodds.to_log_odds(self.a, self.b)
         return np.maximum(s[:, None] + w[None, :], w[:, None] + s[None, :])
@@ -162,24 +169,9 @@ class UnaryTable(Framed):
         s, w = logodds.to_log_odds(self.a, self.b)
         return float(s.max() + w.max())
 
-    def standard_errors(self, users: int, frequency: float = 0.0) -> NDArray[np.float64]:
-        """Standard error of one item's estimated count per level, in users, shape ``(t,)``.
-
-        Parameters
-        ----------
-        users:
-            Number of reports, at least 1.
-        frequency:
-            Share of users who have the item, 0 to 1.
-        """
-        if users < 1:
-            raise InputError(
-                "users", users, "at least 1", "Give the number of people who will report."
-            )
-        if not 0 <= frequency <= 1:
-            remedy = "Divide the number of people who have the item by all."
-            raise InputError("frequency", frequency, "a share from 0 to 1", remedy)
-        return np.sqrt(users * (self.noise + frequency * self.signal))
+    def standard_errors(self, users: int) -> Array:
+        """Standard error of a rare item's estimated count per level, in users, shape ``(t,)``."""
+        return np.sqrt(users * self.noise)
 
     @property
     def summary(self) -> str:
@@ -218,16 +210,8 @@ class UnaryTable(Framed):
         }
 
 
-def _column(name: str, value: ArrayLike, size: int) -> NDArray[np.float64]:
-    column = _frozen(value)
-    if column.shape != (size,):
-        remedy = "Give them in the order of the policy's levels."
-        raise InputError(name, column.shape, f"one number per level, shape ({size},)", remedy)
-    return column
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SubsetDesign(Framed):
+class SubsetDesign(_Solved):
     """The best of all mechanisms for a policy: types of reports, their error, and the proof.
 
     Attributes
@@ -268,19 +252,18 @@ class SubsetDesign(Framed):
     certificate: Certificate | None = None
 
     def __post_init__(self) -> None:
-        groups = np.array(self.groups, dtype=np.int64)
-        prior = np.array(self.prior, dtype=np.float64)
-        size = self.types.item_counts.size
-        if prior.shape not in ((size,), (size, size)):
-            allowed = f"one share per group, shape ({size},), or for the items of each group"
-            raise InputError("prior", prior.shape, allowed, "Give every group its share.")
+        groups, size = np.array(self.groups, dtype=np.int64), self.types.item_counts.size
+        groups.setflags(write=False)
+        for name, value in (("groups", groups), ("prior", _frozen(self.prior))):
+            object.__setattr__(self, name, value)
+        if self.prior.shape != (size,):
+            allowed = f"one share per group, shape ({size},)"
+            raise InputError("prior", self.prior.shape, allowed, "Give every group its share.")
         pooled = groups.shape == (self.policy.size,) and groups.min() >= 0 and groups.max() < size
-        if not pooled or (group_items(self.policy, groups, size) != self.types.item_counts).any():
+        items = np.bincount(groups, self.policy.item_counts, size) if pooled else np.zeros(size)
+        if (items != self.types.item_counts).any():
             allowed = "the groups of the types, with the items of all their levels"
             raise InputError("groups", groups.tolist(), allowed, "Group the levels again.")
-        for name, value in (("groups", groups), ("prior", prior)):
-            value.setflags(write=False)
-            object.__setattr__(self, name, value)
 
     @property
     def design(self) -> SubsetDesign:
@@ -290,9 +273,12 @@ class SubsetDesign(Framed):
     @property
     def group_names(self) -> tuple[str, ...]:
         """What each group of levels is called: by its levels, the first of them if many."""
-        names = np.array(self.policy.names, dtype=object)
+        found: list[list[str]] = [[] for _ in self.types.item_counts]
+        for name, group in zip(self.policy.names, self.groups, strict=True):
+            found[group].append(name)
         return tuple(
-            group_name(names[self.groups == g]) for g in range(self.types.item_counts.size)
+            ", ".join(one) if len(one) <= 3 else f"{one[0]} and {len(one) - 1} more"
+            for one in found
         )
 
     @property
@@ -316,39 +302,21 @@ class SubsetDesign(Framed):
     @property
     def level_errors(self) -> Array:
         """Total squared error that a person of each level adds, all items, shape ``(t,)``."""
-        return self.errors(np.ones(self.policy.size))
+        return self._errors(np.ones(self.policy.size))
 
-    def errors(self, weights: Array) -> Array:
-        """Squared error that a person of each level adds, all items, shape ``(t,)``.
-
-        Parameters
-        ----------
-        weights:
-            Importance of one item's error, by level, shape ``(t,)``.
-        """
+    def _errors(self, weights: Array) -> Array:
+        """The same, an item's error weighted by its level."""
         other, own = self.variances
         total = np.bincount(self.groups, weights * self.policy.item_counts)
         return (other @ total)[self.groups] + weights * (own - np.diag(other))[self.groups]
-
-    @property
-    def worst_case_mse(self) -> float:
-        """Total mean squared error per user for the least favourable counts."""
-        return float(self.level_errors.max())
-
-    @property
-    def objective_value(self) -> float:
-        """The minimised objective, per user; the worst-case error unless chosen otherwise."""
-        return self.value(self.objective)
 
     def value(self, objective: Objective) -> float:
         """The error per user in the sense of another objective, with the same estimator."""
         weights = objective.item_weights(self.policy)
         if objective.kind == "minimax":
             return float((weights * self.noise).max())
-        errors = self.errors(weights)
-        if objective.prior is not None:
-            return float(np.asarray(objective.prior) @ errors)
-        return float(errors.max())
+        errors = self._errors(weights)
+        return float(errors.max() if objective.prior is None else objective.prior @ errors)
 
     @property
     def a(self) -> Array:
@@ -363,8 +331,7 @@ class SubsetDesign(Framed):
     @property
     def least_b(self) -> Array:
         """The smallest such probability, shape ``(t,)``."""
-        other = np.where(self._present, self._high_side[0], np.inf)
-        return other.min(axis=0)[self.groups]
+        return np.where(self._alone, np.inf, self._high_side[0]).min(axis=0)[self.groups]
 
     @property
     def noise(self) -> Array:
@@ -404,48 +371,13 @@ class SubsetDesign(Framed):
         return self.types.expectations(side)
 
     @property
-    def _present(self) -> NDArray[np.bool_]:
-        """Where there is an item of a group (column) beside an answer of a group (row)."""
-        return (self.types.item_counts > 1) | ~np.eye(self.types.item_counts.size, dtype=np.bool_)
+    def _alone(self) -> NDArray[np.bool_]:
+        """Where there is no item of a group (column) beside an answer of a group (row)."""
+        return np.diag(self.types.item_counts == 1)
 
-    @property
-    def summary(self) -> str:
-        """The design, its error per user, and what is proven about it."""
-        error = f"worst-case error {self.worst_case_mse:.6g}"
-        words = f"subset design, {self.types.size} types of reports: {error} per user"
-        if self.certificate is not None:
-            gap = self.certificate.relative_gap
-            words += f"; proven within {gap:.1g} of the best of all mechanisms"
-        if self.merges_budgets:
-            words += (
-                f". Its {self.policy.size} levels are merged into {self.types.item_counts.size}, "
-                "each with the smallest budget of its levels: the best table may be better"
-            )
-        return f"{words}."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a type and group of levels.
-
-        Columns: ``type`` (from 1), ``level`` (names of the group's levels), ``items``, ``weight``
-        (of the type), ``low`` and ``high`` (likelihoods), ``high_items`` (on the high side),
-        ``probability`` (of the type for a person of the group), ``high_share`` (probability that
-        their own item is then on the high side; ``nan`` where the type is never sent).
-        """
-        n, t = self.types.size, self.types.item_counts.size
-        chance = self.types.probabilities.transpose(1, 0, 2)
-        total = chance.sum(axis=2)
-        share = np.divide(chance[:, :, 1], total, out=np.full((n, t), np.nan), where=total > 0)
-        return {
-            "type": np.repeat(np.arange(1, n + 1), t),
-            "level": self.group_names * n,
-            "items": np.tile(self.types.item_counts, n),
-            "weight": np.repeat(self.types.weights, t),
-            "low": self.types.low.ravel(),
-            "high": self.types.high.ravel(),
-            "high_items": self.types.high_counts.ravel(),
-            "probability": total.ravel(),
-            "high_share": share.ravel(),
-        }
+    def __repr__(self) -> str:
+        error = f"worst-case error {self.worst_case_mse:.6g} per user"
+        return f"<SubsetDesign: {self.types.size} types of reports, {error}>"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -507,7 +439,7 @@ class Scenario:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Channel(Framed):
+class Channel:
     """A mechanism as a matrix: who has symbol ``x`` sends report ``y`` with ``matrix[x, y]``.
 
     Attributes
@@ -635,26 +567,9 @@ class Channel(Framed):
             if scenario.cap is None
         )
 
-    @property
-    def summary(self) -> str:
-        """Its size, its error, and what is proven about it."""
-        words = f"Channel from {self.policy.size} symbols to {self.outputs} reports"
-        if not self.scenarios:
-            return f"{words}."
-        words += f": largest error {self.worst_error:.6g} per person"
-        if self.certificate is None:
-            return f"{words}."
-        gap = self.certificate.relative_gap
-        return f"{words}; proven within {gap:.1g} of the best of all mechanisms."
-
-    def columns(self) -> dict[str, Any]:
-        """One row a report: what it adds to each wanted number, and its probabilities.
-
-        Columns: ``report``, the wanted names, then ``Pr[report | symbol]`` as ``p(symbol)``.
-        """
-        means = {name: self.estimator[j] for j, name in enumerate(self.wanted_names)}
-        laws = {f"p({name})": self.matrix[x] for x, name in enumerate(self.symbols)}
-        return {"report": np.arange(self.outputs), **means, **laws}
+    def __repr__(self) -> str:
+        error = f", largest error {self.worst_error:.6g} per person" if self.scenarios else ""
+        return f"<Channel: {self.policy.size} symbols, {self.outputs} reports{error}>"
 
 
 def _frozen(values: ArrayLike | Sequence[float]) -> Array:

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from planner.errors import ConvergenceError
+from planner.policy.rules import Rows
 from planner.solvers.program import Program
 
 Array = NDArray[np.float64]
@@ -40,6 +41,38 @@ class Proof(NamedTuple):
     stationary: bool = True  # False: the bound holds, but the prices are no slopes
 
 
+class _Tangent(NamedTuple):
+    """``min cost @ x`` over ``matrix @ x <= limit``: every branch replaced by its plane.
+
+    ``x = (v / v0, auxiliaries, z)``; the planes' rows come first, then privacy.
+    """
+
+    rows: Rows
+    pieces: tuple[float, Array, Array, Array]
+    unit: float  # of the objective, that all numbers are near 1
+    cost: Array
+    matrix: sp.csr_array
+    limit: Array
+
+
+def _tangent(program: Program, v0: Array) -> _Tangent:
+    rows = program.model.rows(program.policy, v0)
+    total, branches, slope, own = pieces = program.pieces(v0)
+    extra = rows.matrix.shape[1] - v0.size
+    unit = abs(total + branches.max())
+    if unit < _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
+        reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
+        raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
+    cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
+    planes = [sp.diags_array(one) for one in own * v0 / unit]
+    nothing, one = sp.csr_array((branches.size, extra)), np.ones((branches.size, 1))
+    step = sp.diags_array(np.append(v0.ravel(), np.full(extra, v0.max())))
+    privacy = [rows.matrix @ step, sp.csr_array((rows.limit.size, 1))]
+    matrix = sp.vstack([sp.hstack([*planes, nothing, -one]), sp.hstack(privacy)])
+    limit = np.concatenate([(np.sum(own * v0, axis=0) - branches) / unit, rows.limit])
+    return _Tangent(rows, pieces, unit, cost, sp.csr_array(matrix), limit)
+
+
 def prove(program: Program, v0: Array) -> Proof:
     """Bound the optimum of ``program`` from below by its tangent planes at ``v0``.
 
@@ -50,31 +83,14 @@ def prove(program: Program, v0: Array) -> Proof:
     """
     from scipy.optimize import linprog
 
-    rows = program.model.rows(program.policy, v0)
-    total, branches, slope, own = program.pieces(v0)
-    t, size = branches.size, v0.size
-    extra = rows.matrix.shape[1] - size
-    # In steps u = v / v0, and in units of the objective, all numbers are near 1.
-    unit = abs(total + branches.max())
-    if unit < _RESOLVED * max(np.max(c) for c in program.coefficients[1::2]):
-        reason = f"The error at these budgets, {unit:.0e}, is too small to be told from rounding"
-        raise ConvergenceError(reason, "Lower the largest budgets; the error stays negligible.")
-    step = np.concatenate([v0.ravel(), np.full(extra, v0.max())])
-    cost = np.concatenate([(slope * v0).ravel() / unit, np.zeros(extra), [1.0]])
-    planes = sp.hstack(
-        [
-            *(sp.diags_array(own[c] * v0[c] / unit) for c in range(len(v0))),
-            sp.csr_array((t, extra)),
-            sp.csr_array(-np.ones((t, 1))),
-        ]
-    )
-    privacy = sp.hstack([rows.matrix @ sp.diags_array(step), sp.csr_array((rows.limit.size, 1))])
-    matrix = sp.csr_array(sp.vstack([planes, privacy]))
-    limit = np.concatenate([np.sum(own * v0, axis=0) / unit - branches / unit, rows.limit])
+    at = _tangent(program, v0)
+    rows, (total, branches, slope, _) = at.rows, at.pieces
+    cost, matrix, limit, unit, t = at.cost, at.matrix, at.limit, at.unit, branches.size
     ceiling = (program.model.ceiling(program.policy) / v0).ravel()
+    extra = cost.size - 1 - v0.size
     # No auxiliary exceeds the largest budget, or 1 (opt2 with the rule avg).
     far = 10 * max(1.0, float(np.max(program.policy.epsilons))) / v0.max()
-    low = np.concatenate([np.zeros(size), np.full(extra, -far), [-np.inf]])
+    low = np.concatenate([np.zeros(v0.size), np.full(extra, -far), [-np.inf]])
     high = np.concatenate([ceiling, np.full(extra, far), [np.inf]])
     answer = linprog(
         cost, A_ub=matrix, b_ub=limit, bounds=np.column_stack([low, high]), method="highs"
@@ -109,43 +125,32 @@ def newton_step(program: Program, v: Array, weights: Array) -> Array:
     ConvergenceError
         The quadratic program could not be solved.
     """
-    rows = program.model.rows(program.policy, v)
-    total, branches, slope, own = program.pieces(v)
-    c, t = v.shape
-    extra = rows.matrix.shape[1] - v.size
-    unit = abs(total + branches.max())
+    at = _tangent(program, v)
+    c, size = v.shape[0], v.size
     # Unknowns: relative steps d with v -> v (1 + d), auxiliaries, and the maximum's epigraph.
-    curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / unit
+    curvature = program.curvature(v, weights) * v[:, None] * v[None, :] / at.unit
     hessian = sp.block_array(
         [[sp.diags_array(curvature[i, j]) for j in range(c)] for i in range(c)]
     )
-    stay = _STAY * sp.eye_array(v.size)  # levels that do not matter must not wander off
-    quadratic = sp.block_diag([hessian + stay, sp.csr_array((extra + 1, extra + 1))])
-    linear = np.concatenate([(slope * v).ravel() / unit, np.zeros(extra), [1.0]])
-    planes = [sp.diags_array(own[i] * v[i] / unit) for i in range(c)]
-    privacy, one = rows.matrix[:, : v.size], sp.eye_array(v.size)
-    matrix = sp.block_array(
-        [
-            [sp.hstack(planes), sp.csr_array((t, extra)), sp.csr_array(-np.ones((t, 1)))],
-            [privacy @ sp.diags_array(v.ravel()), rows.matrix[:, v.size :], None],
-            [one, None, None],
-            [-one, None, None],
-        ]
-    )
-    limit = np.concatenate([-branches / unit, rows.limit - privacy @ v.ravel()])
+    stay = _STAY * sp.eye_array(size)  # levels that do not matter must not wander off
+    rest = at.cost.size - size
+    quadratic = sp.block_diag([hessian + stay, sp.csr_array((rest, rest))])
+    box = sp.eye_array(size, at.cost.size)
+    matrix = sp.vstack([at.matrix, box, -box])
+    limit = at.limit - at.matrix[:, :size].sum(axis=1)
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-12
     for radius in _RADII:
         answer = clarabel.DefaultSolver(
             sp.csc_matrix(sp.triu(quadratic)),
-            linear,
+            at.cost,
             sp.csc_matrix(matrix),
-            np.concatenate([limit, np.full(2 * v.size, radius)]),
+            np.concatenate([limit, np.full(2 * size, radius)]),
             [clarabel.NonnegativeConeT(matrix.shape[0])],
             settings,
         ).solve()
-        step = np.asarray(answer.x)[: v.size].reshape(v.shape)
+        step = np.asarray(answer.x)[:size].reshape(v.shape)
         if str(answer.status) in ("Solved", "AlmostSolved") and np.isfinite(step).all():
             return v * (1 + step)
     raise ConvergenceError(f"The Newton step failed: {answer.status}", "Try another method.")

@@ -17,16 +17,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.solvers.branching import Bounded, Boxes, largest_ratio
-from planner.solvers.game import ROUNDING, Columns, Game, Multipliers
+from planner.patience import still_wanted
+from planner.solvers.game import ROUNDING, Columns, Game, Multipliers, quotient
 from planner.solvers.rays import Windows
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
+Flags = NDArray[np.bool_]
 
 _LEAST_WEIGHT = 1e-6  # of the largest
 _FIRST = 300  # types to begin with, over all windows
@@ -34,7 +36,9 @@ _RANDOM = 20
 _MOST_NEW = 4  # types a level
 _SWEEPS, _MOST_SWEEPS = 12, 60
 _SETTLED = 1e-3  # of a box's sides: more digits are not worth a sweep
-_WORK = 200_000  # boxes divided
+_WORK = 100_000  # boxes divided
+_FEW_POINTS, _MOST_BOXES = 512, 4096  # tried one by one; bounded at once: a limit on memory
+_POINTS_OF_A_BOX = 50  # splits that take as long to try as a box to divide
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,13 +101,29 @@ class DesignProblem:
         return Columns((mean * np.sqrt(m / self.items), *within), people, mean, about)
 
 
+class Boxes(NamedTuple):
+    """Counts of high items from ``low`` to ``high``, shape ``(n, t)``, in a window, ``(n,)``."""
+
+    window: Whole
+    low: Whole
+    high: Whole
+
+    def chosen(self, which: Flags | Whole) -> Boxes:
+        """Some of them."""
+        return Boxes(self.window[which], self.low[which], self.high[which])
+
+    @property
+    def points(self) -> Array:
+        """How many splits each holds."""
+        return np.prod((self.high - self.low + 1).astype(np.float64), axis=1)
+
+
 class Counts:
     """Climbs to types that refute multipliers, and proves by branch and bound what none exceeds."""
 
-    def __init__(self, problem: DesignProblem, tolerance: float, work: float = _WORK) -> None:
+    def __init__(self, problem: DesignProblem, tolerance: float) -> None:
         self.problem, self.slack = problem, tolerance / 400
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
-        self.work = work
 
     def start(self) -> Columns:
         """Items of no level high, of some, of one level, and of all but one, in every window.
@@ -126,7 +146,7 @@ class Counts:
         types = np.vstack([columns.about, self._random()])
         found = np.unique(np.vstack([priced.improved(types), priced.least_covered()]), axis=0)
         charge, covered = priced.parts(found)
-        ratio = _ratio(charge, covered)
+        ratio = quotient(charge, covered)
         largest = float(ratio.max())
         order = np.argsort(covered - charge if np.isinf(largest) else -ratio)[
             : max(10, _MOST_NEW * m)
@@ -136,12 +156,8 @@ class Counts:
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """What was missed, and a ratio that no type exceeds."""
         priced = _Priced(self.problem, multipliers)
-        m, windows = self.problem.item_counts, np.arange(len(priced.low))
-        low = np.zeros((windows.size, m.size), dtype=np.int64)
-        boxes = Boxes(windows, low, np.where(priced.gap > 0, m, 0))
-        found = largest_ratio(priced, boxes, 1.0, self.slack, max(self.work, _WORK / 50))
-        self.work -= found.work
-        return self.problem.columns(found.types), found.ratio
+        types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
+        return self.problem.columns(types), ratio
 
     def _random(self) -> Whole:
         """Random splits of every window, half of them with all or none of a level's items high."""
@@ -155,8 +171,6 @@ class Counts:
 
 class _Priced:
     """Charges and covers of all types for given multipliers, each times its people."""
-
-    most_boxes, few = 4096, 512  # bounded at once: a limit on memory; tried one by one
 
     def __init__(self, problem: DesignProblem, multipliers: Multipliers) -> None:
         self.m = problem.item_counts
@@ -172,6 +186,12 @@ class _Priced:
             factor[i] = one[0, 0] ** 2 * self.m[i] / (self.m[i] - 1)
         self.curve = factor * np.square(self.gap)
 
+    @property
+    def every(self) -> Boxes:
+        """All types: a box for every window."""
+        windows = np.arange(len(self.gap))
+        return Boxes(windows, 0 * self.gap.astype(np.int64), np.where(self.gap > 0, self.m, 0))
+
     # -- exact values --------------------------------------------------------
 
     def parts(self, types: Whole) -> tuple[Array, Array]:
@@ -185,10 +205,6 @@ class _Priced:
         charge += ROUNDING * (spread.sum(axis=1) + size)
         cover = mean @ self.rows - ROUNDING * (mean @ np.abs(self.rows))
         return charge, cover * (mean @ self.people) * (1 - ROUNDING)
-
-    def ratios(self, types: Whole) -> Array:
-        """Charge over cover; infinite where that is not above 0."""
-        return _ratio(*self.parts(types))
 
     # -- the quadratic --------------------------------------------------------
 
@@ -248,8 +264,11 @@ class _Priced:
 
     # -- proof ----------------------------------------------------------------
 
-    def bounded(self, boxes: Boxes, rho: float) -> Bounded:
-        """What boxes may hold at most.
+    def bounded(self, boxes: Boxes, rho: float) -> tuple[Flags, Array, Array, Whole]:
+        """What boxes may hold at most beside the ratio ``rho``, each of shape ``(n,)``.
+
+        Whether some ratio may be larger; a ceiling for all; a point with a large one, in shares of
+        the box's sides, ``(n, t)``; and the side to divide.
 
         Adding ``nu y (1 - y)`` with ``2 nu`` the largest curvature makes the quadratic concave over
         the box and never smaller; a tangent plane of that bounds it at the box's corners.
@@ -281,14 +300,14 @@ class _Priced:
             ceiling = np.where(top > 0, rho + top / least, rho)
         weight = np.square(axes[:, :, -1]) * (y * (1 - y) + 0.05) * wide
         weight += 1e-3 * wide * width
-        return Bounded(top > 0, ceiling, y, weight.argmax(axis=1))
+        return top > 0, ceiling, y, weight.argmax(axis=1)
 
 
 def _peak(
     raised: Callable[[Array], tuple[Array, Array]],
     hessian: Array,
     nu: Array,
-    wide: NDArray[np.bool_],
+    wide: Flags,
 ) -> Array:
     """About where the concave functions are largest: a tangent plane may touch anywhere."""
     place = np.arange(wide.shape[1])
@@ -307,10 +326,6 @@ def _peak(
         if np.abs(y - last).max() < _SETTLED:
             break
     return y
-
-
-def _ratio(charge: Array, cover: Array) -> Array:
-    return np.divide(charge, cover, out=np.full(charge.shape, np.inf), where=cover > 0)
 
 
 def _outwards(windows: Windows) -> tuple[Array, Array]:
@@ -332,3 +347,77 @@ def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
     tries[2] = np.minimum(np.maximum(np.floor(count + peak), 0), items)
     tries[3] = np.minimum(tries[2] + 1, items)
     return tries
+
+
+def largest_ratio(priced: _Priced, boxes: Boxes, seen: float, slack: float) -> tuple[Whole, float]:
+    """Types with the largest ratios, and a ratio that none in the boxes exceeds.
+
+    Boxes of counts are divided until each is known to hold no ratio above ``(1 + slack)``
+    times the largest seen, or the work exceeds that of ``_WORK`` boxes; the open boxes
+    are then charged to the bound, which is true in any case.
+    """
+    work, ceiling, best = 0.0, 0.0, np.zeros((0, boxes.low.shape[1] + 1), dtype=np.int64)
+    while boxes.window.size and np.isfinite(seen):
+        still_wanted()
+        few = boxes.points <= _FEW_POINTS
+        work += boxes.window[~few].size + boxes.points[few].sum() / _POINTS_OF_A_BOX
+        done = work > _WORK
+        if not done:
+            seen, best = _try_few(priced, boxes.chosen(few), seen, best)
+            boxes = boxes.chosen(~few)
+        rho, rest = seen * (1 + slack), [boxes.chosen(np.zeros(0, dtype=np.int64))]
+        for first in range(0, boxes.window.size, _MOST_BOXES):
+            here = boxes.chosen(np.arange(first, min(first + _MOST_BOXES, boxes.window.size)))
+            above, top, y, side = priced.bounded(here, rho)
+            if done:
+                ceiling = max(ceiling, float(top[above].max(initial=0.0)))
+            counts = here.low + np.rint(y * (here.high - here.low)).astype(np.int64)
+            seen, best = _best(priced, np.column_stack([here.window, counts])[above], seen, best)
+            rest.append(_split(here.chosen(above), y[above], side[above]))
+        if done:
+            break
+        boxes = Boxes(*(np.concatenate(column) for column in zip(*rest, strict=True)))
+    return best, max(ceiling, seen * (1 + slack))
+
+
+def _best(priced: _Priced, types: Whole, seen: float, best: Whole) -> tuple[float, Whole]:
+    """The largest ratio so far, and the types that were it once."""
+    if not len(types):
+        return seen, best
+    ratios = quotient(*priced.parts(types))
+    if ratios.max() <= seen:
+        return seen, best
+    return float(ratios.max()), np.vstack([best, types[[int(ratios.argmax())]]])
+
+
+def _try_few(priced: _Priced, boxes: Boxes, seen: float, best: Whole) -> tuple[float, Whole]:
+    """Every split of boxes that hold few."""
+    sizes = boxes.points.astype(np.int64)
+    for part in np.array_split(np.arange(sizes.size), max(1, sizes.size * _FEW_POINTS // 200_000)):
+        count = sizes[part]
+        owner = np.repeat(part, count)
+        rest = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        types = np.empty((owner.size, boxes.low.shape[1] + 1), dtype=np.int64)
+        types[:, 0] = boxes.window[owner]
+        for i in range(boxes.low.shape[1]):
+            rest, digit = np.divmod(rest, (boxes.high - boxes.low)[owner, i] + 1)
+            types[:, 1 + i] = boxes.low[owner, i] + digit
+        seen, best = _best(priced, types, seen, best)
+    return seen, best
+
+
+def _split(boxes: Boxes, y: Array, side: Whole) -> Boxes:
+    """Every box in two, divided at the point on the given side."""
+    rows = np.arange(boxes.window.size)
+    left, right = boxes.low[rows, side], boxes.high[rows, side]
+    share = y[rows, side]
+    share = np.where((share < 0.1) | (share > 0.9), 0.5, share)
+    cut = np.clip(np.floor(left + share * (right - left)).astype(np.int64), left, right - 1)
+    first_high, second_low = boxes.high.copy(), boxes.low.copy()
+    first_high[rows, side] = cut
+    second_low[rows, side] = cut + 1
+    return Boxes(
+        np.concatenate([boxes.window, boxes.window]),
+        np.vstack([boxes.low, second_low]),
+        np.vstack([first_high, boxes.high]),
+    )

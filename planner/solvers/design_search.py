@@ -17,7 +17,7 @@ from planner.solvers.game import lower_bound
 from planner.solvers.generation import Generated, fewest, generate
 from planner.solvers.levels import merge
 from planner.solvers.rays import components_of, windows_of
-from planner.solvers.types import OutputTypes
+from planner.solvers.types import OutputTypes, grouped
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -94,8 +94,8 @@ def best_design(
     found = _solve(merged.kept, means, shares, enough)
     bound = found.lower_bound
     if not merged.exact:  # no mechanism has less error where less of it counts
-        least = _least(weights, merged.groups)
-        people = None if prior is None else _least(density, merged.groups) * items
+        least = grouped(weights, merged.groups, np.minimum)
+        people = None if prior is None else items * grouped(density, merged.groups, np.minimum)
         bound = _solve(merged.allowed, least, people, enough).lower_bound
     design = SubsetDesign(policy, found.types, merged.groups, found.prior, chosen)
     value = design.objective_value
@@ -112,12 +112,6 @@ def _prior(objective: Objective) -> Array | None:
         remedy = "In a design everybody has exactly one item."
         raise InputError("prior", objective.prior, "shares that sum to 1", remedy)
     return prior
-
-
-def _least(values: Array, groups: Whole) -> Array:
-    least = np.full(int(groups.max()) + 1, np.inf)
-    np.minimum.at(least, groups, values)
-    return least
 
 
 class _Solved(NamedTuple):

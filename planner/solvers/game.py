@@ -96,7 +96,11 @@ class Multipliers(NamedTuple):
 
 def ratios(game: Game, multipliers: Multipliers, columns: Columns) -> Array:
     """Each column's charge over ``R rows``, rounded up; infinite where that is not above 0."""
-    charge, covered = _sides(game, multipliers, columns)
+    return quotient(*_sides(game, multipliers, columns))
+
+
+def quotient(charge: Array, covered: Array) -> Array:
+    """Charges over what covers them; infinite where that is not above 0."""
     return np.divide(charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0)
 
 
@@ -109,7 +113,7 @@ def worst(
     ones are needed: then by the excess of the charge.
     """
     charge, covered = _sides(game, multipliers, columns)
-    ratio = np.divide(charge, covered, out=np.full(charge.shape, np.inf), where=covered > 0)
+    ratio = quotient(charge, covered)
     largest = float(ratio.max(initial=0.0))
     by = charge - covered if np.isinf(largest) else ratio
     order = np.argpartition(-by, most)[:most] if by.size > most else np.arange(by.size)
@@ -140,14 +144,13 @@ def _sides(game: Game, multipliers: Multipliers, columns: Columns) -> tuple[Arra
         for part, one in zip(columns.parts, alpha, strict=True):
             moved = np.abs(part @ one) + ROUNDING * (np.abs(part) @ np.abs(one))
             charge += np.square(moved).sum(axis=1)
-        charge = np.divide(charge, people, out=np.full(charge.shape, np.inf), where=people > 0)
+        charge = quotient(charge, people)
     else:
         (part,), (one,) = columns.parts, alpha
         doubt = ROUNDING * np.linalg.norm(np.abs(part) @ np.abs(one), axis=1)
         values, axes = np.linalg.eigh(np.einsum("os,s,spq->opq", columns.people, sigma, game.forms))
         values -= ROUNDING * values[:, -1:]
         turned = np.abs(np.einsum("opq,op->oq", axes, part @ one)) + doubt[:, None]
-        out = np.full(values.shape, np.inf)
-        charge = np.divide(np.square(turned), values, out=out, where=values > 0).sum(axis=1)
+        charge = quotient(np.square(turned), values).sum(axis=1)
     covered = columns.sums @ rows - ROUNDING * (columns.sums @ np.abs(rows))
     return charge * (1 + ROUNDING), covered

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,14 +29,41 @@ def solve_slsqp(program: Program) -> Array:
     ConvergenceError
         SLSQP stopped before it converged.
     """
-    problem = _Formulation.of(program)
+    start = program.model.start(program.policy)
+    rows = program.model.rows(program.policy, start)
+    t, size, extra = start.shape[1], start.size, rows.matrix.shape[1] - start.size
+    unit = abs(program.value(start))
+    # Over u = (v / start, auxiliaries, z); unit * z bounds the maximum.
+    step = np.concatenate([start.ravel(), np.full(extra, start.max())])
+    privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
+
+    def coordinates(u: Array) -> Array:
+        return start * u[:size].reshape(start.shape)
+
+    def value(u: Array) -> tuple[float, Array]:
+        total, _, slope, _ = program.pieces(coordinates(u))
+        return total / unit + u[-1], np.concatenate(
+            [(slope * start).ravel() / unit, np.zeros(extra), [1.0]]
+        )
+
+    def room(u: Array) -> Array:
+        """Not negative where ``z`` bounds every branch and all privacy rows are kept."""
+        branches = program.pieces(coordinates(u))[1]
+        return np.concatenate([u[-1] - branches / unit, rows.limit - privacy @ u])
+
+    def room_slope(u: Array) -> Array:
+        own = program.pieces(coordinates(u))[3] * start / unit
+        planes = np.hstack([*map(np.diag, -own), np.zeros((t, extra)), np.ones((t, 1))])
+        return np.concatenate([planes, -privacy])
+
+    largest = program.pieces(start)[1].max()
     answer = minimize(
-        problem.value,
-        problem.first(),
+        value,
+        np.append(np.ones(size + extra), largest / unit),
         jac=True,
         method="SLSQP",
-        bounds=[(1e-9, None)] * problem.start.size + [(None, None)] * (problem.extra + 1),
-        constraints=[{"type": "ineq", "fun": problem.room, "jac": problem.room_slope}],
+        bounds=[(1e-9, None)] * size + [(None, None)] * (extra + 1),
+        constraints=[{"type": "ineq", "fun": room, "jac": room_slope}],
         options={"ftol": 1e-15, "maxiter": 2000},
     )
     # Mode 8: no descent left at machine precision. The certificate decides whether it is optimal.
@@ -45,66 +71,7 @@ def solve_slsqp(program: Program) -> Array:
         raise ConvergenceError(
             f"SLSQP stopped early: {answer.message}", 'Use method="reduced" or method="conic".'
         )
-    return problem.coordinates(answer.x)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Formulation:
-    """The program over ``u = (v / start, auxiliaries, z)``; ``unit * z`` bounds the maximum.
-
-    All entries of ``u`` are near 1, as SLSQP wants them; ``privacy @ u <= limit``.
-    """
-
-    program: Program
-    start: Array
-    privacy: Array
-    limit: Array
-    unit: float
-
-    @classmethod
-    def of(cls, program: Program) -> _Formulation:
-        start = program.model.start(program.policy)
-        rows = program.model.rows(program.policy, start)
-        extra = rows.matrix.shape[1] - start.size
-        step = np.concatenate([start.ravel(), np.full(extra, start.max())])
-        privacy = np.column_stack([rows.matrix.toarray() * step, np.zeros(rows.limit.size)])
-        return cls(program, start, privacy, rows.limit, abs(program.value(start)))
-
-    @property
-    def extra(self) -> int:
-        """Number of auxiliaries."""
-        return self.privacy.shape[1] - self.start.size - 1
-
-    def first(self) -> Array:
-        """The start, with the smallest ``z`` that bounds its branches."""
-        largest = self.program.pieces(self.start)[1].max()
-        return np.append(np.ones(self.start.size + self.extra), largest / self.unit)
-
-    def coordinates(self, u: Array) -> Array:
-        return self.start * u[: self.start.size].reshape(self.start.shape)
-
-    def value(self, u: Array) -> tuple[float, Array]:
-        """The objective in units of the start's, and its gradient."""
-        total, _, slope, _ = self.program.pieces(self.coordinates(u))
-        gradient = np.zeros(u.size)
-        gradient[: self.start.size] = (slope * self.start).ravel() / self.unit
-        gradient[-1] = 1.0
-        return total / self.unit + u[-1], gradient
-
-    def room(self, u: Array) -> Array:
-        """Not negative where ``z`` bounds every branch and all privacy rows are kept."""
-        _, branches, _, _ = self.program.pieces(self.coordinates(u))
-        return np.concatenate([u[-1] - branches / self.unit, self.limit - self.privacy @ u])
-
-    def room_slope(self, u: Array) -> Array:
-        """The Jacobian of ``room``."""
-        _, _, _, own = self.program.pieces(self.coordinates(u))
-        c, t = self.start.shape
-        planes = np.zeros((t, u.size))
-        for k in range(c):
-            planes[np.arange(t), k * t + np.arange(t)] = -own[k] * self.start[k] / self.unit
-        planes[:, -1] = 1.0
-        return np.concatenate([planes, -self.privacy])
+    return coordinates(answer.x)
 
 
 def solve_conic(program: Program) -> Array:

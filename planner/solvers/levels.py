@@ -94,11 +94,10 @@ def cut_line(places: Array, items: Groups, most: int) -> Groups:
     bottom = np.array([places[bins == b].min() for b in range(size)])
     top = np.array([places[bins == b].max() for b in range(size)])
     cost = (weight[None, 1:] - weight[:-1, None]) * (top[None, :] - bottom[:, None])
-    best, cuts = cost[0].copy(), []  # of the bins up to b in one group, then in more
+    cost[np.tril_indices(size, -1)] = np.inf
+    best, cuts = cost[0], []  # of the bins up to b in one group, then in more
     for _ in range(min(most, size) - 1):
-        total = np.full((size, size), np.inf)
-        for start in range(1, size):
-            total[start, start:] = best[start - 1] + cost[start, start:]
+        total = np.vstack([np.full(size, np.inf), best[:-1, None] + cost[1:]])
         cuts.append(total.argmin(axis=0))
         best = total.min(axis=0)
     label, end = np.zeros(size, dtype=np.int64), size - 1

@@ -12,7 +12,6 @@ true in (a, b) only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -43,7 +42,6 @@ class Curvature(NamedTuple):
     signal: Array
 
 
-@dataclass(frozen=True, slots=True)
 class _Opt0:
     """Free ``a`` and ``b``: coordinates ``(s, w)``.
 
@@ -54,7 +52,7 @@ class _Opt0:
     """
 
     name: ClassVar[str] = "opt0"
-    coordinates: ClassVar[int] = 2
+    mix: ClassVar[Array] = np.eye(2)  # of the coordinates, to (s, w)
 
     def atoms(self, v: Array) -> Atoms:
         p, q = logodds.p(v)
@@ -73,26 +71,24 @@ class _Opt0:
         import cvxpy as cp
 
         (log_p, log_q), (p0, q0) = (_log_p(u[c], unit[c]) for c in (0, 1)), logodds.p(unit)
-        p, q, product = (cp.Variable(u.shape[1]) for _ in range(3))
+        p, q, product = (cp.Variable(p0.size) for _ in range(3))
         # Equality holds at the optimum: the net weight of p(s) is never negative.
         tight = [p >= cp.exp(log_p), q >= cp.exp(log_q), product >= cp.exp(log_p + log_q)]
         p, q, product = cp.multiply(p0, p), cp.multiply(q0, q), cp.multiply(p0 * q0, product)
         return p + product, q - p, tight
 
     def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
-        return _log_odds_rows(policy, np.eye(2))
+        levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
+        return Rows.of(levels @ sp.kron(self.mix, sp.eye_array(policy.size)), *rest)
 
     def ceiling(self, policy: PrivacyPolicy) -> Array:
-        return np.tile(policy.room(np.zeros(policy.size)), (2, 1))
+        return np.tile(policy.room(np.zeros(policy.size)), (self.mix.shape[1], 1))
 
     def start(self, policy: PrivacyPolicy) -> Array:
         return self.ceiling(policy) / 2
 
     def to_probabilities(self, v: Array) -> tuple[Array, Array]:
-        return logodds.from_log_odds(v[0], v[1])
-
-    def from_probabilities(self, a: Array, b: Array) -> Array:
-        return np.array(logodds.to_log_odds(a, b))
+        return logodds.from_log_odds(v[0], v[-1])
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Error falls in every s and w, so both take all the room that is left.
@@ -100,56 +96,36 @@ class _Opt0:
         return np.array([s, _positive(policy.room(s))])
 
 
-@dataclass(frozen=True, slots=True)
-class _Opt1:
-    """``a + b = 1``: coordinate ``tau``."""
+class _Opt1(_Opt0):
+    """``a + b = 1``: coordinate ``tau``, which is both."""
 
     name: ClassVar[str] = "opt1"
-    coordinates: ClassVar[int] = 1
+    mix: ClassVar[Array] = np.ones((2, 1))
 
     def atoms(self, v: Array) -> Atoms:
-        p = logodds.p(v[0])
-        slope = (1 + 2 * p) * logodds.p_slope(p)
-        return Atoms(p * (1 + p), np.zeros_like(p), slope[None], np.zeros_like(v))
+        noise, signal, *slopes = super().atoms(self.mix @ v)
+        return Atoms(noise, signal, *(slope.sum(axis=0)[None] for slope in slopes))
 
     def curvature(self, v: Array) -> Curvature:
-        p = logodds.p(v[0])
-        noise = 2 * logodds.p_slope(p) ** 2 + (1 + 2 * p) * logodds.p_curvature(p)
-        return Curvature(noise[None, None], np.zeros((1, 1, p.size)))
+        both = super().curvature(self.mix @ v)
+        return Curvature(*(one.sum(axis=(0, 1))[None, None] for one in both))
 
     def expressions(self, u: Any, unit: Array) -> tuple[Any, Any, list[Any]]:
         import cvxpy as cp
 
         log_p, p0 = _log_p(u[0], unit[0]), logodds.p(unit[0])
         noise = cp.multiply(p0, cp.exp(log_p)) + cp.multiply(p0**2, cp.exp(2 * log_p))
-        return noise, cp.Constant(np.zeros(u.shape[1])), []
-
-    def rows(self, policy: PrivacyPolicy, v: Array) -> Rows:  # noqa: ARG002 - prices are constant
-        return _log_odds_rows(policy, np.ones((2, 1)))
-
-    def ceiling(self, policy: PrivacyPolicy) -> Array:
-        return policy.room(np.zeros(policy.size))[None]
-
-    def start(self, policy: PrivacyPolicy) -> Array:
-        return self.ceiling(policy) / 2
-
-    def to_probabilities(self, v: Array) -> tuple[Array, Array]:
-        return logodds.from_log_odds(v[0], v[0])
-
-    def from_probabilities(self, a: Array, b: Array) -> Array:
-        return np.log(a / b)[None]
+        return noise, cp.Constant(np.zeros(p0.size)), []
 
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         # Lowering one tau loosens every other row, so one pass over the rows is enough.
         return np.minimum(v, _positive(policy.room(v[0])))
 
 
-@dataclass(frozen=True, slots=True)
 class _Opt2:
     """``a = 1/2``: coordinate ``x = 1/2 - b``."""
 
     name: ClassVar[str] = "opt2"
-    coordinates: ClassVar[int] = 1
 
     def atoms(self, v: Array) -> Atoms:
         square = 0.25 / np.square(v[0])
@@ -177,16 +153,13 @@ class _Opt2:
     def to_probabilities(self, v: Array) -> tuple[Array, Array]:
         return np.full(v.shape[1], 0.5), 0.5 - v[0]
 
-    def from_probabilities(self, a: Array, b: Array) -> Array:
-        return (a - b)[None]
-
     def repair(self, policy: PrivacyPolicy, v: Array) -> Array:
         b = 0.5 - v[0]
         # Raising one b loosens every other row, so one pass over the rows is enough.
         return _positive(0.5 - np.maximum(b, np.exp(-policy.room(np.log1p(-b)))))[None]
 
 
-Model = _Opt0 | _Opt1 | _Opt2
+Model = _Opt0 | _Opt2
 MODELS: dict[str, Model] = {"opt0": _Opt0(), "opt1": _Opt1(), "opt2": _Opt2()}
 
 
@@ -220,9 +193,3 @@ def _log_p(u: Any, unit: Array) -> Any:
     return cp.multiply(unit, 1 - u) - cp.log(
         cp.multiply(1 / below, 1 - cp.exp(cp.multiply(-unit, u)))
     )
-
-
-def _log_odds_rows(policy: PrivacyPolicy, mix: Array) -> Rows:
-    """Rows ``s_i + w_j <= r_ij`` where ``(s, w) = mix @ coordinates``."""
-    levels, *rest = policy.rule.log_odds_rows(policy.epsilons)
-    return Rows.of(levels @ sp.kron(mix, sp.eye_array(policy.size)), *rest)

@@ -13,16 +13,16 @@ in the reduced variables proves the optimum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
+from planner.errors import ConvergenceError, InputError
 from planner.policy.rules import SHORT_OF_POLE, Reduction
 from planner.solvers.certificate import Proof
 from planner.solvers.program import Program
-from planner.solvers.search import Face, Minimum, minimise_convex
 
 Array = NDArray[np.float64]
 
@@ -49,6 +49,86 @@ def solve_reduced(program: Program) -> tuple[Array, Proof]:
         allowed = f'"slsqp" or "conic" for {model} and a policy with {policy.rule.words}'
         raise InputError("method", "reduced", allowed, 'Use method="auto", which picks one.')
     return _Search(program, reduction).solve()
+
+
+@dataclass(frozen=True, slots=True)
+class Face:
+    """One side of a convex function at a point: its derivatives and its scale there.
+
+    ``weights`` are those of the maximum's branches on this side, ``saturated`` the share of each
+    level that is saturated.
+    """
+
+    slope: float
+    curvature: float
+    value: float
+    weights: Array
+    saturated: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """The minimiser ``x`` and two faces whose slopes, mixed by ``share``, cancel."""
+
+    x: float
+    left: Face
+    right: Face
+
+    @property
+    def share(self) -> float:
+        """Weight of the left face, 0 to 1."""
+        rise = self.right.slope - self.left.slope
+        return 1.0 if rise <= 0 else min(1.0, max(0.0, self.right.slope / rise))
+
+    def mixed(self, left: Array, right: Array) -> Array:
+        """Numbers of the two faces, mixed."""
+        return self.share * left + (1 - self.share) * right
+
+
+def minimise_convex(
+    faces: Callable[[float], tuple[Face, Face]],
+    low: float,
+    high: float,
+    guess: float,
+    kinks: Array,
+) -> Minimum:
+    """Bracketing Newton search for the point where the slope changes sign.
+
+    ``faces(x)`` are the left and the right one, the same twice where smooth. The function may be
+    infinite at ``low`` and ``high``. At ``kinks``, sorted, slopes may jump: they are visited
+    exactly, so that a minimum there is found in a few steps and not by halving to the last digit.
+
+    Raises
+    ------
+    ConvergenceError
+        200 steps were not enough.
+    """
+    kinks = kinks[(kinks >= low) & (kinks <= high)]
+    below: tuple[float, Face] | None = None
+    above: tuple[float, Face] | None = None
+    x, width = guess, high - low
+    for step in range(200):
+        halved = step % 3 == 0 and step and high - low > width / 2
+        width = width if step % 3 else high - low
+        if halved or not low < x < high:
+            x = (low + high) / 2
+        if kinks.size:
+            x = float(kinks[np.argmin(np.abs(kinks - x))])
+        left, right = faces(x)
+        if left.slope <= 0 <= right.slope:
+            return Minimum(x, left, right)
+        face = right if right.slope < 0 else left
+        if right.slope < 0:
+            low, below, kinks = x, (x, right), kinks[kinks > x]
+        else:
+            high, above, kinks = x, (x, left), kinks[kinks < x]
+        # Convexity: nothing between the ends is better by more than this.
+        if abs(face.slope) * (high - low) <= 1e-15 * abs(face.value):
+            return Minimum(x, face, face)
+        if below and above and high - low <= 4 * np.spacing(max(abs(low), abs(high))):
+            return Minimum(low, below[1], above[1])
+        x = x - face.slope / face.curvature if face.curvature > 0 else np.inf
+    raise ConvergenceError("The search for the optimum did not end", 'Use method="conic".')
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +189,8 @@ class _Search:
 
     def _along_total(self, centre: Array, balance: Minimum, saturated: Array) -> Face:
         """The face in direction ``T`` of the minimum over ``delta``."""
-        v, weights = centre + balance.x * _STEP, balance.weights
+        v = centre + balance.x * _STEP
+        weights = balance.mixed(balance.left.weights, balance.right.weights)
         total, branches, slope, own = self.program.pieces(v)
         sign = saturated - 0.5
         rise = float(np.sum((slope + weights * own) * sign))
@@ -123,7 +204,9 @@ class _Search:
     def _proven(self, found: Minimum, delta: float) -> tuple[Array, Proof]:
         # Where several branches meet at an end of the search, the plane is not stationary: the
         # bound holds although no mix of the two branches at hand has slope 0.
-        reduction, weights, unsaturated = self.reduction, found.weights, found.unsaturated
+        reduction, (left, right) = self.reduction, (found.left, found.right)
+        weights = found.mixed(left.weights, right.weights)
+        unsaturated = 1 - found.mixed(left.saturated, right.saturated)
         v = reduction.centre(found.x) + delta * _STEP
         value, branches, slope, own = self.program.pieces(v)
         plane = slope + weights * own

@@ -89,7 +89,7 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
     best: Answer | None = None
     for _ in range(_STEPS):
         still_wanted()
-        distance = _distance(game, columns, now, at)
+        distance = _distance(_missing(game, columns, now, at), abs(now.value), at)
         if best is None or distance < best.distance:
             value = now.value - float(game.offsets @ at.sigma)
             multipliers = Multipliers(now.alpha, at.rows, at.sigma)
@@ -117,71 +117,70 @@ def _first(game: Game, columns: Columns, now: _Second, theta: Array, sigma: Arra
     return _Point(theta, sigma, R @ rows - now.charges, slack, rows, nu)
 
 
-def _distance(game: Game, columns: Columns, now: _Second, at: _Point) -> float:
-    """How far the conditions are from being met, over the value."""
-    size, R = abs(now.value), columns.sums
-    missing = (
-        at.theta @ np.abs(R @ at.rows - now.charges - at.z),
-        np.abs(R.T @ at.theta - game.totals) @ np.abs(at.rows),
-        at.sigma @ np.abs(at.nu * game.free - now.errors - at.y),
-        abs(game.free @ at.sigma - 1) * size,
-        at.theta @ at.z + at.sigma @ at.y,
+def _missing(game: Game, columns: Columns, now: _Second, at: _Point) -> tuple[Array, ...]:
+    """By how much columns' slack, scenarios' slack, sums and the scenarios' weights are off."""
+    return (
+        columns.sums @ at.rows - now.charges - at.z,
+        at.nu * game.free - now.errors - at.y,
+        columns.sums.T @ at.theta - game.totals,
+        np.atleast_1d(game.free @ at.sigma - 1),
     )
-    return float(max(missing)) / size
+
+
+def _distance(missing: tuple[Array, ...], size: float, at: _Point) -> float:
+    """How far the conditions are from being met, over the value."""
+    weights = (at.theta, at.sigma, np.abs(at.rows), np.full(1, size))
+    off = (weight @ np.abs(one) for weight, one in zip(weights, missing, strict=True))
+    return float(max(*off, at.theta @ at.z + at.sigma @ at.y)) / size
 
 
 def _step(
     game: Game, columns: Columns, now: _Second, at: _Point, mu: float
 ) -> tuple[_Point, _Second] | None:
     """The next point, or none if no step lowers the conditions' norm."""
+    missing = _missing(game, columns, now, at)
     try:
-        by = _direction(game, columns, now, at, mu)
+        by = _direction(game, columns, now, at, mu, missing)
     except np.linalg.LinAlgError:
         return None
-    weigh = np.abs(at.rows) + 1e-3 * np.abs(at.rows).max()
-    size = abs(now.value)
+    firm = np.abs(at.rows) + 1e-3 * np.abs(at.rows).max()
+    weights = (at.theta, at.sigma, firm, np.full(1, abs(now.value)))
 
-    def merit(point: _Point, second: _Second) -> float:
-        conditions = (
-            at.theta * (columns.sums @ point.rows - second.charges - point.z),
-            at.sigma * (point.nu * game.free - second.errors - point.y),
-            weigh * (columns.sums.T @ point.theta - game.totals),
-            size * np.atleast_1d(game.free @ point.sigma - 1),
-            point.theta * point.z - mu,
-            point.sigma * point.y - mu,
-        )
+    def merit(point: _Point, missing: tuple[Array, ...]) -> float:
+        conditions = [weight * one for weight, one in zip(weights, missing, strict=True)]
+        conditions += [point.theta * point.z - mu, point.sigma * point.y - mu]
         return float(np.linalg.norm(np.concatenate(conditions)))
 
-    here, step = merit(at, now), 1.0
+    here, step = merit(at, missing), 1.0
     for one, move in zip(at[:4], by[:4], strict=True):
         room = np.min(-one[move < 0] / move[move < 0], initial=np.inf)
         step = min(step, _INWARD * float(room))
     for _ in range(_HALVINGS):
         new = at.moved(by, step)
         then = _second_order(game, columns, new.theta, new.sigma)
-        if then is not None and merit(new, then) <= (1 - _FALL * step) * here:
+        least = (1 - _FALL * step) * here
+        if then is not None and merit(new, _missing(game, columns, then, new)) <= least:
             return new, then
         step /= 2
     return None
 
 
-def _direction(game: Game, columns: Columns, now: _Second, at: _Point, mu: float) -> _Point:
+def _direction(
+    game: Game, columns: Columns, now: _Second, at: _Point, mu: float, missing: tuple[Array, ...]
+) -> _Point:
     """Newton's, the weights' part eliminated: their matrix is positive definite."""
     from scipy.linalg import cho_factor, cho_solve
 
-    theta, sigma, z, y, rows, nu = at
-    R, free = columns.sums, game.free
-    (n, r), k = R.shape, free.size
+    theta, sigma, z, y, _, _ = at
+    (n, r), k, free = columns.sums.shape, sigma.size, game.free
     root = np.sqrt(theta)
     curved = cho_factor(root[:, None] * now.K * root + np.diag(z), check_finite=False)
-    beside = np.hstack([now.X, R, np.zeros((n, 1))])
+    beside = np.hstack([now.X, columns.sums, np.zeros((n, 1))])
     corner = np.zeros((k + r + 1, k + r + 1))
     corner[:k, :k] = now.Y - np.diag(y / sigma)
     corner[:k, -1] = corner[-1, :k] = -free
-    lacking = np.concatenate(
-        [nu * free - now.errors - mu / sigma, game.totals - R.T @ theta, [free @ sigma - 1]]
-    )
-    pull = np.column_stack([beside, now.charges - R @ rows + mu / theta])
+    lacking = np.concatenate([missing[1] + y - mu / sigma, -missing[2], missing[3]])
+    pull = np.column_stack([beside, mu / theta - z - missing[0]])
     solved = root[:, None] * cho_solve(curved, root[:, None] * pull, check_finite=False)
     move = np.linalg.solve(corner - beside.T @ solved[:, :-1], lacking - beside.T @ solved[:, -1])
     dt, ds = solved[:, -1] - solved[:, :-1] @ move, move[:k]

@@ -15,7 +15,7 @@ linear estimator, and the variances. Nothing in them grows with the number of it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -215,19 +215,6 @@ class OutputTypes:
         losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
         return np.asarray(losses)
 
-    @property
-    def guess(self) -> float:
-        """Success of the best guess of an answer from one report, all answers alike before.
-
-        Examples
-        --------
-        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
-        >>> round(types.guess, 4)
-        0.6667
-        """
-        likeliest = np.where(self.high_counts > 0, self.high, self.low).max(axis=1)
-        return float(self.weights @ likeliest / self.item_counts.sum())
-
     def _spread(self) -> Array:
         """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
         m = self.item_counts
@@ -289,26 +276,6 @@ class OutputTypes:
         np.fill_diagonal(other, np.where(m > 1, within, 0.0))
         return other, np.einsum("ois,ois->i", values * shares, numbers)
 
-    def level_errors(self, prior: ArrayLike, weights: ArrayLike = 1.0) -> Array:
-        """Squared error that a person of each level adds, summed over all items, shape ``(t,)``.
-
-        Parameters
-        ----------
-        prior:
-            The estimator's, see :meth:`estimator`.
-        weights:
-            Importance of an item's error, by level; 1 when omitted.
-
-        Examples
-        --------
-        >>> types = OutputTypes([3], [0.5], [[1.0]], [[4.0]], [[1]])
-        >>> types.level_errors([1.0]).round(4).tolist()
-        [2.0]
-        """
-        other, own = self.variances(self.estimator(prior))
-        weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), own.shape)
-        return (other * (self.item_counts - np.eye(own.size))) @ weight + own * weight
-
 
 def pooled(
     policy: PrivacyPolicy, groups: NDArray[np.int64], least: np.ufunc = np.minimum
@@ -331,21 +298,22 @@ def pooled(
     >>> groups.epsilons.tolist(), groups.item_counts.tolist()
     ([1.0, 2.0], [10, 2])
     """
-    size = np.arange(int(groups.max()) + 1)
-    items = np.bincount(groups, policy.item_counts).astype(np.int64)
-    epsilons = np.array([least.reduce(policy.epsilons[groups == g]) for g in size])
+    items, epsilons = grouped(policy.item_counts, groups, np.add), policy.epsilons
     if policy.rule.by_level:
-        return PrivacyPolicy(epsilons, items, policy.rule)
-    bounds, rule = policy.bounds(), np.empty((size.size, size.size))
+        return PrivacyPolicy(grouped(epsilons, groups, least), items, policy.rule)
+    bounds = policy.bounds().copy()
     # A level's only item has no other to be told from.
     alone = (policy.item_counts == 1) & (np.bincount(groups)[groups] > 1)
-    for g in size:
-        for h in size:
-            block = bounds[np.ix_(groups == g, groups == h)]
-            if g == h and alone.any():
-                block = block[~np.diag(alone[groups == g])]
-            rule[g, h] = least.reduce(block, axis=None)
-    return PrivacyPolicy(epsilons, items, rule)
+    bounds[alone, alone] = np.inf if least is np.minimum else 0.0
+    rule = grouped(grouped(bounds, groups, least).T, groups, least)
+    return PrivacyPolicy(grouped(epsilons, groups, least), items, rule)
+
+
+def grouped(values: NDArray[Any], groups: NDArray[np.int64], by: np.ufunc) -> NDArray[Any]:
+    """Sums, or smallest values, of the levels of each group, of which none is empty."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.searchsorted(groups[order], np.arange(int(groups.max()) + 1))
+    return np.asarray(by.reduceat(values[order], starts, axis=0))
 
 
 def merges_budgets(policy: PrivacyPolicy, groups: NDArray[np.int64]) -> bool:
@@ -366,13 +334,3 @@ def merges_budgets(policy: PrivacyPolicy, groups: NDArray[np.int64]) -> bool:
         policy = PrivacyPolicy(used, policy.item_counts, policy.rule)
     least, most = (pooled(policy, groups, one).bounds() for one in (np.minimum, np.maximum))
     return not np.array_equal(least, most)
-
-
-def group_name(names: NDArray[np.object_]) -> str:
-    """What a group is called: by its levels, the first of them if many."""
-    return ", ".join(names) if names.size <= 3 else f"{names[0]} and {names.size - 1} more"
-
-
-def group_items(policy: PrivacyPolicy, groups: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-    """Items of every group, shape ``(groups,)``."""
-    return np.bincount(groups, policy.item_counts, minlength=size).astype(np.float64)

@@ -75,7 +75,7 @@ def test_fast_answers_are_the_general_ones(rule, seed):
     np.testing.assert_allclose(rule.leakage(epsilons, several), leakage)
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", ["avg", "matrix"])
 @given(seed=seeds)
 def test_shares_are_slopes_of_the_pair_budgets(rule, seed):
     rng = np.random.default_rng(seed)

@@ -11,10 +11,9 @@ import pytest
 from planner import InputError, Objective, PrivacyPolicy, best_design, solve
 from planner.solvers import counts, design_search
 from planner.solvers.answers import Scenario
-from planner.solvers.branching import Boxes, largest_ratio
 from planner.solvers.channel_search import solve_channel
-from planner.solvers.counts import Counts, DesignProblem
-from planner.solvers.game import lower_bound, ratios
+from planner.solvers.counts import Counts, DesignProblem, largest_ratio
+from planner.solvers.game import lower_bound, quotient, ratios
 from planner.solvers.rays import windows_of
 from planner.solvers.saddle import saddle
 from tests.policies import RULES, log_uniform, random_matrix
@@ -316,7 +315,8 @@ def _all_types(problem):
 @pytest.mark.parametrize("most_work", [0, 10, 10**6])
 def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypatch):
     """Multipliers of a third of the types: bounded, and tightly if nothing is cut off."""
-    monkeypatch.setattr(counts._Priced, "few", 4)  # divide boxes rather than list them
+    monkeypatch.setattr(counts, "_FEW_POINTS", 4)  # divide boxes rather than list them
+    monkeypatch.setattr(counts, "_WORK", most_work)
     rng = np.random.default_rng(22)
     for _ in range(5):
         policy = PrivacyPolicy(rng.uniform(0.5, 3, 3), rng.integers(1, 13, 3), rule)
@@ -326,16 +326,13 @@ def test_the_largest_ratio_is_that_of_all_types_tried(rule, most_work, monkeypat
         at = saddle(game, some, 1e-9).multipliers
         every = ratios(game, at, problem.columns(types))
         priced = counts._Priced(problem, at)
-        assert priced.ratios(types) == pytest.approx(every, rel=1e-9)
+        assert quotient(*priced.parts(types)) == pytest.approx(every, rel=1e-9)
         true = float(every.max())
-        windows = np.arange(len(problem.windows.low))
-        low = np.zeros((windows.size, 3), dtype=np.int64)
-        boxes = Boxes(windows, low, np.tile(policy.item_counts, (windows.size, 1)))
-        found = largest_ratio(priced, boxes, 1e-9, 1e-9, most_work)
-        assert found.ratio >= true * (1 - 1e-12)
+        seen, ratio = largest_ratio(priced, priced.every, 1e-9, 1e-9)
+        assert ratio >= true * (1 - 1e-12)
         if most_work == 10**6:
-            assert found.ratio <= true * (1 + 2e-9)
-            assert priced.ratios(found.types).max() == pytest.approx(true, rel=1e-9)
+            assert ratio <= true * (1 + 2e-9)
+            assert quotient(*priced.parts(seen)).max() == pytest.approx(true, rel=1e-9)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -391,7 +388,7 @@ def test_a_saddle_left_early_still_makes_whole_probabilities(monkeypatch):
 
 def test_little_work_costs_the_bound_alone(monkeypatch):
     monkeypatch.setattr(counts, "_WORK", 50)
-    monkeypatch.setattr(counts._Priced, "few", 2)
+    monkeypatch.setattr(counts, "_FEW_POINTS", 2)
     design = best_design(PrivacyPolicy(SCALED, (50, 50, 900)))
     assert design.certificate.lower_bound <= 1907.300507 <= design.worst_case_mse * (1 + 1e-6)
 

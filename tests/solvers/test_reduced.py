@@ -10,7 +10,7 @@ from planner.solvers import reduced
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS
 from planner.solvers.program import Program
-from planner.solvers.search import Face, Minimum, minimise_convex
+from planner.solvers.reduced import Face, Minimum, minimise_convex
 from tests.policies import random_objective, random_policy, seeds
 
 OPT0 = MODELS["opt0"]
