@@ -179,8 +179,12 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         write_table,
     )
     from planner.show.html import page_of
-    from planner.show.others import collection_json, estimates_blocks, files_blocks
-    from planner.show.rounds import round_figures
+    from planner.show.others import (
+        collection_json,
+        estimates_blocks,
+        files_blocks,
+        round_figures,
+    )
     from planner.show.terminal import print_blocks, terminal
     from planner.survey.questions import ORDINAL
 

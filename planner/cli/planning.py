@@ -98,7 +98,7 @@ def compare(
     plans = (planned(path, mechanism, what_if=False)[0] for path in (first, second))
     found = compare_plans(*plans)
     if json_output:
-        print_json([to_json(row) | {"change": row.change} for row in found.rows])
+        print_json(to_json(found.rows))
     else:
         show(comparison_blocks(found, (first.name, second.name)))
 
@@ -119,12 +119,12 @@ def outsiders(
     senders off; false reports. Never instead of the budgets that the survey promises.
     """
     from planner.show.guarantees import outsider_blocks
-    from planner.show.json import outsiders_json
+    from planner.show.json import to_json
 
     made, _ = planned(survey, mechanism, what_if=False)
     view = made.outsiders(delta)
     if json_output:
-        print_json(outsiders_json(view))
+        print_json(to_json(view))
     else:
         show(outsider_blocks(view), details=details)
 

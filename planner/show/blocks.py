@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure as Drawn
+    from planner.show.figures import Chart
 
 Rank = Literal["everybody", "details"]
 Tone = Literal["said", "note", "met", "missed", "proof", "item"]
@@ -78,7 +78,7 @@ class Figure:
     """A chart, drawn only when it is shown; ``alt`` says what can be seen in it."""
 
     title: str
-    draw: Callable[[], Drawn]
+    draw: Callable[[], Chart]
     alt: str
     key: str
     rank: Rank = "details"
@@ -90,6 +90,13 @@ Block = Heading | Sentence | Facts | Table | Figure
 def chosen(blocks: Iterable[Block], *, details: bool) -> list[Block]:
     """All blocks, or those for everybody alone."""
     return [block for block in blocks if details or block.rank == "everybody"]
+
+
+def said(
+    sentences: Iterable[str | None], tone: Tone = "said", rank: Rank = "everybody"
+) -> list[Sentence]:
+    """Each sentence as a block; what is empty is left out."""
+    return [Sentence(text, rank, tone) for text in sentences if text]
 
 
 def texts(heading: str, cells: Iterable[object]) -> Column:
@@ -109,6 +116,22 @@ def numbers(
 def bars(heading: str, values: Sequence[float], written: Callable[[float], str]) -> Column:
     """A column of numbers with a bar each: shorter is better."""
     return Column(heading, tuple(map(written, values)), lengths=tuple(map(float, values)))
+
+
+def rows_table(
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    words: int = 2,
+    rank: Rank = "everybody",
+) -> Table:
+    """A table of rows of text, of which the first columns are words."""
+    cells = list(zip(*rows, strict=True)) or [() for _ in headings]
+    columns = [
+        Column(heading, tuple(column), text=place < words)
+        for place, (heading, column) in enumerate(zip(headings, cells, strict=True))
+    ]
+    return Table(title, tuple(columns), rank)
 
 
 def people(number: float) -> str:

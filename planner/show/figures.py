@@ -1,9 +1,12 @@
-"""Charts: what was planned or estimated in, a plotly figure out; nothing is computed here."""
+"""Charts: what was planned or estimated in, lines with bands out; nothing is computed here.
+
+The app and notebooks draw a chart with plotly, the report as a drawing without scripts.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +16,6 @@ from numpy.typing import ArrayLike
 from planner.errors import InputError
 from planner.estimates.channel import OrderedEstimates
 from planner.planning.mean import AnswerRatePlan, ChannelCurve
-from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan
 from planner.planning.sets import PaddingPlan
 from planner.planning.what_if import Frontier
 from planner.trial.simulate import OneSurvey
@@ -27,18 +28,44 @@ BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 RED, SKY, GREY = "#D55E00", "#56B4E9", "#7F7F7F"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, RED, SKY)
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # not as many: pairs repeat after 30
-_BAND = "rgba(86, 180, 233, 0.35)"  # light blue, in either theme
-_TAG = re.compile(r"<(?!br>|extra>|/extra>)")
 _MOST_LEVELS = 8
 _HIDDEN_ABOVE = 30.0  # times the best error: beyond it the curves would flatten the rest
-_BUDGETS = np.linspace(0.1, 6, 60)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Values over ``x``, numbers or names; NaN is a gap, and a ``dash`` of "" points alone.
+
+    ``limits`` below and above the values are a band, of points alone bars.
+    """
+
+    name: str
+    x: Any
+    values: Any
+    colour: str = BLUE
+    dash: str = "solid"
+    limits: tuple[Any, Any] | None = None
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chart:
+    """Lines, the titles of their axes, and which of these are logarithmic or in per cent.
+
+    A ``turned`` chart has its ``x`` down the page, the first on top.
+    """
+
+    lines: Sequence[Line]
+    titles: tuple[str, str]
+    log: str = ""
+    percent: bool = False
+    turned: bool = False
 
 
 def chart(plan: object) -> Figure:
-    """The chart that says most about a plan or an estimate, as a plotly figure.
+    """The chart of something planned or estimated, as a plotly figure.
 
-    Of a survey the errors in both designs; of a question those of all mechanisms; of a frontier, a
-    padding length, an answer rate or Sampling Privacy the error against what can be chosen; of
+    Of a frontier, a padding length or an answer rate the error against what can be chosen; of
     ordered answers the shares up to each in their band.
 
     Raises
@@ -57,235 +84,139 @@ def chart(plan: object) -> Figure:
     if draw is None:
         remedy = "Call its to_frame() and draw that."
         raise InputError("plan", type(plan).__name__, "a plan that has a chart", remedy)
-    return draw(plan)
+    return plotly_of(draw(plan))
 
 
-def survey_figure(plan: SurveyPlan) -> Figure:
-    """Errors of the questions in both designs; of one question that of its mechanisms."""
-    if not plan.several or plan.allocation is None:
-        return question_figure(plan.questions[0])
-    each, rows = plan.allocation.some_each.in_words, plan.sharing
-    errors = {
-        "everybody answers everything": [row.error for row in rows],
-        f"everybody answers {each}": [row.error_of_some for row in rows],
-    }
-    return bars([row.question for row in rows], errors, "error, share of the people")
-
-
-def question_figure(plan: QuestionPlan) -> Figure:
-    """Errors of all mechanisms, the best first; of Sampling Privacy those of the answers."""
-    if plan.sampling is not None:
-        labels = [label for level in plan.question.levels for label in level.labels]
-        found = {"error at 95 %": plan.sampling.absolute_errors().tolist()}
-        return bars(labels, found, "error at 95 %, people")
-    ranked = plan.options
-    errors = {"error": [one.error for one in ranked]}
-    return bars([one.title for one in ranked], errors, f"error, {plan.unit}")
-
-
-def frontier_figure(curve: Frontier) -> Figure:
+def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
-    names = [f"a rare item of {name!r}" for name in curve.names[:_MOST_LEVELS]]
-    lines = zip(names, curve.level_errors.T, cycle(CYCLE), cycle(DASHES), strict=False)
-    made = figure(
-        *curves(curve.scale, [("all items", curve.total_error, GREY, "solid"), *lines]),
-        xaxis=_log("all budgets times this (more private to the left)", tickvals=_SCALES),
-        yaxis=_log("error, share of the people", tickformat=".2~%", dtick="D2"),
-    )
-    return made.add_vline(1.0, line={"color": RED, "dash": "dot"})
+    styles = zip(curve.names[:_MOST_LEVELS], curve.level_errors.T, cycle(CYCLE), cycle(DASHES))
+    lines = [
+        Line("all items", curve.scale, curve.total_error, GREY),
+        *(Line(f"a rare item of {name!r}", curve.scale, *rest) for name, *rest in styles),
+    ]
+    titles = "all budgets times this (more private to the left)", "error, share of the people"
+    return Chart([*lines, _upright("these budgets", 1.0, lines, RED)], titles, "xy", percent=True)
 
 
-def padding_figure(padding: PaddingPlan) -> Figure:
+def padding_figure(padding: PaddingPlan) -> Chart:
     """Expected total error in people against the padding length, and its two parts."""
     parts = (
         ("total", padding.errors, BLUE, "solid"),
         ("too small, as sets are cut", padding.truncation_errors, ORANGE, "dash"),
         ("noise of the reports", padding.noise_errors, GREEN, "dot"),
     )
-    made = figure(
-        *curves(padding.lengths, [(name, _positive(y), *rest) for name, y, *rest in parts]),
-        xaxis={"title": "padding length"},
-        yaxis=_log("error, people"),
-    )
-    return made.add_vline(padding.length, line={"color": GREY, "dash": "dot"})
+    lines = [  # a log axis has no zero
+        Line(name, padding.lengths, np.where(np.asarray(y) > 0, y, np.nan), colour, dash)
+        for name, y, colour, dash in parts
+    ]
+    best = _upright("the best length", padding.length, lines, GREY)
+    return Chart([*lines, best], ("padding length", "error, people"), "y")
 
 
-def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Figure:
+def error_figure(plan: AnswerRatePlan, channels: ChannelCurve | None = None) -> Chart:
     """Predicted error of a mean against the budget: BiSample-MD, forced answers, a channel."""
-    lines = [
-        ("missing stays missing (BiSample-MD)", plan.curve.mean_rmse, BLUE, "solid"),
-        ("forced, at the top (TOP)", plan.curve.top_rmse, ORANGE, "dash"),
-        ("forced, at random (RND)", plan.curve.random_rmse, GREEN, "dot"),
+    curve, highest = plan.curve, _HIDDEN_ABOVE * plan.best.rmse
+    parts = [
+        ("missing stays missing (BiSample-MD)", curve.mean_rmse, BLUE, "solid"),
+        ("forced, at the top (TOP)", curve.top_rmse, ORANGE, "dash"),
+        ("forced, at random (RND)", curve.random_rmse, GREEN, "dot"),
     ]
     if channels is not None:
-        error = channels.channel_errors(plan.curve.epsilon)
-        lines.append(("missing stays missing (best channel)", error, RED, "solid"))
-    highest = _HIDDEN_ABOVE * plan.best.rmse
-    shown = [(name, np.where(y < highest, y, np.nan), *rest) for name, y, *rest in lines]
-    made = figure(
-        *curves(plan.curve.epsilon, shown),
-        xaxis={"title": "epsilon (more private to the left)"},
-        yaxis=_log("predicted error of the mean", tickformat="~g", dtick="D2"),
-    )
-    made.add_vline(plan.best.epsilon, line={"color": BLUE, "dash": "dot"})
+        error = channels.channel_errors(curve.epsilon)
+        parts.append(("missing stays missing (best channel)", error, RED, "solid"))
+    lines = [
+        Line(name, curve.epsilon, np.where(y < highest, y, np.nan), colour, dash)
+        for name, y, colour, dash in parts
+    ]
+    places = [_upright("best", plan.best.epsilon, lines, BLUE)]
     if plan.offered is not None:
-        made.add_vline(float(plan.offered.epsilon[0]), line={"color": PURPLE, "dash": "dash"})
-    return made
+        places.append(_upright("offered", float(plan.offered.epsilon[0]), lines, PURPLE))
+    titles = "epsilon (more private to the left)", "predicted error of the mean"
+    return Chart([*lines, *places], titles, "y")
 
 
-def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Figure:
+def ordered_figure(estimates: OrderedEstimates, truth: ArrayLike | None = None) -> Chart:
     """Consistent cumulative shares in their band, and between which answers the median lies.
 
     ``truth`` are true shares up to each answer, shape ``(d,)``, if they are known.
     """
-    from plotly.graph_objects import Scatter
-
-    answers, (lower, upper) = list(estimates.answers), estimates.band
-    median = estimates.quantile()
+    answers, median = list(estimates.answers), estimates.quantile()
     between = answers[answers.index(median.lower) : answers.index(median.upper) + 1]
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
-    band = f"band: all at once with {estimates.confidence:.0%} confidence"
-    marked = {"mode": "lines+markers", "marker": {"size": 9}}
-    drawn = [
-        Scatter(x=answers, y=lower, showlegend=False, **edge),
-        Scatter(x=answers, y=upper, fill="tonexty", fillcolor=_BAND, name=band, **edge),
-        Scatter(x=answers, y=estimates.consistent, name="estimated", line_color=BLUE, **marked),
-        Scatter(
-            x=between,
-            y=[0.5] * len(between),
-            name=f"median {median.answer}, and where it may be",
-            line={"color": RED, "width": 4},
-            **marked,
-        ),
+    said = f"estimated; the band holds all at once, {estimates.confidence:.0%} confidence"
+    where = f"median {median.answer}, and where it may be"
+    lines = [
+        Line(said, answers, estimates.consistent, limits=estimates.band, marked=True),
+        Line(where, between, [0.5] * len(between), RED, marked=True),
     ]
     if truth is not None:
-        marker = {"color": ORANGE, "symbol": "diamond", "size": 11}
-        drawn.append(Scatter(x=answers, y=truth, mode="markers", name="true", marker=marker))
-    return figure(
-        *drawn,
-        xaxis={"type": "category", "title": "answer, the lowest first"},
-        yaxis={"title": "people up to the answer", "range": [0, 1.03], "tickformat": ".0%"},
-    )
+        lines.append(Line("true", answers, np.asarray(truth), ORANGE, ""))
+    return Chart(lines, ("answer, the lowest first", "people up to the answer"), percent=True)
 
 
-def one_survey_figure(survey: OneSurvey) -> Figure:
-    """True counts as diamonds, estimates as dots with their own 95 % intervals."""
-    names = list(survey.labels)
-    more, less = survey.upper - survey.estimates, survey.estimates - survey.lower
-    made = figure(
-        _points(survey.estimates, names, "estimated, with its 95 % interval", BLUE, less, more),
-        _points(survey.truth, names, "true", ORANGE),
-        height=110 + 26 * max(len(names), 2),
-        xaxis={"title": "people"},
-        yaxis={"type": "category", "autorange": "reversed"},  # the most frequent on top
-    )
-    return made.update_traces(marker={"symbol": "diamond", "size": 11}, selector={"name": "true"})
-
-
-def bars(names: Sequence[str], series: Mapping[str, Sequence[float]], title: str) -> Figure:
-    """Bars side by side for each name, a colour a series; shorter is better."""
-    from plotly.graph_objects import Bar
-
-    drawn = [
-        Bar(x=values, y=list(names), name=name, orientation="h", marker_color=colour)
-        for (name, values), colour in zip(series.items(), CYCLE, strict=False)
+def one_survey_figure(survey: OneSurvey) -> Chart:
+    """True counts, and estimates with their own 95 % intervals."""
+    limits = survey.lower, survey.upper
+    estimated = "estimated, with its 95 % interval"
+    lines = [
+        Line(estimated, survey.labels, survey.estimates, BLUE, "", limits),
+        Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
-    return figure(
-        *drawn,
-        height=110 + 30 * len(names) * len(series),
-        xaxis={"title": f"{title} (shorter is better)", "rangemode": "tozero"},
-        yaxis={"type": "category", "autorange": "reversed"},
-    )
+    return Chart(lines, ("", "people"), turned=True)
 
 
-def figure(*traces: object, **layout: Any) -> Figure:
-    """A figure of these traces, its legend above; ``layout`` adds to the common layout.
+def _upright(name: str, place: float, lines: Sequence[Line], colour: str) -> Line:
+    """A dotted line over one ``x``, as high as the others reach."""
+    values = np.concatenate([line.values for line in lines])
+    ends = [float(np.nanmin(values)), float(np.nanmax(values))]
+    return Line(name, [place, place], ends, colour, "dot")
 
-    Names are shown as they are: plotly would make links of what looks like one.
-    """
+
+def plotly_of(drawn: Chart) -> Figure:
+    """The chart as a plotly figure. Names are shown as they are: plotly knows some of HTML."""
     from plotly.graph_objects import Figure
 
-    made = Figure([as_they_are(trace.to_plotly_json()) for trace in Figure(list(traces)).data])
-    made.update_layout(
-        height=370,
-        margin={"l": 8, "r": 8, "t": 56, "b": 40},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0},
-    )
-    made.update_xaxes(automargin=True)
-    made.update_yaxes(automargin=True)
-    return made.update_layout(**as_they_are(layout))
+    made, (across, along) = Figure(), "yx" if drawn.turned else "xy"
+    for line in drawn.lines:
+        x = [_as_it_is(one) if isinstance(one, str) else one for one in line.x]
+        style: dict[str, Any] = {"line": {"color": line.colour, "dash": line.dash}}
+        if line.limits is not None and line.dash:
+            _add_band(made, x, line)
+        if not line.dash:
+            style = {"marker": {"color": line.colour, "size": 9}}
+            if line.limits is None:
+                style["marker"] |= {"symbol": "diamond", "size": 11}
+            else:
+                less, more = (np.abs(limit - np.asarray(line.values)) for limit in line.limits)
+                style[f"error_{along}"] = {"array": more, "arrayminus": less, "symmetric": False}
+        mode = "markers" if not line.dash else "lines+markers" if line.marked else "lines"
+        values = {across: x, along: line.values}
+        made.add_scatter(**values, name=_as_it_is(line.name), mode=mode, **style)
+    legend = {"orientation": "h", "yanchor": "bottom", "y": 1.02, "x": 0}
+    made.update_layout(height=370, margin={"l": 8, "r": 8, "t": 56, "b": 40}, legend=legend)
+    for axis, title in zip((across, along), drawn.titles, strict=True):
+        kind = {"type": "log", "dtick": "D2"} if axis in drawn.log else {}
+        made.update_layout({f"{axis}axis": {"title": title, "automargin": True, **kind}})
+    if drawn.turned:
+        height = 110 + 26 * max(len(drawn.lines[0].x), 2)
+        made.update_layout(height=height, yaxis={"type": "category", "autorange": "reversed"})
+    return made.update_yaxes(tickformat=".2~%" if drawn.percent else None)
 
 
-def curves(x: ArrayLike, lines: Iterable[Sequence[Any]]) -> list[object]:
-    """A trace over ``x`` for each name, values, colour and dash; gaps where a value is NaN."""
-    from plotly.graph_objects import Scatter
-
-    return [
-        Scatter(x=x, y=y, name=name, mode="lines", line={"color": colour, "dash": dash})
-        for name, y, colour, dash in lines
-    ]
-
-
-def banded(lines: Mapping[str, Sequence[Sequence[Any]]], x: str, y: str) -> Figure:
-    """A line for each name, of rows (x, value, lower, upper), with a band between the limits."""
-    from plotly.graph_objects import Scatter
-
+def _add_band(made: Figure, x: Sequence[Any], line: Line) -> None:
+    light = ",".join(str(int(line.colour[place : place + 2], 16)) for place in (1, 3, 5))
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False}
-    traces: list[object] = []
-    for (name, rows), colour in zip(lines.items(), cycle(CYCLE), strict=False):
-        at, values, lower, upper = zip(*rows, strict=True)
-        traces.append(Scatter(x=at, y=lower, **edge))
-        traces.append(Scatter(x=at, y=upper, fill="tonexty", fillcolor=_BAND, **edge))
-        traces.append(Scatter(x=at, y=values, name=name, mode="lines+markers", line_color=colour))
-    return figure(*traces, xaxis={"title": x}, yaxis={"title": y})
+    lower, upper = line.limits or ((), ())
+    made.add_scatter(x=x, y=lower, **edge)
+    made.add_scatter(x=x, y=upper, fill="tonexty", fillcolor=f"rgba({light},0.25)", **edge)
 
 
-def as_they_are(part: Any) -> Any:
-    """The same with every "<" spelt out but those of our own: line breaks and hover boxes."""
-    if isinstance(part, str):
-        return _TAG.sub("&lt;", part)
-    if isinstance(part, dict):
-        return {key: as_they_are(value) for key, value in part.items()}
-    if isinstance(part, list | tuple):
-        return [as_they_are(value) for value in part]
-    if isinstance(part, np.ndarray) and part.dtype.kind in "OU":
-        return [as_they_are(value) for value in part.tolist()]
-    return part
+def _as_it_is(text: str) -> str:
+    return text.replace("<", "&lt;")
 
 
-def _points(
-    x: ArrayLike,
-    y: ArrayLike,
-    name: str,
-    colour: str,
-    less: ArrayLike | None = None,
-    more: ArrayLike | None = None,
-) -> object:
-    """Points, with a bar to the left and right of each if these are given."""
-    from plotly.graph_objects import Scatter
-
-    reach = {"type": "data", "symmetric": False, "array": more, "arrayminus": less, "thickness": 3}
-    marker = {"color": colour, "size": 9}
-    error = None if more is None else reach
-    return Scatter(x=x, y=y, mode="markers", name=name, marker=marker, error_x=error)
-
-
-_SCALES = [0.125, 0.25, 0.5, 1, 2, 4]
-
-
-def _log(title: str, **more: Any) -> dict[str, Any]:
-    return {"title": title, "type": "log", **more}
-
-
-def _positive(values: ArrayLike) -> Any:
-    return np.where(np.asarray(values) > 0, values, np.nan)  # a log axis has no zero
-
-
-_CHARTS: dict[type, Callable[[Any], Figure]] = {
+_CHARTS: dict[type, Callable[[Any], Chart]] = {
     Frontier: frontier_figure,
     PaddingPlan: padding_figure,
-    SurveyPlan: survey_figure,
-    QuestionPlan: question_figure,
     AnswerRatePlan: error_figure,
     OrderedEstimates: ordered_figure,
 }

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from math import ceil, floor, isfinite, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table, chosen
+from planner.show.figures import Chart, Line
 from planner.show.guarantees import handout_blocks, outsider_blocks
 from planner.show.plan import error_sentence, plan_blocks
-from planner.show.svg import svg_of
 
 if TYPE_CHECKING:
     from planner.planning.plan import SurveyPlan
 
 _MOST_ROWS = 40
 _OWN = ' class="own"'
+_WIDTH, _LEFT, _RIGHT, _PLOT, _ROW = 760, 90, 744, 300, 18  # of a drawing, in pixels
+_MOST_NAMES = 12
+_DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -135,3 +141,90 @@ def _cells(column: Column) -> list[str]:
 
 def _class(column: Column) -> str:
     return ' class="text"' if column.text else ""
+
+
+def svg_of(drawn: Chart, alt: str) -> str:
+    """The drawing of a chart: its legend above, lines, points and bands below."""
+    top = _ROW * (len(drawn.lines) + 2)
+    across, bottom = [x for line in drawn.lines for x in line.x], top + _PLOT
+    limits = [limit for line in drawn.lines for limit in line.limits or ()]
+    along = [y for values in (*(line.values for line in drawn.lines), *limits) for y in values]
+    right, places = _axis(across, _LEFT, _RIGHT, log="x" in drawn.log)
+    up, heights = _axis(along, bottom, top, log="y" in drawn.log)
+    parts = [_text(right(x), bottom + 18, x if isinstance(x, str) else f"{x:,.4g}") for x in places]
+    for y in heights:
+        said = f"{100 * y:.3g} %" if drawn.percent else f"{y:,.4g}"
+        parts.append(_text(_LEFT - 8, up(y) + 4, said, "end"))
+        parts.append(_path([(_LEFT, up(y)), (_RIGHT, up(y))], "#e5e5e5", 1))
+    for place, line in enumerate(drawn.lines):
+        level = 12 + _ROW * place
+        parts.append(_path([(_LEFT, level), (_LEFT + 24, level)], line.colour, 3, line.dash))
+        parts.append(_text(_LEFT + 32, level + 4, line.name, "start"))
+        parts += _drawn(line, right, up)
+    parts.append(_text((_LEFT + _RIGHT) / 2, bottom + 40, drawn.titles[0]))
+    parts.append(_text(4, top - 10, drawn.titles[1], "start"))
+    size = f'viewBox="0 0 {_WIDTH} {bottom + 48}" width="{_WIDTH}" height="{bottom + 48}"'
+    title = f"<title>{escape(alt)}</title>"
+    return f'<svg {size} role="img" font-size="12">{title}\n' + "\n".join(parts) + "\n</svg>"
+
+
+def _drawn(line: Line, right: Callable[[Any], float], up: Callable[[Any], float]) -> Iterable[str]:
+    def points(values: Sequence[float]) -> list[tuple[float, float]]:
+        return [(right(x), up(y)) for x, y in zip(line.x, values, strict=True) if isfinite(y)]
+
+    if line.limits is not None:
+        lower, upper = map(points, line.limits)
+        if line.dash:
+            around = _places(lower + upper[::-1])
+            yield f'<polygon points="{around}" fill="{line.colour}" opacity=".2"/>'
+        else:
+            yield from (
+                _path(list(ends), line.colour, 3) for ends in zip(lower, upper, strict=True)
+            )
+    found = points(line.values)
+    if line.dash:
+        yield _path(found, line.colour, 2, line.dash)
+    if line.marked or not line.dash:
+        dot = '<circle cx="{:.1f}" cy="{:.1f}" r="4" fill="{}"/>'
+        yield from (dot.format(*place, line.colour) for place in found)
+
+
+def _axis(
+    values: Sequence[Any], start: float, end: float, *, log: bool
+) -> tuple[Callable[[Any], float], Sequence[Any]]:
+    """Where a value is on the page, and which values are written there."""
+    names = list(dict.fromkeys(value for value in values if isinstance(value, str)))
+    if names:
+        step = (end - start) / len(names)
+        places = {name: start + step * (k + 0.5) for k, name in enumerate(names)}
+        return places.__getitem__, names[:: ceil(len(names) / _MOST_NAMES)]
+    scaled: Callable[[Any], float] = log10 if log else float
+    known = [scaled(value) for value in values if isfinite(value)] or [0.0, 1.0]
+    pad = 0.04 * (max(known) - min(known)) or 0.5
+    low, high = min(known) - pad, max(known) + pad
+
+    def place(value: Any) -> float:
+        return start + (end - start) * (scaled(value) - low) / (high - low)
+
+    if log:
+        steps = (1, 2, 5) if high - low < 3 else (1,)
+        every = np.outer(10.0 ** np.arange(floor(low), ceil(high)), steps).ravel()
+        return place, [value for value in every.tolist() if low <= log10(value) <= high]
+    rough = (high - low) / 5
+    power = 10.0 ** floor(log10(rough))
+    step = next(power * times for times in (1, 2, 5, 10) if power * times >= rough)
+    return place, [step * k for k in range(ceil(low / step), floor(high / step) + 1)]
+
+
+def _places(points: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+
+
+def _path(points: list[tuple[float, float]], colour: str, width: int, dash: str = "") -> str:
+    dashes = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
+    style = f'stroke="{colour}" stroke-width="{width}"{dashes} fill="none"'
+    return f'<polyline points="{_places(points)}" {style}/>'
+
+
+def _text(x: float, y: float, said: str, anchor: str = "middle") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'

@@ -1,9 +1,9 @@
-"""Plans and results as plain JSON: every dataclass is the object of its fields."""
+"""Plans and results as plain JSON: a dataclass is an object of its fields, or of what is named."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,29 @@ import numpy as np
 from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
-from planner.planning.plan import SurveyPlan
+from planner.laws.die import ACKNOWLEDGEMENTS
+from planner.outsiders.guarantee import ShuffledGuarantee
+from planner.planning.option import Option
+from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
+from planner.planning.plan import ComparedRow, SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.planning.rounds import compared
+from planner.planning.sampled import SamplingPlan
+from planner.planning.shares import Allocation
 from planner.show import kinds
 from planner.show.guarantees import promises_of
 
-_QUESTION = (
-    "name", "share", "fraction", "users", "measure", "total_error", "unit", "error_share",
-    "share_of", "lower_bound", "proven_gap", "saturation_epsilon", "padding_length", "spending",
-    "levels", "reason", "left_out", "padding", "relaxations", "targets", "explanations",
-)  # fmt: skip
-_OPTION = ("name", "title", "error", "against", "compared")
-_ALLOCATION = (
-    "names", "reason", "shares", "errors", "value", "lower_bound", "relative_gap",
-    "some_each", "best_each",
-)  # fmt: skip
+_NAMED: dict[type, str] = {  # values and properties, beside or in place of the fields
+    QuestionPlan: "name share fraction users measure total_error unit error_share share_of "
+    "lower_bound proven_gap saturation_epsilon padding_length spending levels reason left_out "
+    "padding relaxations targets explanations options sampling",
+    Option: "name title error against compared",
+    Allocation: "names reason shares errors value lower_bound relative_gap some_each best_each",
+    ComparedRow: "question level what first second change",
+    OutsiderView: "question shuffled guess guessed levels reach swaying sentences",
+    SurveyOutsiderView: "questions asked left_out epsilon delta sentences",
+    ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",
+}
 
 
 def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
@@ -46,8 +53,12 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
         return thing if math.isfinite(thing) else None
     if isinstance(thing, Mapping):
         return {str(key): to_json(value) for key, value in thing.items()}
+    if isinstance(thing, SamplingPlan):
+        return _sampling(thing)
     if is_dataclass(thing):
-        return {field.name: to_json(getattr(thing, field.name)) for field in fields(thing)}
+        named = _NAMED.get(type(thing))
+        names = named.split() if named else [field.name for field in fields(thing)]
+        return {name: to_json(getattr(thing, name)) for name in names}
     if isinstance(thing, BaseModel):
         return thing.model_dump(mode="json")
     if isinstance(thing, Path):
@@ -57,19 +68,20 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
 
 def plan_json(plan: SurveyPlan, parameters: Parameters | None = None) -> dict[str, Any]:
     """A planned survey; ``parameters`` is null where there is no one file."""
-    found = plan.allocation
+    survey, found = plan.survey, plan.allocation
+    about = {
+        "name": survey.name,
+        "users": survey.users,
+        "design": survey.design,
+        "better_design": None if found is None else found.better,
+        "most_spent": plan.most_spent,
+        "sharing": plan.sharing,
+        "allocation": found,
+    }
     return {
-        "survey": {
-            "name": plan.survey.name,
-            "users": plan.survey.users,
-            "design": plan.survey.design,
-            "better_design": None if found is None else found.better,
-            "most_spent": plan.most_spent,
-            "sharing": to_json(plan.sharing),
-            "allocation": None if found is None else _picked(found, _ALLOCATION),
-        },
+        "survey": to_json(about),
         "questions": [question_json(question) for question in plan.questions],
-        "outsiders": outsiders_json(plan.outsiders()),
+        "outsiders": to_json(plan.outsiders()),
         "parameters": None if parameters is None else parameters.document,
     }
 
@@ -80,32 +92,27 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         "kind": question.question.kind,
         "mechanism": question.deployed.mechanism,
         "asked_for": question.question.mechanism,
-        **_picked(question, _QUESTION),
+        **to_json(question),
         "promises": promises_of(question),
         "proof": kinds.certificate_sentences(question),
-        "options": [_picked(one, _OPTION) for one in question.options],
     }
     if question.question.rounds is not None:
         ways, bound = compared(question)
         document["rounds"] = to_json({"ways": ways, "bound": bound})
-    if question.sampling is not None:
-        document["sampling"] = kinds.sampling_json(question.sampling)
     return document
 
 
-def outsiders_json(view: Any) -> dict[str, Any] | None:
-    """What outsiders learn; null where nothing can be said."""
-    if view is None:
-        return None
-    document = to_json(view) | _picked(view, ("epsilon", "delta", "sentences"))
-    document["questions"] = [
-        to_json(one)
-        | _picked(one, ("sentences",))
-        | {"shuffled": to_json(one.shuffled) | _picked(one.shuffled, ("epsilon", "local_epsilon"))}
-        for one in view.questions
-    ]
-    return document
-
-
-def _picked(thing: Any, names: Iterable[str]) -> dict[str, Any]:
-    return {name: to_json(getattr(thing, name)) for name in names}
+def _sampling(plan: SamplingPlan) -> dict[str, Any]:
+    views = zip(("round-two", "linkable", "aggregates-only"), plan.sentences(), strict=True)
+    return {
+        "limited_by": plan.limited_by,
+        "expected_counts": list(plan.counts),
+        "absolute_errors_95": plan.absolute_errors().tolist(),
+        "sampling": plan.mechanism.sampling,
+        "zero": plan.mechanism.zero,
+        "decoys": list(plan.mechanism.decoys),
+        "views": dict(views),
+        "relies_on": plan.relies_on,
+        "acknowledgement_needed": ACKNOWLEDGEMENTS[plan.relies_on],
+        "acknowledged": plan.acknowledged,
+    }

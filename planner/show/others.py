@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import isinf
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,28 +16,30 @@ from planner.planning.plan import COMPARED_ERRORS, Comparison
 from planner.policy.budget_text import rounded_up
 from planner.show.blocks import (
     Block,
-    Column,
     Fact,
     Facts,
     Figure,
     Heading,
     Sentence,
     Table,
+    bars,
     change,
     lowered,
     number,
     numbers,
     people,
+    rows_table,
+    said,
     texts,
 )
-from planner.show.figures import error_figure
+from planner.show.figures import CYCLE, Chart, Line, error_figure
 from planner.show.json import to_json
-from planner.show.rounds import latest
 from planner.trial.simulate import Simulated, Trial
 
 _ROWS = 9
 _MOST_FILES = 20
 _MOST_ESTIMATES = 20
+_MOST_LINES = 4
 
 
 def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
@@ -52,22 +54,22 @@ def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
         )
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")
-    table = _table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
+    table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
     return [table, Sentence(COMPARED_ERRORS)]
 
 
 def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, channels = plan.best, plan.channels()
-    facts = [
+    best, offered, channels = plan.best, plan.offered, plan.channels()
+    facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", f"{best.answer_rate:.1%}"),
         Fact("error of the mean", number(best.rmse)),
-    ]
+    )
     low, high = rounded_up(best.flat_lower, 2), lowered(best.flat_upper, 2)
     blocks: list[Block] = [
         Heading(f"{name}: {plan.model.users:,} people asked", level=1),
-        Facts(tuple(facts)),
+        Facts(facts),
         Sentence(
             f"Any epsilon in {low} to {high} is within {FLAT:.0%} of the best; the "
             "smallest of them protects people most."
@@ -78,19 +80,16 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
             "Too few people answer for this prediction: even the answer rate is hardly "
             "distinguishable from 0. Ask more people."
         )
-        blocks.append(Sentence(hopeless, tone="missed"))
-    if plan.offered is not None:
-        error = float(plan.offered.mean_rmse[0])
-        change = f"{error / best.rmse - 1:+.1%}" if np.isfinite(error) else "nobody answers"
-        blocks.append(
-            Sentence(
-                f"Offered now: epsilon {float(plan.offered.epsilon[0]):.3f}. "
-                f"{float(plan.offered.answer_rate[0]):.1%} answer, and the mean's error is "
-                f"{number(error)} ({change})."
-            )
-        )
+        blocks += said([hopeless], "missed")
+    if offered is not None:
+        error = float(offered.mean_rmse[0])
+        more = change(error / best.rmse - 1) if np.isfinite(error) else "nobody answers"
+        now = f"Offered now: epsilon {float(offered.epsilon[0]):.3f}. "
+        rate = float(offered.answer_rate[0])
+        now += f"{rate:.1%} answer, and the mean's error is {number(error)} ({more})."
+        blocks += said([now])
     if channels is not None:
-        blocks.append(Sentence(_channel_sentence(plan, channels)))
+        blocks += said([_channel_sentence(plan, channels)])
     explained = (
         "'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel. TOP and "
         "RND: a mechanism that forces an answer (Harmony), when those who would rather not answer "
@@ -119,22 +118,20 @@ def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
     even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
     budgets = np.sort(np.append(even, plan.best.epsilon))
     curve = plan.model.curve(budgets)
-    channel = np.full(budgets.shape, np.nan)
-    if channels is not None:
-        channel = channels.channel_errors(budgets)
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
-    own = [number(e) if ok else "unreliable" for e, ok in rated]
-    columns = (
+    columns = [
         numbers("epsilon", budgets, ".3f"),
         numbers("answer", curve.answer_rate, ".1%"),
-        Column("mean", tuple(own)),
-        numbers("channel", channel, lambda error: number(error) if np.isfinite(error) else ""),
+        numbers("mean", (number(e) if ok else "unreliable" for e, ok in rated), str),
         numbers("missing", curve.missing_rate_rmse, ".5f"),
         numbers("TOP", curve.top_rmse, number),
         numbers("RND", curve.random_rmse, number),
-    )
+    ]
+    if channels is not None:
+        known = [e if np.isfinite(e) else None for e in channels.channel_errors(budgets)]
+        columns.insert(3, numbers("channel", known, number))
     accent = budgets.tolist().index(plan.best.epsilon)
-    return Table("Errors by budget", columns, "everybody", accent)
+    return Table("Errors by budget", tuple(columns), "everybody", accent)
 
 
 def pair_rows(question: Any) -> list[dict[str, Any]]:
@@ -154,15 +151,10 @@ def pair_rows(question: Any) -> list[dict[str, Any]]:
 def pairs_table(law: Any) -> Table:
     """What is proven of a law, pair by pair of levels."""
     rows = [
-        (
-            row["level"],
-            row["against"],
-            rounded_up(row["realised"], 12),
-            "none" if row["demanded"] is None else lowered(row["demanded"], 12),
-        )
-        for row in pair_rows(law)
+        (level, against, rounded_up(realised, 12), "none" if most is None else lowered(most, 12))
+        for level, against, realised, most in (row.values() for row in pair_rows(law))
     ]
-    return _table(law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows)
+    return rows_table(law.name, ("level", "against", "realised epsilon", "promised epsilon"), rows)
 
 
 def verification_blocks(parameters: Parameters) -> list[Block]:
@@ -173,24 +165,30 @@ def verification_blocks(parameters: Parameters) -> list[Block]:
     return [*blocks, Sentence(proven, tone="proof")]
 
 
+# Collections
+
+
 def files_blocks(collection: Collection) -> list[Block]:
     """What was counted, and what was left out."""
     reports, files = sum(one.users for one in collection.counted), len(collection.counted)
-    said = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
+    told = [f"{reports:,} reports in {files:,} file{'s' * (files != 1)} counted."]
     if collection.resumed:
-        said.append(f"{collection.resumed:,} of the files had been counted before.")
+        told.append(f"{collection.resumed:,} of the files had been counted before.")
     if collection.repeated:
-        said.append(f"{collection.repeated:,} reports came in several files and count once.")
-    gone = [
-        f"TAKEN OUT {_name(path)}: was counted earlier and is missing"
-        for path in collection.dropped
-    ]
-    said += _first(gone, "files taken out")
-    left = [f"LEFT OUT {_name(path)}: {reason}" for path, reason in collection.quarantined]
-    said += _first(left, "files left out")
+        told.append(f"{collection.repeated:,} reports came in several files and count once.")
+    gone = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
+    told += _first(gone, "files taken out")
+    left = [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
+    told += _first(left, "files left out")
     if left:
-        said.append("Have what was left out written or sent again, and run the same command again.")
-    return [Sentence(one) for one in said]
+        told.append("Have what was left out written or sent again, and run the same command again.")
+    # On one line each: a name with line ends must not look like another message.
+    return [*said(one.replace("\n", "\\n") for one in told)]
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    more = len(lines) - _MOST_FILES
+    return lines[:_MOST_FILES] + ([f"... and {more:,} more {what} (see --json)."] * (more > 0))
 
 
 def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
@@ -200,7 +198,7 @@ def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
         "files_counted_before": collection.resumed,
         "reports": sum(one.users for one in collection.counted),
         "reports_in_several_files": collection.repeated,
-        "taken_out": [str(path) for path in collection.dropped],
+        "taken_out": to_json(collection.dropped),
         "quarantined": [{"file": str(p), "reason": why} for p, why in collection.quarantined],
         "estimates": estimates.to_pylist(),
     }
@@ -211,7 +209,7 @@ def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] =
 
     Those of the questions ``ordered`` stand in the order of their answers.
     """
-    rows, count = _largest(latest(estimates), ordered)
+    rows, count = _largest(_latest(estimates), ordered)
     cells = [
         (
             row["question"],
@@ -227,106 +225,52 @@ def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] =
         "question", "answer", "estimate", "std. error", f"{confidence:.0%} interval", "processed",
     )  # fmt: skip
     apart = "; ordered answers in their order" if ordered else ""
-    said = _remarks(estimates, ordered)
-    if count > len(rows):
-        said.insert(0, f"... and {count - len(rows):,} more estimates (see --json or --out).")
-    covered = "the randomness of the reports, not of who was asked; those of means of numbers or "
-    said.append(f"Intervals cover {covered}scores, whose spread reports do not tell, of both.")
-    return [
-        _table(f"Estimates, largest first{apart}", headings, cells, rank="everybody"),
-        *(Sentence(one) for one in said),
-    ]
+    told = [f"... and {count - len(rows):,} more estimates (see --json or --out)."]
+    told = told * (count > len(rows)) + _remarks(estimates)
+    told.append(
+        "Intervals cover the randomness of the reports, not of who was asked; those of means of "
+        "numbers or scores, whose spread reports do not tell, of both."
+    )
+    return [rows_table(f"Estimates, largest first{apart}", headings, cells), *said(told)]
 
 
-def simulation_json(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any]:
-    """A simulation for programs."""
-    question = trial.planned.deployed
-    return {
-        "question": question.name,
-        "people": trial.asked.people,
-        "asked": trial.asked.asked,
-        "missing": trial.missing,
-        "items": len(trial.labels),
-        "items_per_level": {level.name: level.item_count for level in question.levels},
-        "padding_length": trial.planned.padding_length,
-        "unit": trial.planned.unit,
-        "deployed": trial.names[0],
-        "mechanisms": to_json(results),
-    }
+def _latest(estimates: Any) -> Any:
+    """A table of estimates with the last round and the average alone of what is asked again."""
+    import pyarrow as pa
+
+    keys = list(zip(*(estimates[name].to_pylist() for name in ("question", "of")), strict=True))
+    last = {question: label for question, label in keys if label.startswith("round ")}
+    kept = {"", "average of rounds"}
+    return estimates.filter(pa.array([label in kept or last[q] == label for q, label in keys]))
 
 
-def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]:
-    """Measured errors beside predicted ones."""
-    plan, said = trial.planned, ""
-    columns = [
-        texts("mechanism", (one.label for one in results)),
-        numbers(plan.unit, (one.error for one in results), people),
-        texts("±", ("" if one.spread is None else people(one.spread) for one in results)),
-        numbers("predicted", (one.predicted for one in results), people),
-    ]
-    if results[0].covered is not None:
-        said = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
-        columns.append(Column("held", tuple(f"{one.covered:.1%}" for one in results)))
-    if plan.question.rounds is not None:
-        said += " Everybody reports once: what is asked again, is tried as one round of all."
-    best = min(results, key=lambda one: one.predicted)
-    return [
-        Heading(f"{plan.name}: {_about(trial)}", level=1),
-        Table(
-            f"{plan.objective_name.capitalize()}, measured and predicted",
-            tuple(columns),
-            "everybody",
-        ),
-        Sentence(
-            f"The first is what the plan deploys, its {plan.objective_name} in {plan.unit}, ± its "
-            "standard error over the runs; the others could be deployed at the same budgets. "
-            f"Smallest predicted error on these answers: {best.label}.{said}"
-        ),
-    ]
+def _largest(estimates: Any, ordered: Sequence[str]) -> tuple[list[dict[str, Any]], int]:
+    """The rows that are shown, and how many there are; of millions, nothing else is unpacked.
+
+    Quantiles are no numbers of people: they stand in the remarks.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    apart = pc.is_in(estimates["question"], pa.array(ordered, pa.string())).to_numpy()
+    value = estimates["estimate"].to_numpy()
+    shown = np.flatnonzero(~(apart & np.isnan(value)))
+    first = np.where(apart, np.arange(apart.size), -np.nan_to_num(value))
+    question = estimates["question"].combine_chunks().dictionary_encode().indices.to_numpy()
+    places = shown[np.lexsort((first[shown], question[shown]))]
+    return estimates.take(places[:_MOST_ESTIMATES]).to_pylist(), shown.size
 
 
-def _about(trial: Trial) -> str:
-    """How many people, items and answers there are."""
-    asked, question = trial.asked, trial.planned.deployed
-    parts = [f"{asked.people:,} people"]
-    if asked.some:
-        parts.append(f"{asked.asked:,} of them asked")
-    if question.kind == "numeric":
-        parts.append(f"{trial.missing:,} without an answer")
-    else:
-        levels = ", ".join(f"{level.name}: {level.item_count:,}" for level in question.levels)
-        parts.append(f"{len(trial.labels):,} items ({levels})")
-    if trial.planned.padding_length is not None:
-        parts.append(f"padding length {trial.planned.padding_length}")
-    if trial.planned.share < 1:
-        parts.append(f"{trial.planned.share:.1%} of the budgets")
-    return ", ".join(parts)
-
-
-def _table(
-    title: str,
-    headings: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    words: int = 2,
-    rank: Any = "everybody",
-) -> Table:
-    """A table of rows of text, of which the first columns are words."""
-    columns = list(zip(*rows, strict=True)) or [() for _ in headings]
-    made = [
-        texts(heading, cells) if place < words else Column(heading, tuple(cells))
-        for place, (heading, cells) in enumerate(zip(headings, columns, strict=True))
-    ]
-    return Table(title, tuple(made), rank)
-
-
-def _first(lines: list[str], what: str) -> list[str]:
-    more = len(lines) - _MOST_FILES
-    return lines[:_MOST_FILES] + ([f"... and {more:,} more {what} (see --json)."] * (more > 0))
-
-
-def _name(path: Path) -> str:
-    """On one line: a name with line ends must not look like another message."""
-    return str(path).replace("\n", "\\n")
+def _remarks(estimates: Any) -> list[str]:
+    """Each remark once, with its questions where there are several."""
+    names = ["question", "remark"]
+    found: dict[str, list[str]] = {}
+    for row in estimates.group_by(names, use_threads=False).aggregate([]).to_pylist():
+        if row["remark"]:
+            found.setdefault(row["remark"], []).append(row["question"])
+    if len({name for questions in found.values() for name in questions}) > 1:
+        return [f"{', '.join(questions)}: {remark}" for remark, questions in found.items()]
+    return [remark[0].upper() + remark[1:] for remark in found]
 
 
 def _known(value: float | None) -> str:
@@ -339,36 +283,84 @@ def _interval(lower: float | None, upper: float | None) -> str:
     return f"{_known(lower)} to {_known(upper)}"
 
 
-def _remarks(estimates: Any, ordered: Sequence[str]) -> list[str]:
-    """Each remark once; of several questions with ordered answers, each with its question."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def round_figures(estimates: Any, confidence: float) -> list[Block]:
+    """A chart over rounds for each question that was asked again, with the intervals as bands."""
+    found: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
+    for row in estimates.to_pylist():
+        if row["of"].startswith("round ") and row["estimate"] is not None:
+            point = (
+                int(row["of"].removeprefix("round ")),
+                *(row[name] for name in ("estimate", "lower", "upper")),
+            )
+            found.setdefault(row["question"], {}).setdefault(row["answer"], []).append(point)
+    blocks: list[Block] = []
+    for question, answers in found.items():
+        largest = sorted(answers, key=lambda name: -sum(one[1] for one in answers[name]))
+        lines = []
+        for name, colour in zip(largest[:_MOST_LINES], CYCLE, strict=False):
+            x, values, lower, upper = zip(*answers[name], strict=True)
+            lines.append(Line(name, x, values, colour, limits=(lower, upper), marked=True))
+        alt = f"Estimates of the largest {len(lines)}; bands are {confidence:.0%} intervals."
+        draw = partial(Chart, lines, ("round", "estimate"))
+        blocks.append(Figure(f"{question}, round by round", draw, alt, f"rounds {question}"))
+    return blocks
 
-    apart = pc.is_in(
-        estimates["question"], pa.array(ordered if len(ordered) > 1 else (), pa.string())
-    )
-    rest = sorted(filter(None, estimates.filter(pc.invert(apart))["remark"].unique().to_pylist()))
-    remarks = [remark[0].upper() + remark[1:] for remark in rest]
-    named = estimates.filter(apart).select(["question", "remark"]).to_pylist()
-    remarks += [f"{row['question']}: {row['remark']}" for row in named if row["remark"]]
-    return list(dict.fromkeys(remarks))
+
+# Simulations
 
 
-def _largest(estimates: Any, ordered: Sequence[str]) -> tuple[list[dict[str, Any]], int]:
-    """The rows that are shown, and how many there are; of millions, nothing else is unpacked.
+def simulation_json(trial: Trial, results: Sequence[Simulated]) -> dict[str, Any]:
+    """A simulation for programs; the first mechanism is the deployed one."""
+    return {
+        "question": trial.planned.name,
+        "people": trial.asked.people,
+        "asked": trial.asked.asked,
+        "missing": trial.missing,
+        "padding_length": trial.planned.padding_length,
+        "unit": trial.planned.unit,
+        "mechanisms": to_json(results),
+    }
 
-    Quantiles are no numbers of people: they stand in the remarks.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
 
-    apart = pc.is_in(estimates["question"], pa.array(ordered, pa.string()))
-    shown = pc.invert(pc.and_(apart, pc.is_null(estimates["estimate"])))
-    estimates, apart = estimates.filter(shown), apart.filter(shown)
-    keys = estimates.select(["question", "estimate"])
-    place = pa.array(-np.arange(len(estimates), dtype=np.float64))
-    known = pc.if_else(apart, place, pc.fill_null(keys["estimate"].cast("float64"), 0.0))
-    order = [("question", "ascending"), ("estimate", "descending")]
-    places = pc.sort_indices(keys.set_column(1, "estimate", known), sort_keys=order)
-    rows: list[dict[str, Any]] = estimates.take(places[:_MOST_ESTIMATES]).to_pylist()
-    return rows, len(estimates)
+def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]:
+    """Measured errors beside predicted ones."""
+    plan, best = trial.planned, min(results, key=lambda one: one.predicted)
+    columns = [
+        texts("mechanism", (one.label for one in results)),
+        bars(plan.unit, [one.error for one in results], people),
+        numbers("±", (_known(one.spread) for one in results), str),
+        numbers("predicted", (one.predicted for one in results), people),
+    ]
+    held = again = ""
+    if results[0].covered is not None:
+        held = " Held: share of the runs whose 95 % intervals, all at once, hold the truth."
+        columns.append(numbers("held", (one.covered for one in results), ".1%"))
+    if plan.question.rounds is not None:
+        again = " Everybody reports once: what is asked again, is tried as one round of all."
+    title = f"{plan.objective_name.capitalize()}, measured and predicted"
+    return [
+        Heading(f"{plan.name}: {about_trial(trial)}", level=1),
+        Table(title, tuple(columns), "everybody", 0),
+        Sentence(
+            f"The first is what the plan deploys, its {plan.objective_name} in {plan.unit}, ± its "
+            "standard error over the runs; the others could be deployed at the same budgets. "
+            f"Smallest predicted error on these answers: {best.label}.{held}{again}"
+        ),
+    ]
+
+
+def about_trial(trial: Trial) -> str:
+    """How many people, items and answers there are."""
+    asked, plan = trial.asked, trial.planned
+    parts = [f"{asked.people:,} people"]
+    if asked.some:
+        parts.append(f"{asked.asked:,} of them asked")
+    if trial.labels:
+        parts.append(f"{len(trial.labels):,} answers")
+    if trial.missing:
+        parts.append(f"{trial.missing:,} without an answer")
+    if plan.padding_length is not None:
+        parts.append(f"sets cut or padded to {plan.padding_length}")
+    if plan.share < 1:
+        parts.append(f"{plan.share:.1%} of the budgets")
+    return ", ".join(parts)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from typing import cast
 
 import numpy as np
 
 from planner.planning.choice import Levels
 from planner.planning.option import Option
 from planner.planning.plan import SurveyPlan
-from planner.planning.question import QuestionPlan, has_budget_curve
-from planner.planning.what_if import TargetAnswer
+from planner.planning.question import QuestionPlan, budget_curve, has_budget_curve
+from planner.planning.what_if import Frontier, TargetAnswer, people_needed
 from planner.policy.budget_text import rounded_up
 from planner.show import kinds
 from planner.show.blocks import (
@@ -20,20 +20,17 @@ from planner.show.blocks import (
     Facts,
     Figure,
     Heading,
-    Rank,
-    Sentence,
     Table,
-    Tone,
     bars,
     change,
     numbers,
     people,
     percent,
+    said,
     texts,
 )
-from planner.show.figures import ordered_figure, padding_figure
-from planner.show.guarantees import promise_in_short, promises_of
-from planner.show.rounds import round_blocks
+from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
+from planner.show.guarantees import promises_of
 from planner.survey.questions import CHANNEL, ORDINAL, Question
 
 ALLOCATION_ERRORS = (
@@ -65,11 +62,10 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
             assumed.setdefault(assumed_mean(one.question), []).append(one.name)
         blocks += said((f"{', '.join(q)}: {text}" for text, q in assumed.items() if text), "note")
         blocks += [_sharing(plan)]
-        blocks += said(
-            [ALLOCATION_ERRORS, objective_sentence(plan), shares_sentence(plan)], rank="details"
-        )
-    if plan.spending:
+        blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
+    if plan.several or any(row.left < row.tolerated for row in plan.spending):
         blocks += [_spending(plan)]
+    if plan.spending:
         blocks += said([spending_sentence(plan)], rank="details")
     return blocks
 
@@ -81,35 +77,22 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
         return blocks + kinds.sampled_blocks(question, question.sampling)
     asked = f"{asked_sentence(question)} " if several or question.share < 1 else ""
     blocks += said([asked + _how(question)])
-    blocks += [headline(question), *round_blocks(question)]
+    blocks += [headline(question), *kinds.round_blocks(question)]
     blocks += said(cautions(question), "note")
     blocks += kinds.set_blocks(question)
     for target in question.targets:
         sentence = target_sentence(target, in_headline=len(question.targets) == 1)
         blocks += said([sentence], "met" if target.met else "missed")
-    blocks += said([promise_in_short(question), kinds.cap_sentence(question), *_advice(question)])
+    advice, prices = _advice(question), _prices(question)
+    blocks += said([*promises_of(question), kinds.cap_sentence(question), *advice])
     if question.options:
         blocks += _mechanisms(question)
     if question.levels is not None:
         blocks += [Heading("What a report does", "details", 3), _levels(question.levels)]
     blocks += said(kinds.report_sentences(question), rank="details")
-    blocks += said(filter(None, [kinds.detectable_sentence(question)]), rank="details")
     blocks += said(kinds.certificate_sentences(question), "proof", "details")
-    blocks += said(_prices(question), rank="details")
-    blocks += _figures(question)
-    blocks += [Heading("What is promised", "details", 3)]
-    blocks += said(promises_of(question), "item", "details")
-    if question.explanations:
-        blocks += [Heading("In words", "details", 3)]
-        blocks += said((x.odds for x in question.explanations), "item", "details")
-    return blocks
-
-
-def said(
-    sentences: Iterable[str | None], tone: Tone = "said", rank: Rank = "everybody"
-) -> list[Sentence]:
-    """Each sentence as a block; what is empty is left out."""
-    return [Sentence(text, rank, tone) for text in sentences if text]
+    blocks += said((one for one in prices if one not in advice), rank="details")
+    return [*blocks, *_figures(question)]
 
 
 def asked_sentence(question: QuestionPlan) -> str:
@@ -125,19 +108,16 @@ def asked_sentence(question: QuestionPlan) -> str:
 def error_sentence(question: QuestionPlan) -> str:
     """The predicted error, in its unit and as a share."""
     if question.sampling is not None:
-        return kinds.sampled_error(question)
+        return f"Every count is within {question.total_error:,.1f} people, at 95 %."
     figure = f"{people(question.total_error)} {question.unit}"
     return f"{question.measure}: {figure}, {percent(question.error_share)} of {question.share_of}."
 
 
 def headline(question: QuestionPlan) -> Facts:
     """The figures that decide: the error, its share, the weakest level, people for the targets."""
+    error = f"{people(question.total_error)} {question.unit}"
     facts = [
-        Fact(
-            question.objective_name,
-            f"{people(question.total_error)} {question.unit}",
-            question.objective_answers,
-        ),
+        Fact(question.objective_name, error, question.objective_answers),
         Fact(f"share of {question.share_of}", percent(question.error_share)),
     ]
     levels = question.levels
@@ -145,14 +125,20 @@ def headline(question: QuestionPlan) -> Facts:
         worst = int(np.argmax(levels.standard_errors))
         error = f"{people(levels.standard_errors[worst])} people"
         facts.append(Fact(f"least exact, an answer of {levels.names[worst]!r}", error))
-    needed = [one.users for one in question.targets] or [kinds.people_for(question, _USUAL)]
+    needed = [one.users for one in question.targets] or [_people_for(question, _USUAL)]
     for_what = "the targets" if question.targets else f"an error of {percent(_USUAL)}"
     known = [one for one in needed if one is not None]
     figure = "no number is enough, as long sets are cut"
     if len(known) == len(needed):
         figure = f"{max(known):,}"
-    facts.append(Fact(f"people needed for {for_what}", figure))
-    return Facts(tuple(facts))
+    return Facts((*facts, Fact(f"people needed for {for_what}", figure)))
+
+
+def _people_for(question: QuestionPlan, share: float) -> int | None:
+    """How many people the survey would ask for an error of such a share; None if none do."""
+    own = question.planned
+    assert own is not None  # noqa: S101 - a question that shares budgets has one
+    return people_needed(question.part, own.errors, own.value, share, question.padding)
 
 
 def cautions(question: QuestionPlan) -> list[str]:
@@ -209,8 +195,7 @@ def shares_sentence(plan: SurveyPlan) -> str:
     """What is proven of the shares."""
     if plan.allocation is None:
         return ""
-    gap = max(plan.allocation.relative_gap, 1e-9)  # the digits below are rounding noise
-    proven = f"The shares are proven best to within {kinds.within(gap)}"
+    proven = f"The shares are proven best to within {kinds.within(plan.allocation.relative_gap)}"
     others: dict[str, list[str]] = {}
     for one in plan.questions:
         if one.shared_as not in (None, one.mechanism_label):
@@ -219,38 +204,20 @@ def shares_sentence(plan: SurveyPlan) -> str:
     return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."
 
 
-def objective_sentence(plan: SurveyPlan) -> str:
-    """The survey's objective in both designs."""
-    found = plan.allocation
-    if found is None:
-        return ""
-    return (
-        f"Objective, the weighted sum of squared errors per person: {found.value:,.6g} if the "
-        f"budgets are split, at most {found.some_each.value:,.6g} if everybody answers "
-        f"{found.some_each.in_words}."
-    )
-
-
 def spending_sentence(plan: SurveyPlan) -> str:
     """What a person spends who answers everything that is asked of them."""
-    most = rounded_up(plan.most_spent, 4)
+    most = f"epsilon {rounded_up(plan.most_spent, 4)} at most"
     if plan.allocation is None:
-        return f"A person who answers spends epsilon {most} at most."
+        return f"A person who answers spends {most}."
     if plan.survey.design == "split":
-        return (
-            "A person who answers everything spends the sum over the questions of what their "
-            f"answers' levels spend (sequential composition): epsilon {most} at most."
-        )
-    asked = plan.allocation.some_each.in_words
-    return f"A person answers {asked} and spends epsilon {most} at most."
+        return f"A person who answers everything spends the sum over the questions, {most}."
+    return f"A person answers {plan.allocation.some_each.in_words} and spends {most}."
 
 
 def _how(question: QuestionPlan) -> str:
     """The mechanism in a few words: what is proven of it, and what discriminating gains."""
-    planned = _short(question.mechanism_label)
-    proven = kinds.proven_in_short(question)
-    text = f"Mechanism: {planned}{f', {proven}' if proven else ''}."
-    own = question.planned
+    proven, own = kinds.proven_in_short(question), question.planned
+    text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
     plain = next((one for one in question.options if not one.by_level), None)
     if question.levels is None or own is None or not own.by_level:
         return text
@@ -305,7 +272,7 @@ def _mechanisms(question: QuestionPlan) -> list[Block]:
     return [
         Heading("All mechanisms at these budgets", "details", 3),
         Table(question.measure, columns, accent=planned),
-        *said([question.reason, *question.left_out], rank="details"),
+        *said(question.left_out, rank="details"),
     ]
 
 
@@ -318,11 +285,11 @@ def _levels(levels: Levels) -> Table:
         numbers("b", levels.b, ".6f"),
         bars("standard error, people", levels.standard_errors.tolist(), people),
     ]
-    if levels.prices is not None:
-        columns.append(numbers("price", levels.prices, people))
-    if levels.saturated.any():
-        columns.append(texts("more", ("no use" if full else "" for full in levels.saturated)))
-    return Table("A level a row", tuple(columns))
+    if levels.detectable is not None:
+        columns.append(numbers("seen from", levels.detectable, percent))
+    seen = "; seen from: told apart from nobody's, 95 % sure, power 80 %"
+    about = "Standard error of a rare item's count"
+    return Table(f"{about}{seen if levels.detectable is not None else ''}", tuple(columns))
 
 
 def _sharing(plan: SurveyPlan) -> Table:
@@ -352,30 +319,31 @@ def _spending(plan: SurveyPlan) -> Table:
 
 
 def _figures(question: QuestionPlan) -> list[Block]:
-    found: list[Block] = []
-    if question.padding is not None:
-        padding = question.padding
+    padding, expected, found = question.padding, question.expected, []
+    if padding is not None:
         alt = "Expected error against the padding length, and its two parts."
         found.append(Figure("The padding length", lambda: padding_figure(padding), alt, "padding"))
-    if question.expected is not None:
-        expected = question.expected
-        alt = (
-            "Shares of the people up to each answer if all answers were alike, with the band that "
-            "covers them all, and the answers between which the median lies."
-        )
+    if expected is not None:
         title = "What the result would look like if all answers were alike"
+        alt = kinds.band_sentence(question)
         found.append(Figure(title, lambda: ordered_figure(expected), alt, "expected"))
     if has_budget_curve(question):
         alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
         title = "If all budgets were larger or smaller"
-        found.append(Figure(title, lambda: kinds.budget_figure(question), alt, "scale"))
-    return found
+        found.append(Figure(title, lambda: _budget_figure(question), alt, "scale"))
+    return [*found]
+
+
+def _budget_figure(question: QuestionPlan) -> Chart:
+    """Its error against a common scale of its budgets; solved when it is drawn."""
+    return frontier_figure(cast("Frontier", budget_curve(question)))
 
 
 def _large_budgets(plan: QuestionPlan) -> str:
-    large = {
-        name: epsilon for name, epsilon in kinds.budgets(plan).items() if epsilon > _LARGE_EPSILON
-    }
+    budgets = {level.name: level.epsilon for level in plan.question.levels}
+    if plan.question.kind == "numeric":
+        budgets[plan.name] = plan.question.epsilon or 0.0
+    large = {name: epsilon for name, epsilon in budgets.items() if epsilon > _LARGE_EPSILON}
     if not large:
         return ""
     name, epsilon = max(large.items(), key=lambda item: item[1])

@@ -18,12 +18,11 @@ import streamlit as st
 
 from planner.errors import PlannerError
 from planner.show.blocks import Block, Column, Facts, Figure, Heading, Sentence, Table
-from planner.show.figures import BLUE, GREY
+from planner.show.figures import BLUE, GREY, Chart, plotly_of
 from planner.ui.document import labelled
 from planner.ui.state import session
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure as Drawn
     from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:@])")
@@ -99,9 +98,9 @@ def complaint() -> Iterator[None]:
 plotly.io.templates.default = None  # charts follow the app's theme; none is copied into each
 
 
-def chart(figure: Drawn, key: str, alt: str) -> None:
+def chart(drawn: Chart, key: str, alt: str) -> None:
     """A chart that follows the theme; ``alt`` says in words what it shows."""
-    st.plotly_chart(figure, key=key, config=_CHART, alt=alt)
+    st.plotly_chart(plotly_of(drawn), key=key, config=_CHART, alt=alt)
 
 
 def drawer(label: str, name: str) -> ExpanderContainer:

@@ -35,11 +35,11 @@ def files(tmp_path):
 
 def test_command_prints_predicted_beside_measured(files):
     page = shown("simulate", *files)
-    assert "basket: 100 people, 3 items (few: 1, many: 2), padding length 2" in page
+    assert "basket: 100 people, 3 answers, sets cut or padded to 2" in page
     assert "IDUE opt0" in page
     assert "predicted error on these answers" in page
     single = shown("simulate", *files, "--first-item")
-    assert "padding length 2" in single  # what is deployed does not depend on the data
+    assert "padded to 2" in single  # what is deployed does not depend on the data
     choice = Path(files[0])
     choice.write_text(CHOICE)
     assert "GRR" in shown("simulate", *files, "--first-item")
@@ -54,8 +54,7 @@ def test_command_prints_json_and_repeats_itself(files):
     assert first == again
     document = json.loads(first)
     assert (document["people"], document["asked"], document["unit"]) == (100, 100, "people")
-    assert document["items_per_level"] == {"few": 1, "many": 2}
-    assert document["deployed"] == document["mechanisms"][0]["name"]
+    assert document["mechanisms"][0]["name"] == "set-design"
     other = shown("simulate", *files, "--json", "--repeats", "2", "--seed", "8")
     assert other != first
     once = json.loads(shown("simulate", *files, "--json", "--repeats", "1"))

@@ -163,12 +163,11 @@ def test_what_is_said(planned):
     assert planned.reason.startswith(
         f"{reason}Subset design, its counts added up; not deployed here, has"
     )
-    assert "for 4 ordered answers" in kinds.certificate_sentences(planned)[0]
-    assert kinds.certificate_sentences(planned)[1].startswith("Proven: no mechanism of any kind")
-    assert [one.split(":")[0] for one in promises_of(planned)] == [
-        "whoever has an answer of level 'ends'",
-        "whoever has an answer of level 'middle'",
-    ]
+    assert "for 4 ordered answers" in kinds.report_sentences(planned)[0]
+    (proven,) = kinds.certificate_sentences(planned)
+    assert proven.startswith("Proven: no mechanism of any kind that keeps these budgets and")
+    (promise,) = promises_of(planned)
+    assert "2.72-fold for 'ends' and 7.39-fold for 'middle'" in promise
     (missed,) = planned.targets
     assert not missed.met
     assert missed.users == pytest.approx(planned.error / 0.02**2, abs=1)
@@ -239,7 +238,7 @@ def test_a_mean_is_planned_in_the_unit_of_its_scores(of_mean):
     assert of_mean.error_share == pytest.approx(error / 6, rel=1e-4)
     assert of_mean.least_error == pytest.approx(error, rel=1e-4)
     assert said.error_sentence(of_mean).endswith("% of half the range.")
-    assert "has an error of the mean below" in kinds.certificate_sentences(of_mean)[1]
+    assert "lowers the error of the mean by more" in kinds.certificate_sentences(of_mean)[0]
     assert of_mean.expected is None
     assert not kinds.band_sentence(of_mean)
     (target,) = of_mean.targets

@@ -25,7 +25,7 @@ from planner.planning.sampled import ACKNOWLEDGEMENTS
 from planner.show.blocks import Sentence
 from planner.show.guarantees import outsider_blocks
 from planner.show.html import report_html
-from planner.show.json import outsiders_json
+from planner.show.json import to_json
 from planner.survey.questions import Categorical, Numeric, SampledChoice, Sampling
 from tests.mechanisms.listed import output_law
 
@@ -145,7 +145,7 @@ def test_one_question_that_is_left_is_not_all(view):
 
 
 def test_every_face_names_them(plan, view):
-    document = outsiders_json(view)
+    document = to_json(view)
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert document["left_out"] == ["unprotected", "twice"]
     assert document["epsilon"] is document["delta"] is None

@@ -21,7 +21,7 @@ from planner.show.blocks import (
     people,
     texts,
 )
-from planner.show.figures import curves, figure
+from planner.show.figures import Chart, Line
 from planner.show.html import page_of
 
 NAMES = (
@@ -34,9 +34,8 @@ NAMES = (
 
 
 def drawn(name):
-    lines = [(name, np.array([1.0, np.nan, 3.0]), "#000000", "dash")]
-    made = figure(*curves([1.0, 10.0, 100.0], lines), xaxis={"type": "log", "title": name})
-    return made.add_vline(10.0, line={"color": "#000000", "dash": "dot"})
+    lines = [Line(name, [1.0, 10.0, 100.0], [1.0, np.nan, 3.0], dash="dash")]
+    return Chart(lines, (name, name), "x")
 
 
 def blocks(name, rank="everybody"):
@@ -74,8 +73,8 @@ def test_names_in_a_page(name):
     assert name not in page or not set(name) & set('<>&"')
     body = page.partition("<body>")[2]
     tags = set(re.findall(r"<(/?[a-zA-Z0-9]+)", body))
-    known = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text line polyline"
-    assert {tag.strip("/") for tag in tags} <= {*known.split(), "circle", "footer", "body", "html"}
+    known = "h2 p ul li dl dt dd div table caption tr th td h3 figure svg title text polyline"
+    assert {tag.strip("/") for tag in tags} <= {*known.split(), "footer", "body", "html"}
     assert html.unescape(re.sub(r"<[^>]+>", " ", body)).count(name) >= 7
 
 

@@ -13,7 +13,6 @@ from planner.errors import InputError
 from planner.mechanisms.itemsets import ItemSets
 from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
-from planner.show.figures import one_survey_figure
 from planner.survey.file import load_survey
 from planner.survey.questions import Categorical, ItemSet, Level, Numeric, Ordinal, Survey
 from planner.trial.simulate import Asked, Trial, placed
@@ -191,8 +190,6 @@ def test_one_survey_shows_the_most_frequent_with_intervals_that_cover():
     found = trial.one("opt0", rng(), most=3)
     assert found.labels == ("b", "d", "a")
     assert found.truth.tolist() == [5000, 4000, 1000]
-    figure = one_survey_figure(found)
-    assert list(figure.data[1].y) == list(found.labels)
     draw = rng(2)
     every = (trial.one("opt0", draw) for _ in range(2000))
     held = [np.mean((one.lower <= one.truth) & (one.truth <= one.upper)) for one in every]

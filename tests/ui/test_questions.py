@@ -342,13 +342,6 @@ def test_mistakes_are_said_in_the_words_of_the_page(name):
     assert not re.search(r"item_count|epsilon(?! 0)| = ", sentence.split("such as")[0])
 
 
-def test_a_typed_budget_is_promised_as_it_was_typed(questions):
-    edit(questions, LEVELS, {0: {"epsilon": "0.8"}, 1: {"epsilon": "0.8"}})
-    exported = open_page("export", questions)
-    assert "epsilon 0.8000" in words(exported)
-    assert "0.8001" not in words(exported)
-
-
 def test_a_question_is_asked_again():
     app = open_page("questions", **MORE)
     app.text_input(key="rounds.count-0-0").input("4").run()
