@@ -91,8 +91,11 @@ def frontier_figure(curve: Frontier) -> Chart:
     """Error against the common scale of the budgets, in total and of at most eight levels."""
     styles = zip(curve.names[:_MOST_LEVELS], curve.level_errors.T, cycle(CYCLE), cycle(DASHES))
     lines = [
-        Line("all items", curve.scale, curve.total_error, GREY),
-        *(Line(f"a rare item of {name!r}", curve.scale, *rest) for name, *rest in styles),
+        Line("all items", curve.scale, _positive(curve.total_error), GREY),
+        *(
+            Line(f"a rare item of {name!r}", curve.scale, _positive(errors), colour, dash)
+            for name, errors, colour, dash in styles
+        ),
     ]
     titles = "all budgets times this (more private to the left)", "error, share of the people"
     return Chart([*lines, _upright("these budgets", 1.0, lines, RED)], titles, "xy", percent=True)
@@ -105,9 +108,9 @@ def padding_figure(padding: PaddingPlan) -> Chart:
         ("too small, as sets are cut", padding.truncation_errors, ORANGE, "dash"),
         ("noise of the reports", padding.noise_errors, GREEN, "dot"),
     )
-    lines = [  # a log axis has no zero
-        Line(name, padding.lengths, np.where(np.asarray(y) > 0, y, np.nan), colour, dash)
-        for name, y, colour, dash in parts
+    lines = [
+        Line(name, padding.lengths, _positive(errors), colour, dash)
+        for name, errors, colour, dash in parts
     ]
     best = _upright("the best length", padding.length, lines, GREY)
     return Chart([*lines, best], ("padding length", "error, people"), "y")
@@ -162,6 +165,10 @@ def one_survey_figure(survey: OneSurvey) -> Chart:
         Line("true", survey.labels, survey.truth, ORANGE, ""),
     ]
     return Chart(lines, ("", "people"), turned=True)
+
+
+def _positive(values: ArrayLike) -> Any:
+    return np.where(np.asarray(values) > 0, values, np.nan)  # a log axis has no zero
 
 
 def _upright(name: str, place: float, lines: Sequence[Line], colour: str) -> Line:

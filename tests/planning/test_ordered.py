@@ -287,7 +287,7 @@ def test_large_budgets_are_spent_as_eight_without_a_bound(answers):
     (planned,) = plan_survey(Survey("s", 100, (Ordinal("q", levels),))).questions
     assert planned.least_error is None
     assert planned.channel.max_violation == 0
-    assert len(kinds.certificate_sentences(planned)) == 1
+    assert not kinds.certificate_sentences(planned)
 
 
 def test_a_hopeless_question_says_so():
