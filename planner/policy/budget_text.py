@@ -36,16 +36,15 @@ def parse_epsilon(value: object, argument: str = "epsilon") -> float:
     >>> parse_epsilon("ln(4) / 2") == math.log(2)
     True
     """
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise InputError(
-            argument, value, _ALLOWED, "Write the budget as a number, or as ln of one."
-        )
     try:
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            raise TypeError
         number = _product(value) if isinstance(value, str) else float(value)
-    except (ValueError, OverflowError, ZeroDivisionError):
-        raise InputError(
-            argument, value, _ALLOWED, "Write the budget as a number, or as ln of one."
-        ) from None
+    except (TypeError, ValueError, OverflowError, ZeroDivisionError):
+        remedy = "Write the budget as a number, or as ln of one."
+        if isinstance(value, str) and "," in value:
+            remedy = "Write the decimal point as a point: 1.5, not 1,5."
+        raise InputError(argument, value, _ALLOWED, remedy) from None
     return arguments.budget(argument, number if isinstance(value, str) else value)
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     ValidationError,
+    ValidationInfo,
     model_serializer,
     model_validator,
 )
 from pydantic_core import ErrorDetails
 
-from planner.errors import InputError
+from planner.errors import FileError, InputError
 from planner.survey.values import at
 
 Document = dict[str, Any]
@@ -42,7 +42,7 @@ class Description(BaseModel):
         if len(places) > len(first):
             raise TypeError(f"{type(self).__name__} takes at most {', '.join(first)} by place")
         given = dict(zip(first, places, strict=False)) | fields
-        aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=True))
+        aliases = dict(zip(type(self).model_fields, self.file_keys(), strict=False))
         document = {aliases.get(name, name): value for name, value in given.items()}
         try:
             self.__pydantic_validator__.validate_python(document, self_instance=self)
@@ -79,9 +79,8 @@ class Description(BaseModel):
 
 
 def _blank(cell: Any) -> bool:
-    if isinstance(cell, dict):
-        return bool(cell) and all(map(_blank, cell.values()))
-    return isinstance(cell, str) and not cell.strip()
+    cells = list(cell.values()) if isinstance(cell, dict) else [cell]
+    return bool(cells) and all(isinstance(one, str) and not one.strip() for one in cells)
 
 
 def _know(table: Iterable[Any], kind: type[Description], rivals: Mapping[str, Any] = {}) -> None:
@@ -104,7 +103,7 @@ def told_apart(
 ) -> BeforeValidator:
     """Reads a table as the one of the known kinds that its ``key`` names."""
 
-    def read(table: Any) -> Any:
+    def read(table: Any, about: ValidationInfo) -> Any:
         if isinstance(table, Description):
             return table
         given = table if isinstance(table, dict) else {}
@@ -112,33 +111,19 @@ def told_apart(
         if not isinstance(name, str) or name not in known:
             raise at(key, error=InputError.unknown(key, given.get(key), known, remedy))
         _know(given, known[name], known)
-        return known[name].model_validate(table)
+        return known[name].model_validate(table, context=about.context)
 
     return BeforeValidator(read)
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(NamedTuple):
     """What is wrong, and where: ``where`` leads to the cell of the document that was validated.
 
-    ``place`` is the same as in the file, ``"question 'page', level 'severe', epsilon"``; ``reason``
-    begins with it.
+    The error's argument is that place in words, ``"question 'page', level 'severe', epsilon"``.
     """
 
     where: Where
-    place: str
-    reason: str
-    remedy: str
-
-    @property
-    def error(self) -> InputError:
-        """To be raised."""
-        return InputError.because(self.place, self.reason, self.remedy)
-
-    @property
-    def sentence(self) -> str:
-        """For a reader."""
-        return str(self.error)
+    error: InputError
 
 
 def mistakes(error: ValidationError, document: Document, under: str = "") -> list[Mistake]:
@@ -162,20 +147,20 @@ def _told(found: ErrorDetails, where: Where, document: Document) -> Mistake:
     kind, place = found["type"], ", ".join(words)
     if kind == "missing":
         remedy = f"Add a line {words[-1]} = ... there."
-        return Mistake(where, place, f"{place} is missing", remedy)
+        return Mistake(where, InputError.because(place, f"{place} is missing", remedy))
     cause = found.get("ctx", {}).get("error")
     if not isinstance(cause, InputError):
         allowed, remedy = _WORDS.get(kind, (found["msg"].lower(), "Write such a value."))
         allowed = allowed.format(**found.get("ctx", {}))
         cause = InputError("value", found["input"], allowed, remedy)
-    reason = cause.reason
+    reason = f"{cause.value}: {cause.reason}" if isinstance(cause, FileError) else cause.reason
     row = not where or isinstance(where[-1], int) or kind == "value_error"
     if not (row and isinstance(value, dict | Description)):  # the mistake is of a key
         *words, key = words
         if reason.startswith(f"{cause.argument} is ") and "[" not in cause.argument:
             reason = key + reason.removeprefix(cause.argument)
     reason = f"{', '.join(words)}: {reason}" if words else reason
-    return Mistake(where, place, reason, cause.remedy)
+    return Mistake(where, InputError.because(place, reason, cause.remedy))
 
 
 def _words(where: Where, value: Any) -> tuple[list[str], Any]:
@@ -215,6 +200,6 @@ _WORDS = {
     "greater_than": ("a number above {gt:g}", "Give a larger one."),
     "greater_than_equal": ("a number of at least {ge:g}", "Give a larger one."),
     "less_than": ("a number below {lt:g}", "Give a smaller one."),
-    "literal_error": ("{expected}", "Leave it out."),
+    "literal_error": ("{expected}", "Write that, or leave it out."),
     "none_required": ("left out", "Delete it."),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -10,14 +9,12 @@ from typing import Any
 import tomli_w
 from pydantic import ValidationError
 
-from planner.errors import FileError, InputError
+from planner.errors import FileError
 from planner.files import read_text
 from planner.survey.description import Description, Document, Mistake, mistakes
-from planner.survey.preferences import read_preferences
 from planner.survey.questions import Survey
 
 _LARGEST = 16  # MiB
-_DEEPEST = 20  # tables and lists within each other; a survey has six
 
 
 def load_survey(path: str | Path) -> Survey:
@@ -56,13 +53,9 @@ def survey_from_text(text: str, source: str | Path = "survey") -> Survey:
     >>> survey.questions[0].policy.names
     ('severe', 'common')
     """
-    document = read_document(text, source)
-    try:
-        survey, found = settle(_with_files(document, Path(source).parent))
-    except InputError as error:
-        raise error.within(source) from error
+    survey, found = settle(read_document(text, source), Path(source).parent)
     if survey is None:
-        raise FileError(source, found[0].reason, found[0].remedy)
+        raise found[0].error.within(source)
     return survey
 
 
@@ -126,14 +119,20 @@ def read_document(text: str, source: str | Path = "survey") -> Document:
     return document
 
 
-def settle(document: Document) -> tuple[Survey | None, tuple[Mistake, ...]]:
-    """The survey of a document; or None, and every mistake. Blank cells are left out."""
+def settle(
+    document: Document, folder: Path | None = None
+) -> tuple[Survey | None, tuple[Mistake, ...]]:
+    """The survey of a document; or None, and every mistake. Blank cells are left out.
+
+    Files that it names are those of the ``folder``; without one it must name none.
+    """
     try:
         outline = _Outline.model_validate(document)
     except ValidationError as error:
         return None, tuple(mistakes(error, document))
     try:
-        return Survey.model_validate(outline.survey | {"question": outline.question}), ()
+        flat = outline.survey | {"question": outline.question}
+        return Survey.model_validate(flat, context={"folder": folder}), ()
     except ValidationError as error:
         return None, tuple(mistakes(error, document, under="survey"))
 
@@ -145,44 +144,15 @@ class _Outline(Description):
     question: list[Any]
 
 
-def _with_files(document: Document, folder: Path) -> Document:
-    """The same with what it names: files are looked for in the survey's ``folder``."""
-    document = copy.deepcopy(document)
-    about, questions = document.get("survey"), document.get("question")
-    if isinstance(about, dict) and isinstance(about.get("ledger"), str):
-        about["ledger"] = str(folder / about["ledger"])
-    for question in questions if isinstance(questions, list) else ():
-        if not isinstance(question, dict):
-            continue
-        sets, sample = question.get("sets"), question.get("preferences")
-        if isinstance(sets, dict) and isinstance(sets.get("pilot"), str):
-            sets["pilot"] = str(folder / sets["pilot"])
-        if isinstance(sample, dict) and isinstance(sample.get("file"), str):
-            _read_sample(sample, folder, str(question.get("name")))
-    return document
-
-
-def _read_sample(sample: dict[str, Any], folder: Path, question: str) -> None:
-    if "values" in sample:
-        reason = 'a sample needs one of "file" and "values", not both'
-        place = f"question {question!r}, preferences"
-        remedy = "Name a CSV file, or list the numbers in values."
-        raise InputError.because(place, f"{place}: {reason}", remedy)
-    column = sample.pop("column", None)
-    sample["values"] = list(read_preferences(folder / sample.pop("file"), column).values)
-
-
 def _require_plain(document: Document, source: str | Path) -> None:
     """What TOML allows and no survey needs: a character that ends a path, endless integers."""
-    waiting: list[tuple[Any, int]] = [(document, 0)]
+    waiting: list[Any] = [document]
     while waiting:
-        value, depth = waiting.pop()
-        if depth > _DEEPEST:
-            raise FileError(source, "is nested too deeply", "Survey files need six tables.")
+        value = waiting.pop()
         if isinstance(value, dict):
-            waiting += [(one, depth + 1) for pair in value.items() for one in pair]
+            waiting += [*value, *value.values()]
         elif isinstance(value, list):
-            waiting += [(one, depth + 1) for one in value]
+            waiting += value
         elif isinstance(value, str) and "\0" in value:
             raise FileError(source, f"{value!r} has a character U+0000", "Leave it out.")
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:

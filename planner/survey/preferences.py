@@ -12,17 +12,17 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, model_validator
 
 from planner.errors import FileError, InputError
 from planner.files import read_csv
 from planner.limits import MAX_EPSILON
 from planner.survey.description import Description, told_apart
-from planner.survey.values import Masses, Number, Numbers, Positive, at, read_number
+from planner.survey.values import Masses, Number, Numbers, Positive, at, read_number, read_path
 
 Array = NDArray[np.float64]
 
@@ -120,6 +120,24 @@ class EmpiricalPreferences(Description):
     tag: ClassVar[str] = "model"
     values: Annotated[Numbers, Field(min_length=1)]
     model: Literal["sample"] = "sample"
+
+    @classmethod
+    def file_keys(cls) -> list[str]:
+        """Its keys in a file, which may name another one."""
+        return [*super().file_keys(), "file", "column"]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, table: Any, about: ValidationInfo) -> Any:
+        """With the values of the file that a survey's file names, and of its column."""
+        if not isinstance(table, dict) or "file" not in table:
+            return table
+        if "values" in table:
+            reason, remedy = 'a sample needs one of "file" and "values", not both', "Keep one."
+            raise InputError.because("values", reason, remedy)
+        rest = {key: cell for key, cell in table.items() if key not in ("file", "column")}
+        path = read_path(table["file"], about)
+        return rest | {"values": read_preferences(path, table.get("column")).values}
 
     @cached_property
     def sample(self) -> Array:

@@ -28,6 +28,7 @@ from planner.survey.values import (
     Budget,
     Counts,
     Name,
+    NamedFile,
     NotNegative,
     Number,
     Numbers,
@@ -35,7 +36,6 @@ from planner.survey.values import (
     Share,
     at,
     count,
-    one_of,
     read_count,
     read_rule,
 )
@@ -356,9 +356,7 @@ class Levelled(Asked):
         )
 
 
-Criterion = Annotated[
-    str, one_of(("total", "minimax"), "Leave it out to keep the sum of all errors small.")
-]
+Criterion = Literal["total", "minimax"]
 
 
 class Categorical(Levelled):
@@ -420,9 +418,6 @@ class ItemSet(Levelled):
         return None if self.sets is None else self.sets.cap
 
 
-_UP_TO = "Leave it out for the shares of people up to each answer."
-
-
 class Ordinal(Levelled):
     """A question with exactly one answer of 2 to 32 named ones that have an order.
 
@@ -450,7 +445,7 @@ class Ordinal(Levelled):
     mechanism: str = CHANNEL
     order: Answers = ()
     scores: Numbers = ()
-    wanted: Annotated[str, one_of((SHARES_UP_TO, COUNTS, MEAN_OF_SCORES), _UP_TO)] = SHARES_UP_TO
+    wanted: Literal["shares up to", "counts", "mean of scores"] = "shares up to"
 
     @property
     def of_mean(self) -> bool:
@@ -644,7 +639,6 @@ QUESTIONS: dict[str, type[Asked]] = {
     "ordinal": Ordinal,
 }
 AnyQuestion = Annotated[Question, told_apart("kind", _KIND, QUESTIONS, usual="categorical")]
-_DESIGN = one_of(("split", "one-each", "some-each"), "Leave it out for the usual one.")
 
 
 class Survey(Description):
@@ -670,8 +664,8 @@ class Survey(Description):
     questions: Annotated[tuple[AnyQuestion, ...], Strict(False)] = Field(
         min_length=1, validation_alias="question", serialization_alias="question"
     )
-    design: Annotated[str, _DESIGN] = "split"
-    ledger: str | None = None
+    design: Literal["split", "one-each", "some-each"] = "split"
+    ledger: NamedFile | None = None
     asked: Annotated[int, count(1, MAX_COUNT, "Leave it out for the best.")] | None = None
 
     @model_validator(mode="after")

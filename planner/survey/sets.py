@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, NamedTuple, Protocol, Self
+from typing import Annotated, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,12 +30,11 @@ from pydantic import Field, model_validator
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets
 from planner.survey.description import Description
-from planner.survey.values import Budget, Masses, Name, at, one_of
+from planner.survey.values import Budget, Masses, NamedFile, at
 
 Array = NDArray[np.float64]
 _MAX_SIZE = 100_000
 _MOST_LIMITS = 16  # of the sizes of longer sets: enough for a few per cent, few in a file
-_POPULAR = "zipf has few frequent items and many rare ones; uniform has all alike."
 
 
 class SetMoments(NamedTuple):
@@ -96,9 +95,9 @@ class AssumedSets(Description):
     """
 
     sizes: Annotated[Masses, Field(max_length=_MAX_SIZE + 1)] = ()
-    popularity: Annotated[str, one_of(("zipf", "uniform"), _POPULAR)] = "zipf"
+    popularity: Literal["zipf", "uniform"] = "zipf"
     cap: Budget | None = None
-    pilot: Name | None = None
+    pilot: NamedFile | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:

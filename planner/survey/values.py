@@ -9,12 +9,20 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, Strict, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    Strict,
+    ValidationError,
+    ValidationInfo,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from planner import arguments
@@ -42,24 +50,6 @@ def read_text(value: object) -> str:
     if isinstance(value, str) and value.strip():
         return value
     raise InputError("text", value, "text that is not blank", "Fill it in, in quotes.")
-
-
-def read_budget(value: object) -> float:
-    """A budget in nats: ``1.5``, ``"ln 4"``, ``"1.2 * ln 6"``.
-
-    Examples
-    --------
-    >>> read_budget("ln 1")
-    Traceback (most recent call last):
-    ...
-    planner.errors.InputError: epsilon is 0.0 but must be a budget above 0 and at most 50. ...
-    """
-    try:
-        return parse_epsilon(value)
-    except InputError as error:
-        if isinstance(value, str) and "," in value:
-            raise InputError("epsilon", value, error.allowed, _COMMA) from None
-        raise
 
 
 def read_number(value: object) -> float:
@@ -147,16 +137,15 @@ def read_rule(value: object) -> str | PairRule | tuple[tuple[float | None, ...],
     )
 
 
-def one_of(names: Iterable[str], remedy: str) -> PlainValidator:
-    """Reads one of these names; one that it resembles is suggested for another."""
-    known = tuple(names)
-
-    def read(value: object) -> str:
-        if isinstance(value, str) and value in known:
-            return value
-        raise InputError.unknown("name", value, known, remedy)
-
-    return PlainValidator(read)
+def read_path(value: object, about: ValidationInfo) -> str:
+    """The file that a survey's file names beside it; no other document may name one."""
+    path, context = read_text(value), about.context
+    if context is None:  # in Python
+        return path
+    if context["folder"] is None:
+        remedy = "Give what is in it, or use the command line."
+        raise InputError("file", path, "left out: files are not read here", remedy)
+    return str(context["folder"] / path)
 
 
 def _answer(value: object) -> str:
@@ -173,7 +162,8 @@ def _somewhere(masses: tuple[float, ...]) -> tuple[float, ...]:
 
 _SPLIT = BeforeValidator(split)
 Name = Annotated[str, PlainValidator(read_text)]
-Budget = Annotated[float, PlainValidator(read_budget)]
+Budget = Annotated[float, PlainValidator(parse_epsilon)]
+NamedFile = Annotated[str, PlainValidator(read_path)]
 Number = Annotated[float, PlainValidator(read_number)]
 NotNegative = Annotated[Number, Field(ge=0)]
 Positive = Annotated[Number, Field(gt=0)]
@@ -219,7 +209,7 @@ def _pair_budget(value: object, i: int, j: int) -> float | None:
         return None
     try:
         if isinstance(text, str):
-            return math.inf if text == "inf" else read_budget(text)
+            return math.inf if text == "inf" else parse_epsilon(text)
         if isinstance(text, int | float) and not isinstance(text, bool):
             return float(text)
         remedy = 'Write a budget, "" for the usual one, or inf for a pair without protection.'

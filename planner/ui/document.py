@@ -208,8 +208,8 @@ def sentence_of(mistake: Mistake) -> str:
     path = ".".join(part for part in mistake.where if isinstance(part, str))
     cell = CELLS.get(path.removeprefix("question."))
     label = key if cell is None else cell.label.split(" (")[0]
-    if mistake.reason.endswith("is missing"):
-        before, comma, _ = mistake.place.rpartition(", ")
+    if mistake.error.reason.endswith("is missing"):
+        before, comma, _ = mistake.error.argument.rpartition(", ")
         return f"{before}{comma}{label} is still empty."
     return labelled(re.sub(rf"(?<=: ){key}\b", lambda _: label, str(mistake.error), count=1))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import csv
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
@@ -13,17 +12,13 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from planner.errors import FileError, InputError, PlannerError
-from planner.survey.file import settle, survey_from_text, survey_text
-from planner.survey.values import read_budget, text_of
+from planner.policy.budget_text import parse_epsilon
+from planner.survey.file import read_document, settle, survey_text
+from planner.survey.values import text_of
 from planner.ui.document import EXAMPLES, Document, Row, cleaned, example_document, kind_of
 from planner.ui.state import session
 
 _MOST_ITEMS = 100_000
-_INSTEAD = {
-    "file": "Write the numbers as values = [...], or upload the sample on the page Questions.",
-    "pilot": "Give the share of people with 0, 1, 2, ... items as sizes = [...].",
-    "ledger": "Remove the key, and upload the ledger on the page Questions.",
-}
 
 
 def opening() -> None:
@@ -89,14 +84,11 @@ def document_from_upload(name: str, data: bytes) -> Document:
     FileError
         It is none, not right, or names another file.
     """
-    text = text_from(name, data)
-    try:
-        found = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        found = {}  # the reader says where the mistake is
-    _refuse_paths(name, found)
-    survey_from_text(text, source=name)
-    return found
+    document = read_document(text_from(name, data), name)
+    survey, found = settle(document)
+    if survey is None:
+        raise found[0].error.within(name)
+    return document
 
 
 def _with_items(document: Document, name: str, data: bytes) -> Document:
@@ -184,21 +176,9 @@ def _check(
         raise FileError(name, f"there are over {_MOST_ITEMS:,} items", "Give items by their number")
     if cell["epsilon"]:
         try:
-            read_budget(cell["epsilon"])
+            parse_epsilon(cell["epsilon"])
         except InputError as error:
             raise error.within(f"{name}: line {number}") from error
-
-
-def _refuse_paths(name: str, found: Document) -> None:
-    """An uploaded survey must not make the server read a file of its own."""
-    questions, survey = found.get("question", []), found.get("survey")
-    tables = [survey] if isinstance(survey, dict) else []
-    for question in questions if isinstance(questions, list) else []:
-        inner = question.values() if isinstance(question, dict) else ()
-        tables += [table for table in inner if isinstance(table, dict)]
-    for key, remedy in _INSTEAD.items():
-        if any(key in table for table in tables):
-            raise FileError(name, f"the key {key!r} names another file, which is not read", remedy)
 
 
 def text_from(name: str, data: bytes) -> str:

@@ -12,6 +12,7 @@ from planner.ui.opening import as_file, document_from_upload, rows_from_items
 from tests.ui.pages import by_label, metric, open_page, session, words
 from tests.ui.test_questions import TOTAL
 
+LEVEL = '[[question.level]]\nname = "a"\nepsilon = 1\nitem_count = 2\n'
 HEADER = '[survey]\nname = "s"\nusers = 10\n'
 FILE = "A survey (TOML), or items with level or epsilon (CSV)"
 
@@ -82,16 +83,18 @@ def test_what_is_not_right_is_named_by_its_own_name(data, words):
 
 
 @pytest.mark.parametrize(
-    "text",
+    "question",
     [
-        HEADER + 'ledger = "/etc/passwd"\n[[question]]\nname = "q"\n',
-        HEADER + '[[question]]\nname = "q"\n[question.preferences]\nfile = "/etc/passwd"\n',
-        HEADER + '[[question]]\nname = "q"\n[question.sets]\npilot = "/etc/passwd"\n',
+        'ledger = "/etc/passwd"\n[[question]]\nname = "q"\n' + LEVEL,
+        '[[question]]\nname = "q"\nkind = "numeric"\nlower = 0\nupper = 1\n'
+        '[question.preferences]\nmodel = "sample"\nfile = "/etc/passwd"\n',
+        '[[question]]\nname = "q"\nkind = "item-set"\nsets = {pilot = "/etc/passwd"}\n' + LEVEL,
     ],
+    ids=["ledger", "sample", "pilot"],
 )
-def test_an_uploaded_survey_cannot_make_the_server_read_its_own_files(text):
-    with pytest.raises(FileError, match="names another file, which is not read"):
-        document_from_upload("s.toml", text.encode())
+def test_an_uploaded_survey_cannot_make_the_server_read_its_own_files(question):
+    with pytest.raises(FileError, match="left out: files are not read here"):
+        document_from_upload("s.toml", (HEADER + question).encode())
 
 
 def test_items_with_levels_keep_the_budgets_in_the_table():
