@@ -161,6 +161,8 @@ def plan_whole_sets(
     Lengths up to the number of items. Of more than 60 the designs of 60 are made, whose two
     chances those of the others lie between.
 
+    Examples
+    --------
     >>> from planner.survey.sets import AssumedSets
     >>> sets, policy = AssumedSets([0.1, 0.3, 0.3, 0.2, 0.05, 0.05]), PrivacyPolicy([1.0], [100])
     >>> [plan_whole_sets(policy, None, users, sets).length for users in (100, 10_000, 1_000_000)]
