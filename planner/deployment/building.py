@@ -8,14 +8,32 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.deployment.client.document import FORMAT, VERSION, content_hash
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.estimates.channel import shares_up_to
-from planner.laws.answers import MEAN_OF_SCORES
+from planner.laws.answers import (
+    ANY_ANSWER,
+    MEAN_OF_SCORES,
+    Asked,
+    Item,
+    ItemOrNone,
+    Number,
+    OneOfSet,
+    Ordered,
+    WholeSet,
+)
+from planner.laws.bits import Bits
+from planner.laws.die import Die
 from planner.laws.exact import round_inward
+from planner.laws.hashing import Hash
+from planner.laws.law import Law
 from planner.laws.levels import Levels
+from planner.laws.rows import Rows
+from planner.laws.shape import Shape, as_tuples
+from planner.laws.sides import Sides
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism
@@ -72,7 +90,7 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
         allowed = f"one for each of {sorted(names)}"
         remedy = "Give a mechanism for each question of the survey, by its name."
         raise InputError("mechanisms", sorted(mechanisms), allowed, remedy)
-    questions = [question_document(q, mechanisms[q.name]) for q in survey.questions]
+    questions = [question_law(q, mechanisms[q.name]).document() for q in survey.questions]
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -85,22 +103,15 @@ def parameters_from_mechanisms(survey: Survey, mechanisms: Mapping[str, Any]) ->
     return Parameters.of(document | {"hash": content_hash(document)})
 
 
-def question_document(question: Question, mechanism: Any) -> dict[str, Any]:
-    """One question of the file: the way of asking, and the mechanism's integers.
-
-    Raises
-    ------
-    InputError
-        The mechanism cannot be deployed, or does not fit the question.
-    """
+def question_law(question: Question, mechanism: Any) -> Law:
+    """The law of one question of the file; InputError if the mechanism does not fit it."""
     make = MAKERS.get(type(mechanism))
     if make is None:
         what, name = f"mechanism of question {question.name!r}", type(mechanism).__name__
         remedy = "Take the mechanism that plan_survey chose for the question."
         raise InputError(what, name, "one that can be deployed", remedy)
     again = None if question.rounds is None else question.rounds.deployed
-    rounds = {} if again is None else {"rounds": again.document()}
-    return {"name": question.name, "denominator": D, **make(mechanism, question), **rounds}
+    return Law(question.name, *make(mechanism, question), again)
 
 
 def one_file(plan: SurveyPlan) -> bool:
@@ -159,7 +170,9 @@ def survey_parameters(plan: SurveyPlan, question: str | None = None) -> Paramete
     return parameters_from_mechanisms(survey, {one.name: one.mechanism for one in planned})
 
 
-# -- what the file has of each mechanism, table or plan ------------------------------------
+# -- the law of each mechanism, table or plan: its name, way of asking and form of report ----
+
+Made = tuple[str, Asked, Shape]
 
 
 def _levels(question: Question) -> Levels:
@@ -184,14 +197,18 @@ def _require_items(found: int, question: Question) -> None:
         raise InputError(f"items of question {question.name!r}", found, allowed, remedy)
 
 
-def _unary(source: Any, question: Question) -> dict[str, Any]:
+def _tuples(table: NDArray[Any]) -> Any:
+    return as_tuples(table.tolist())
+
+
+def _unary(source: Any, question: Question, dummies: int = 0) -> tuple[str, Item, Bits]:
     table = _table_of(source, question) if isinstance(source, UnaryMechanism) else source
     if table.policy != question.policy:
         raise _wrong_mechanism(question, "table", "for another policy")
     levels = _levels(question)
     a, b = round_inward(table.a.tolist(), table.b.tolist(), levels)
     name = table.model if table.model in ("rappor", "oue") else "idue"
-    return _item(levels) | {"mechanism": name, "law": "bits", "a": a, "b": b}
+    return name, Item(levels), Bits(levels.with_dummies(dummies), tuple(a), tuple(b))
 
 
 def _table_of(mechanism: UnaryMechanism, question: Question) -> UnaryTable:
@@ -210,96 +227,61 @@ def _table_of(mechanism: UnaryMechanism, question: Question) -> UnaryTable:
     return table
 
 
-def _item(levels: Levels) -> dict[str, Any]:
-    return {"asked": "item", **levels.document()}
+def _longer(longer: LongerSets | None) -> tuple[tuple[int, float], ...] | None:
+    return None if longer is None else tuple(zip(longer.sizes, longer.shares, strict=True))
 
 
-def _sets(length: int, dummies: int, longer: LongerSets | None) -> dict[str, Any]:
-    stated = None
-    if longer is not None:
-        pairs = zip(longer.sizes, longer.shares, strict=True)
-        stated = [{"size": size, "share": share} for size, share in pairs]
-    return {
-        "asked": "one-of-set",
-        "padding_length": length,
-        "dummies": dummies,
-        "longer_sets": stated,
-    }
-
-
-def _padded_unary(source: PaddedUnaryMechanism, question: Question) -> dict[str, Any]:
+def _padded_unary(source: PaddedUnaryMechanism, question: Question) -> Made:
     require_set_budgets(question.policy)
-    unary, length = _unary(source.unary, question), source.padding_length
-    return unary | _sets(length, length, source.longer) | {"mechanism": f"{unary['mechanism']}-ps"}
+    length = source.padding_length
+    name, _, shape = _unary(source.unary, question, length)
+    return f"{name}-ps", OneOfSet(shape.levels, length, _longer(source.longer)), shape
 
 
-def _whole_sets(source: SetDesignMechanism, question: Question) -> dict[str, Any]:
-    levels, law = _levels(question), source.law
-    if replace(law.levels, names=levels.names, items=levels.items, dummies=0) != levels:
+def _whole_sets(source: SetDesignMechanism, question: Question) -> Made:
+    levels, length = _levels(question), source.padding_length
+    of_design = source.law.levels
+    if replace(of_design, names=levels.names, items=levels.items, dummies=0) != levels:
         raise _wrong_mechanism(question, "design", "for another policy")
-    sets = _sets(source.padding_length, source.padding_length, source.longer)
-    del sets["dummies"]  # as many as the padding length
-    about = {"mechanism": "set-design", "asked": "whole-set", "law": "staircase"}
-    return levels.document() | sets | about | law.document()
+    asked = WholeSet(levels.with_dummies(length), length, _longer(source.longer))
+    return "set-design", asked, source.law
 
 
-def _design(source: SubsetDesign, question: Question) -> dict[str, Any]:
+def _design(source: SubsetDesign, question: Question) -> Made:
     if source.policy != question.policy:
         raise _wrong_mechanism(question, "design", "for another policy")
-    return _sides("subset-design", SubsetDesignMechanism.of(source), source.groups, question)
+    levels, drawn = _levels(question), SubsetDesignMechanism.of(source)
+    parts = (np.asarray(source.groups), drawn.high_counts, drawn.integers, drawn.estimator)
+    return "subset-design", Item(levels), Sides(levels, *map(_tuples, parts))
 
 
-def _sides(
-    name: str, drawn: SubsetDesignMechanism, groups: Any, question: Question
-) -> dict[str, Any]:
-    return _item(_levels(question)) | {
-        "mechanism": name,
-        "law": "sides",
-        "groups": np.asarray(groups).tolist(),
-        "types": drawn.high_counts.tolist(),
-        "weights": drawn.integers.tolist(),
-        "values": drawn.estimator.tolist(),
-    }
-
-
-def _selection(name: str, size: int, held: int, question: Question) -> dict[str, Any]:
+def _selection(name: str, size: int, held: int, question: Question) -> Made:
     """Sets of one size, the own item among them with ``held/2^32``."""
     levels = _levels(question)
-    return _item(levels) | {
-        "mechanism": name,
-        "law": "sides",
-        "groups": [0] * len(levels.names),
-        "types": [[size]],
-        "weights": [[[D - held, held]]],
-        "values": [],
-    }
+    groups = (0,) * len(levels.names)
+    return name, Item(levels), Sides(levels, groups, ((size,),), (((D - held, held),),), ())
 
 
-def _subset(source: SubsetSelection, question: Question) -> dict[str, Any]:
+def _subset(source: SubsetSelection, question: Question) -> Made:
     _require_items(source.items, question)
     held = round(float(source.a[0]) * D)
     return _selection("subset-selection", source.size, held, question)
 
 
-def _response(source: GeneralizedRandomizedResponse, question: Question) -> dict[str, Any]:
+def _response(source: GeneralizedRandomizedResponse, question: Question) -> Made:
     _require_items(source.items, question)
     return _selection("grr", 1, int(source.p * D), question)
 
 
-def _hashing(source: OptimizedLocalHashing, question: Question) -> dict[str, Any]:
+def _hashing(source: OptimizedLocalHashing, question: Question) -> Made:
     _require_items(source.items, question)
     response = GeneralizedRandomizedResponse(source.epsilon, source.values)
-    return _item(_levels(question)) | {
-        "mechanism": "olh",
-        "law": "hash",
-        "hash_function": "xxh32",
-        "truth": round((response.p - response.q) * D),
-        "values": source.values,
-    }
+    levels, truth = _levels(question), round((response.p - response.q) * D)
+    return "olh", Item(levels), Hash(levels, "xxh32", truth, source.values)
 
 
-def _mean(source: MeanMechanism, question: Question) -> dict[str, Any]:
-    domain = source.domain
+def _mean(source: MeanMechanism, question: Question) -> Made:
+    domain, points = source.domain, len(source.integers) - 1
     if not isinstance(question, Numeric) or question.domain != domain:
         allowed, remedy = "that of a numeric question", "Plan the mechanism for this range."
         raise InputError(f"domain for {question.name!r}", domain, allowed, remedy)
@@ -307,22 +289,13 @@ def _mean(source: MeanMechanism, question: Question) -> dict[str, Any]:
     if promised is not None and source.epsilon > promised:
         remedy = "Plan the mechanism with the promised budget."
         raise InputError("epsilon", source.epsilon, f"at most {promised}, as promised", remedy)
-    return {
-        "mechanism": "bisample-md" if source.blocks else "mean-channel",
-        "asked": "number",
-        "law": "rows",
-        "epsilon": source.epsilon,
-        "lower": domain.lower,
-        "upper": domain.upper,
-        "yes_no": domain.yes_no,
-        "points": len(source.integers) - 1,
-        "rows": source.integers.tolist(),
-        "values": source.values.tolist(),
-        "blocks": list(source.blocks),
-    }
+    levels = Levels((ANY_ANSWER,), (source.epsilon,), (points + 1,), ((),))
+    asked = Number(levels, domain.lower, domain.upper, domain.yes_no, points)
+    shape = Rows(levels, _tuples(source.integers), _tuples(source.values), source.blocks)
+    return "bisample-md" if source.blocks else "mean-channel", asked, shape
 
 
-def _channel(source: Channel, question: Question) -> dict[str, Any]:
+def _channel(source: Channel, question: Question) -> Made:
     if question.kind != "ordinal":
         yes_no = isinstance(question, Numeric) and question.yes_no
         return _mean(MeanMechanism.of(source, yes_no), question)
@@ -333,38 +306,25 @@ def _channel(source: Channel, question: Question) -> dict[str, Any]:
         drawn = shares_up_to(drawn)
     elif not np.array_equal(drawn.wanted, [question.scores]):
         raise _wrong_mechanism(question, "channel", f"for {', '.join(source.wanted_names)}")
-    items = [item for level in question.levels for item in level.items]
-    return {
-        "mechanism": "ordered-channel",
-        "asked": "ordered",
-        "law": "rows",
-        **_levels(question).document(),
-        "order": [items.index(answer) for answer in answers],
-        "scores": list(question.scores),
-        "wanted": question.wanted,
-        "rows": integers_of(drawn)[[answers.index(item) for item in items]].tolist(),
-        "values": drawn.estimator.tolist(),
-        "blocks": [],
-    }
+    levels = _levels(question)
+    items = levels.item_names()
+    order = tuple(items.index(answer) for answer in answers)
+    rows = integers_of(drawn)[[answers.index(item) for item in items]]
+    asked = Ordered(levels, order, tuple(question.scores), question.wanted)
+    return "ordered-channel", asked, Rows(levels, _tuples(rows), _tuples(drawn.estimator))
 
 
-def _sampling(source: SamplingPlan, question: Question) -> dict[str, Any]:
-    guarantee, drawn = source.guarantee(), source.mechanism
-    return _item(_levels(question)) | {
-        "mechanism": "sampling-privacy",
-        "asked": "item-or-none",
-        "law": "die",
-        "rule": "min",
-        "sampling": round(drawn.sampling * D),
-        "zero": round(drawn.zero * D),
-        "decoys": [round(decoy * D) for decoy in drawn.decoys],
-        "none_epsilon": source.budgets[0],
-        "everyone_has_value": drawn.everyone_has_value,
-        "guarantee": guarantee,
-    }
+def _sampling(source: SamplingPlan, question: Question) -> Made:
+    drawn, levels = source.mechanism, replace(_levels(question), rule="min")
+    faces = (drawn.sampling, drawn.zero, *drawn.decoys)
+    sampling, zero, *decoys = (round(share * D) for share in faces)
+    everyone = drawn.everyone_has_value
+    about = source.budgets[0], everyone, source.guarantee()
+    shape = Die(levels, sampling, zero, tuple(decoys), *about)
+    return "sampling-privacy", ItemOrNone(levels, everyone), shape
 
 
-MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
+MAKERS: dict[type, Callable[[Any, Question], Made]] = {
     UnaryTable: _unary,
     UnaryMechanism: _unary,
     PaddedUnaryMechanism: _padded_unary,
@@ -377,4 +337,4 @@ MAKERS: dict[type, Callable[[Any, Question], dict[str, Any]]] = {
     Channel: _channel,
     SamplingPlan: _sampling,
 }
-"""What writes the keys of a question for a mechanism, table or plan."""
+"""What makes the law of a question for a mechanism, table or plan."""

@@ -68,7 +68,7 @@ class QuestionPlan(Framed):
         The question as its parameter file states it: with the budgets spent, and nothing open.
     mechanism:
         What is deployed, as
-        :func:`~planner.deployment.building.question_document` takes it.
+        :func:`~planner.deployment.building.question_law` takes it.
     options:
         All mechanisms with an error, best first; empty for the kind ``"sampled-choice"``.
     refused:

@@ -58,8 +58,8 @@ def test_sets_of_baskets(baskets):
     reports = [client.report("basket", list(one)).payload for one in baskets[:BY_CLIENT]]
     counter.add(np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(BY_CLIENT, -1))
     counter.add(law.draw_many(baskets[BY_CLIENT:], system_words())[0])
-    estimates = law.estimate([counter.sums()], 0.95).estimates
-    ours = as_predicted(np.asarray(estimates), mechanism, people)
+    estimates = law.estimate([counter.sums()], 0.95)["estimate"]
+    ours = as_predicted(estimates, mechanism, people)
     table = survey.replacing(questions=(question.replacing(mechanism="opt0"),))
     usual, rng = plan_survey(table).questions[0].mechanism, np.random.default_rng(5)
     counted = usual.draw_aggregate(people, rng)
@@ -97,7 +97,7 @@ def test_first_items_of_baskets(firsts, epsilon):
     counter.add(law.draw_many(firsts[BY_CLIENT:], system_words())[0])
     aggregate: Aggregate = counter.sums()
     truth = np.bincount(firsts)
-    errors = np.asarray(law.estimate([aggregate], 0.95).estimates) - truth
+    errors = law.estimate([aggregate], 0.95)["estimate"] - truth
     predicted = law.shape._mechanism.variance(truth)
     # The total's relative standard deviation; entropy of the system: six of them, 7e-9.
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()

@@ -23,6 +23,7 @@ from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import json_schema, make_vectors
 from planner.errors import FileError, InputError, VerificationError
+from planner.laws.answers import Item
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
 from planner.laws.schema import PROBABILITY
@@ -123,9 +124,8 @@ class CollectedNegative(Negative, Collected):
 
 
 def negative(source, question):
-    levels = building._levels(question).document()
-    law = {"mechanism": "negative-survey", "law": "negative", "own": source.own}
-    return {"asked": "item"} | levels | law
+    levels = building._levels(question)
+    return "negative-survey", Item(levels), Negative(levels, source.own)
 
 
 OFFER = Offer(
