@@ -10,11 +10,13 @@ from planner.deployment import Client
 from planner.deployment.client.document import content_hash
 from planner.deployment.parameters import (
     Parameters,
+    make_vectors,
     read_parameters,
     write_parameters,
 )
 from planner.survey.questions import Survey
 from tests.deployment.examples import FILES, SMALL, with_tables
+from tests.deployment.readers import replay
 
 
 def test_every_mechanism_there_and_back(parameters, parameter_file):
@@ -72,3 +74,16 @@ def test_questions_are_found_by_name(parameters, one_question):
     for name, said in ((None, "missing"), ("nobody", "'nobody'")):
         with pytest.raises(InputError, match=f"question is {said} but must be one of idue, "):
             parameters.question(name)
+
+
+def test_python_passes_its_vectors(parameters, laws):
+    made = make_vectors(parameters)
+    assert {vector["question"] for vector in made["vectors"]} == set(laws)
+    for vector in made["vectors"]:
+        assert replay(laws[vector["question"]], vector).hex() == vector["report"]
+
+
+def test_vectors_do_not_change_by_accident():
+    """A frozen copy: what a port passed once it passes for good."""
+    frozen = json.loads((FILES / "vectors.json").read_text())
+    assert make_vectors(read_parameters(FILES / "parameters.json")) == frozen

@@ -17,7 +17,7 @@ from planner.deployment.collecting.reports import seal
 from planner.deployment.parameters import parse_parameters
 from planner.planning.ledger import read_ledger
 from planner.survey.file import load_survey
-from tests.deployment.test_mutated_files import private
+from tests.deployment.test_three_readers import private
 from tests.surveys import EXAMPLES
 
 ITEMS = 40

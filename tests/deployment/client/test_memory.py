@@ -3,14 +3,14 @@
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from random import Random
+from pathlib import Path
 
 import pytest
 
 from planner.deployment import Client, Memory
+from planner.deployment.collecting.collector import Checkpoint, CountedFile, Saved
 from planner.errors import FileError, InputError, VerificationError
 from tests.deployment.examples import sealed
-from tests.effort import tries
 
 
 def test_asking_twice_does_not_spend_twice(parameter_file, tmp_path):
@@ -89,71 +89,6 @@ def kept_by(path):
         return [content for (content,) in database.execute("SELECT content FROM reports")]
 
 
-def test_no_flip_gives_a_fresh_draw(parameter_file, tmp_path):
-    """Flips: the same reports, or one clear error, and no other end."""
-    random, path = Random(6), tmp_path / "m.sqlite"
-    client = Client(parameter_file, memory=path)
-    users = ("ann", "bob", "é")
-    right = [client.report("idue", "x", user=user) for user in users]
-    data, refused, flips = path.read_bytes(), 0, tries(600, 3000)
-    for _ in range(flips):
-        flipped = bytearray(data)
-        flipped[random.randrange(len(data))] ^= random.randrange(1, 256)
-        path.write_bytes(flipped)
-        try:
-            Memory(path)
-            assert [client.report("idue", "x", user=user) for user in users] == right
-        except FileError as error:
-            refused += error.remedy.startswith(("Report nothing with it", "Go on with that"))
-    assert refused > flips / 15
-
-
-@pytest.mark.parametrize("size", [0, 1, 99, 100, 4096, 8192, -4096])
-def test_a_memory_that_is_cut_off_gives_nothing(parameter_file, tmp_path, size):
-    path = tmp_path / "m.sqlite"
-    client = Client(parameter_file, memory=path)
-    client.report("idue", "x", user="ann")
-    path.write_bytes(path.read_bytes()[:size])
-    for ask in (Memory, lambda _: client.report("idue", "x", user="ann")):
-        with pytest.raises(FileError, match="memory of reports"):
-            ask(path)
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM reports",
-        "DELETE FROM reports_pages",
-        "DELETE FROM reports_root",
-        "INSERT INTO reports_root SELECT * FROM reports_root",
-        "UPDATE reports_root SET content = x'00'",
-        "UPDATE reports_root SET content = 'text'",
-        "UPDATE reports_pages SET content = 'text'",
-        "UPDATE reports_pages SET content = zeroblob(64)",
-        "UPDATE reports SET content = x'00'",
-        "UPDATE reports SET content = 'text'",
-        "UPDATE reports SET name = x'00'",
-        "UPDATE reports_pages SET name = name + 1",
-    ],
-)
-def test_a_memory_that_was_changed_gives_nothing(parameter_file, tmp_path, damage):
-    path = tmp_path / "m.sqlite"
-    client = Client(parameter_file, memory=path)
-    client.report("idue", "x", user="ann")
-    with sqlite3.connect(path) as database:
-        database.execute(damage)
-    with pytest.raises(FileError, match=r"is a damaged memory.*nor with a new one"):
-        client.report("idue", "x", user="ann")
-
-
-def test_a_memory_of_an_earlier_version_is_refused_with_a_remedy(tmp_path):
-    path = tmp_path / "m.sqlite"
-    with sqlite3.connect(path) as database:
-        database.execute("CREATE TABLE reports (parameters TEXT, user TEXT, payload BLOB)")
-    with pytest.raises(FileError, match=r"earlier version. Go on with that version"):
-        Memory(path)
-
-
 def test_the_memory_of_two_rounds_does_not_tell_the_answer(parameter_file, tmp_path):
     """After round one it holds a die that is blind, after round two that round's report alone."""
     path = tmp_path / "m.sqlite"
@@ -197,3 +132,71 @@ def test_many_people_share_a_memory(tmp_path):
 
 def first_of(made, kept):
     return made if kept is None else kept
+
+
+# -- damage, of a memory and of a checkpoint, which are files of one kind -----------------------
+
+HASH = "0" * 64
+
+
+def use_memory(path):
+    found = Memory(path).change((HASH, "ann", "q"), lambda kept: kept or b"first")
+    assert found == b"first"
+
+
+def use_checkpoint(path):
+    saved = Checkpoint(path, HASH)
+    if not saved.files():
+        saved.save([Saved(CountedFile(Path("/x"), (5, 7), "id", 3), {})])
+    saved.close()
+
+
+KINDS = {
+    "reports": (use_memory, "a damaged memory.*nor with a new one", "Go on with that version"),
+    "counted": (use_checkpoint, "a damaged checkpoint.*Delete it to count", "Give another path"),
+}
+
+
+@pytest.mark.parametrize("table", KINDS)
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM {}",
+        "DELETE FROM {}_pages",
+        "DELETE FROM {}_root",
+        "INSERT INTO {0}_root SELECT * FROM {0}_root",
+        "UPDATE {}_root SET content = x'00'",
+        "UPDATE {}_root SET content = 'text'",
+        "UPDATE {}_pages SET content = 'text'",
+        "UPDATE {}_pages SET content = zeroblob(64)",
+        "UPDATE {}_pages SET name = name + 1",
+        "UPDATE {} SET content = x'00'",
+        "UPDATE {} SET content = 'text'",
+        "UPDATE {0} SET name = x'00' || name",
+        "DROP TABLE {}",
+    ],
+)
+def test_damage_is_named(tmp_path, table, damage):
+    (use, said, _), path = KINDS[table], tmp_path / "file"
+    use(path)
+    use(path)
+    with sqlite3.connect(path) as database:
+        database.execute(damage.format(table))
+    with pytest.raises(FileError, match=f"is {said}"):
+        use(path)
+
+
+@pytest.mark.parametrize("table", KINDS)
+def test_what_is_cut_off_or_of_an_earlier_version(tmp_path, table):
+    (use, _, earlier), path = KINDS[table], tmp_path / "file"
+    use(path)
+    whole = path.read_bytes()
+    for size in (0, 1, 99, 100, 4096, 8192, -4096):
+        path.write_bytes(whole[:size])
+        with pytest.raises(FileError, match=r"memory of reports|checkpoint"):
+            use(path)
+    path.unlink()
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE files (parameters TEXT, user TEXT, payload BLOB)")
+    with pytest.raises(FileError, match=f"of an earlier version.*{earlier}"):
+        use(path)

@@ -311,20 +311,6 @@ def test_every_file_of_a_folder_is_counted_or_named(one_question, tmp_path, rng)
     }
 
 
-def test_files_below_a_thousand_folders(one_question, tmp_path, rng):
-    """Deeper than the interpreter's own nesting."""
-    write(tmp_path / "0.parquet", one_question, draw(one_question, rng, 10))
-    folders = [tmp_path]
-    for _ in range(1050):
-        folders.append(folders[-1] / "d")
-        folders[-1].mkdir()
-    try:
-        assert collect(one_question, [tmp_path]).sums[KEY].users == 10
-    finally:
-        for folder in reversed(folders[1:]):
-            folder.rmdir()
-
-
 def test_a_folder_that_cannot_be_read_is_named():
     """As a user without rights: an administrator can read everything."""
     user = os.geteuid()

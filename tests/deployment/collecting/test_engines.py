@@ -14,10 +14,10 @@ import pytest
 from planner.deployment.collecting import one_file
 from planner.deployment.collecting.collector import report_files
 from planner.deployment.collecting.engines import _Worker, isolated_engine, local_engine
-from planner.deployment.collecting.one_file import Expected, count_file, stamp_of
+from planner.deployment.collecting.one_file import Expected, count_file
 from planner.errors import InputError
 from planner.mechanisms.collected import Bits
-from tests.deployment.report_files import KEY, counted, draw, write
+from tests.deployment.report_files import draw, write
 
 
 def test_engines_give_files_in_order(one_question, collection):
@@ -40,20 +40,6 @@ def test_a_file_that_crashes_its_reader_is_quarantined(one_question, tmp_path, r
         assert "crashed (SIGABRT)" in counting.result().refused
     assert worker.count(tmp_path / "good.parquet").users == 9  # a new process took over
     worker.stop()
-
-
-def test_a_worker_that_is_stopped_is_not_started_again(one_question, tmp_path):
-    os.mkfifo(tmp_path / "waiting.parquet")
-    worker = _Worker(Expected.of(one_question))
-    process = worker.process
-    with ThreadPoolExecutor(1) as pool:
-        counting = pool.submit(worker.count, tmp_path / "waiting.parquet")
-        while not counting.running():
-            continue
-        worker.stop()
-        assert "crashed (SIGKILL)" in counting.result().refused
-    assert worker.process is process
-    assert process.poll() == -signal.SIGKILL
 
 
 def test_a_worker_that_ends_by_itself_is_named_by_its_code(one_question, tmp_path, rng):
@@ -91,15 +77,6 @@ def test_every_question_and_round_is_expected(parameters):
     assert (sizes["idue", None], sizes["olh", None], sizes["age", None]) == (8, 8, 2)
     assert (sizes["sampled", 1], sizes["sampled", 2]) == (4, 4)
     assert ("sampled", None) not in sizes
-
-
-def test_a_file_and_its_stamp(one_question, expected, tmp_path, rng):
-    rows, path = draw(one_question, rng, 30), tmp_path / "a.parquet"
-    write(path, one_question, rows)
-    found = count_file(path, expected)
-    assert (found.path, found.refused, found.users) == (path, "", 30)
-    assert found.stamp == stamp_of(path) == (path.stat().st_size, path.stat().st_mtime_ns)
-    assert found.sums[KEY].counts.tolist() == counted(rows).tolist()
 
 
 def test_a_file_that_is_gone_is_refused(expected, tmp_path):
