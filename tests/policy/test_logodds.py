@@ -18,15 +18,6 @@ def test_log_odds_round_trip(s, w):
     np.testing.assert_allclose(back, [[s], [w]], rtol=1e-9, atol=1e-15 / (1 - a[0]))
 
 
-@given(probability, probability)
-def test_probabilities_round_trip(one, other):
-    a, b = max(one, other), min(one, other)
-    if a - b < 1e-9:
-        return
-    back = logodds.from_log_odds(*logodds.to_log_odds(np.array([a]), np.array([b])))
-    np.testing.assert_allclose(np.ravel(back), [a, b], rtol=1e-6)
-
-
 @given(st.floats(0.01, 15), st.floats(0.01, 15))
 def test_both_forms_of_the_error_terms_agree(s, w):
     s, w = np.array(s), np.array(w)

@@ -87,11 +87,3 @@ def test_bad_objectives(arguments, message):
 def test_objectives_that_do_not_fit_the_policy(objective, message):
     with pytest.raises(InputError, match=message):
         objective.coefficients(PrivacyPolicy([1.0, 2.0], [1, 1]))
-
-
-def test_it_is_hashable_and_keeps_its_own_numbers():
-    weights = [1.0, 2.0]
-    objective = Objective(weights=weights)
-    weights[0] = 9.0
-    assert objective == Objective(weights=(1, 2))
-    assert hash(objective) == hash(Objective(weights=(1, 2)))

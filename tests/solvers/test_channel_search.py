@@ -63,6 +63,7 @@ def test_counts_with_one_budget_are_subset_selection(epsilon, m):
         ([1.0] * 8, 23.052303),
         ([2.0] * 8, 4.389066),
         ([1.0] * 12, 46.642292),
+        ([0.5] * 8 + [2.0] * 8, 288.253261),
     ],
 )
 def test_cumulative_counts(epsilons, value):

@@ -8,7 +8,7 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from planner import InputError, Objective, PrivacyPolicy, best_design, solve
+from planner import InputError, Objective, PrivacyPolicy, best_design
 from planner.solvers import counts, design_search
 from planner.solvers.answers import Scenario
 from planner.solvers.channel_search import solve_channel
@@ -85,11 +85,6 @@ def test_every_pair_keeps_its_budget_in_every_output(budgets, items, rule):
     for x in range(levels.size):
         for y in set(range(levels.size)) - {x}:
             assert np.max(np.log(law[x] / law[y])) <= allowed[x, y] + 1e-13
-
-
-def test_the_design_beats_the_best_table():
-    policy = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
-    assert best_design(policy).worst_case_mse < 0.74 * solve(policy).certificate.lower_bound
 
 
 def test_the_variances_of_the_published_example():
@@ -182,41 +177,29 @@ def dense_bounds(policy, weights=None, prior=None):
 
 
 def _random(rng, rule):
+    """At most seven items, or five under a matrix: all sets of them are priced."""
     t = int(rng.integers(1, 4))
     counts = rng.integers(1, 4, t)
     counts[0] += counts.sum() < 3
     while counts.sum() > (5 if rule == "matrix" else 7):
         counts[counts.argmax()] -= 1
-    if rule != "matrix":
-        return PrivacyPolicy(log_uniform(rng, 0.3, 4, t), counts, rule)
-    matrix = np.triu(log_uniform(rng, 0.3, 4, (t, t)))
-    return PrivacyPolicy(np.ones(t), counts, matrix + np.triu(matrix, 1).T)
+    chosen = random_matrix(rng, t, low=0.3, high=4, gaps=0.0) if rule == "matrix" else rule
+    return PrivacyPolicy(log_uniform(rng, 0.3, 4, t), counts, chosen)
 
 
-@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
-def test_12_random_policies_of_each_rule_agree(rule):
-    rng = np.random.default_rng(8)
-    for _ in range(12):
-        policy = _random(rng, rule)
-        design = best_design(policy)
-        assert design.certificate.relative_gap <= 1e-6
-        bound, reached = dense_bounds(policy)
-        assert design.certificate.lower_bound <= reached * (1 + 1e-9)
-        assert abs(design.worst_case_mse / bound - 1) <= 1e-6
-
-
-@pytest.mark.parametrize("rule", ["min", "avg", "matrix"])
-@pytest.mark.parametrize("kind", ["weights", "prior", "both"])
-def test_other_objectives_agree(rule, kind):
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("kind", ["plain", "weights", "prior", "both"])
+def test_random_policies_agree(rule, kind):
     rng = np.random.default_rng(9)
-    for _ in range(3):
+    for _ in range(12 if kind == "plain" else 3):
         policy = _random(rng, rule)
-        weights = None if kind == "prior" else rng.uniform(0.2, 3, policy.size)
-        prior = None if kind == "weights" else rng.dirichlet(np.ones(policy.size))
+        weights = rng.uniform(0.2, 3, policy.size) if kind in ("weights", "both") else None
+        prior = rng.dirichlet(np.ones(policy.size)) if kind in ("prior", "both") else None
         name = "worst-case" if prior is None else "expected"
         design = best_design(policy, Objective(name, weights=weights, prior=prior))
         assert design.certificate.relative_gap <= 1e-6
-        bound, _ = dense_bounds(policy, weights, prior)
+        bound, reached = dense_bounds(policy, weights, prior)
+        assert design.certificate.lower_bound <= reached * (1 + 1e-9)
         assert abs(design.objective_value / bound - 1) <= 1e-6
 
 
@@ -226,10 +209,9 @@ def test_other_objectives_agree(rule, kind):
 def _small(rng, rule):
     t = int(rng.integers(2, 4))
     chosen = random_matrix(rng, t, low=0.5, high=3, gaps=0.0) if rule == "matrix" else rule
-    counts = rng.integers(1, 4, t)
-    counts[-1] += 1
     # Budgets within a factor of two: no levels are merged.
-    return PrivacyPolicy(rng.uniform(0.6, 1.2, t) * rng.choice([1, 2.5]), counts, chosen)
+    epsilons = rng.uniform(0.6, 1.2, t) * rng.choice([1, 2.5])
+    return PrivacyPolicy(epsilons, rng.integers(1, 4, t) + (np.arange(t) == t - 1), chosen)
 
 
 def _pairs(policy):
@@ -398,26 +380,6 @@ def test_levels_that_nobody_minds_cost_a_root_of_a_millionth(weights):
     design = best_design(PrivacyPolicy([1, 1.2, 2], [20, 20, 20]), Objective(weights=weights))
     assert 0 < design.certificate.relative_gap < 4e-3
     assert design.worst_case_mse < 1e5  # their counts, too, are estimated
-
-
-def test_more_budget_never_hurts_and_a_coarser_policy_is_never_better():
-    budgets, items = np.array([0.8, 1.3, 2.5]), [3, 4, 20]
-    design = best_design(PrivacyPolicy(budgets, items))
-    for rule in ("min", "avg"):
-        last = np.inf
-        for scale in (0.5, 0.8, 1, 1.3, 2):
-            here = best_design(PrivacyPolicy(budgets * scale, items, rule))
-            assert here.worst_case_mse < last
-            last = here.certificate.lower_bound
-    for i in range(3):
-        more = np.where(np.arange(3) == i, budgets * 1.2, budgets)
-        assert best_design(PrivacyPolicy(more, items)).certificate.lower_bound <= (
-            design.worst_case_mse
-        )
-    for coarse in ([0.8, 0.8, 2.5], [0.8, 1.3, 1.3], [0.8, 0.8, 0.8]):
-        assert best_design(PrivacyPolicy(coarse, items)).worst_case_mse >= (
-            design.certificate.lower_bound
-        )
 
 
 @pytest.mark.parametrize("budget", [6, 8, 10, 14])

@@ -12,6 +12,7 @@ from planner import (
     PrivacyPolicy,
     SolverError,
     UnboundedError,
+    baseline,
     solve,
 )
 from planner.solvers import general, reduced, solving
@@ -48,15 +49,6 @@ def test_slsqp_that_stops_early(status, monkeypatch):
         solve(THREE, method="slsqp")
 
 
-def test_slsqp_that_returns_nonsense_and_calls_it_success(monkeypatch):
-    def minimize(_fun, x0, **_):
-        return OptimizeResult(x=x0 * np.nan, status=0, success=True, message="", fun=np.nan)
-
-    monkeypatch.setattr("planner.solvers.general.minimize", minimize)
-    with pytest.raises(ConvergenceError):
-        solve(THREE, method="slsqp")
-
-
 def _conic_ends(monkeypatch, status, value=None):
     import cvxpy as cp
 
@@ -89,14 +81,6 @@ def test_conic_programs_that_fail(model, status, error, monkeypatch):
         solve(THREE, model, "conic")
     assert isinstance(caught.value, SolverError)
     assert caught.value.remedy
-
-
-@pytest.mark.parametrize("value", [5.0, 0.05, -1.0])
-def test_an_inaccurate_conic_answer_is_judged_by_its_proof(value, monkeypatch):
-    _conic_ends(monkeypatch, "optimal_inaccurate", value)
-    monkeypatch.setattr(solving, "newton_step", lambda _program, v, _weights: v)
-    with pytest.raises(ConvergenceError):
-        solve(THREE, method="conic")
 
 
 def test_a_solver_that_raises(monkeypatch):
@@ -135,31 +119,6 @@ def test_auto_tries_the_other_method_and_says_so(monkeypatch):
         solve(large, method="conic")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"model": "opt3"}, "model is 'opt3' but must be one of opt0, opt1, opt2"),
-        ({"method": "simplex"}, "method is 'simplex' but must be one of auto, reduced, slsqp"),
-        ({"objective": "median"}, "objective is 'median' but must be one of worst-case"),
-    ],
-)
-def test_bad_arguments(arguments, message):
-    with pytest.raises(InputError, match=message):
-        solve(THREE, **arguments)
-
-
-def test_no_reduction_of_a_matrix():
-    with pytest.raises(InputError, match='\'reduced\' but must be "slsqp" or "conic"'):
-        solve(PrivacyPolicy([1.0], [2], [[1.0]]), method="reduced")
-
-
-def test_no_such_baseline():
-    from planner import baseline
-
-    with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
-        baseline(THREE, "grr")
-
-
 def test_a_newton_step_that_cannot_be_made():
     program = Program.of(THREE, Objective(), model_named("opt0"))
     start = program.model.start(THREE)
@@ -179,3 +138,19 @@ def test_a_point_without_room_cannot_be_repaired():
         with pytest.raises(ConvergenceError, match="too far outside the policy"):
             MODELS["opt0"].repair(policy, np.array([[0.5], [w]]))
     assert MODELS["opt0"].repair(policy, np.array([[0.5], [0.9]])).min() > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"model": "opt3"}, "model is 'opt3' but must be one of opt0, opt1, opt2"),
+        ({"method": "simplex"}, "method is 'simplex' but must be one of auto, reduced, slsqp"),
+        ({"objective": "median"}, "objective is 'median' but must be one of worst-case"),
+        ({"model": "opt1", "method": "reduced"}, '\'reduced\' but must be "slsqp" or "conic"'),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(InputError, match=message):
+        solve(THREE, **arguments)
+    with pytest.raises(InputError, match="model is 'grr' but must be one of rappor, oue"):
+        baseline(THREE, "grr")

@@ -1,6 +1,5 @@
 """The models, what solvers are given of them, and the proof that trusts no digit of a solver."""
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from scipy.optimize import OptimizeResult, linprog
 
-from planner import Objective, PrivacyPolicy, baseline, solve
+from planner import Objective, solve
 from planner.policy import logodds
 from planner.solvers import certificate, general
 from planner.solvers.models import MODELS
@@ -150,30 +149,6 @@ def test_start_ceiling_and_repair(model, rule, seed):
     repaired = model.repair(policy, np.minimum(outside, model.ceiling(policy) * (1 - 1e-9)))
     assert _dense_excess(policy, *model.to_probabilities(repaired)) <= 1e-9
     assert np.all(repaired <= model.ceiling(policy) * (1 + 1e-12))
-
-
-def test_the_rows_grow_with_t_not_with_its_square():
-    for model in MODELS.values():
-        for rule, most in (("min", 4), ("avg", 2)):
-            policy = PrivacyPolicy(np.linspace(1, 2, 50), np.ones(50), rule)
-            rows = model.rows(policy, model.start(policy))
-            assert rows.limit.size <= most * 50
-            assert rows.matrix.nnz <= 2 * most * 50
-
-
-@pytest.mark.parametrize(
-    ("name", "a", "b"),
-    [
-        ("rappor", math.exp(0.5) / (math.exp(0.5) + 1), 1 / (math.exp(0.5) + 1)),
-        ("oue", 0.5, 1 / (math.e + 1)),
-    ],
-)
-def test_baselines_are_plain_ldp_at_the_smallest_budget(name, a, b):
-    policy = PrivacyPolicy([3.0, 1.0], [2, 5])
-    table = baseline(policy, name)
-    np.testing.assert_allclose([table.a, table.b], [[a, a], [b, b]], rtol=1e-12)
-    assert (table.model, table.method, table.policy) == (name, "closed form", policy)
-    assert table.certificate is None
 
 
 @every_rule

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from examples.reproduction.literal import solve_literal
 from planner import ConvergenceError, InputError, Objective, PrivacyPolicy, baseline, solve
+from planner.planning.solve import relaxed
 from planner.policy import logodds
 from planner.solvers.certificate import prove
 from planner.solvers.models import MODELS, model_named
@@ -16,11 +17,9 @@ from tests.effort import tries
 from tests.policies import (
     RULES,
     feasible_coordinates,
-    levels,
     log_uniform,
     random_objective,
     random_policy,
-    rules,
     seeds,
     worst_excess,
 )
@@ -134,19 +133,6 @@ def test_all_models_and_objectives(model, rule, kind):
         _agree(policy, model, random_objective(rng, policy, kind))
 
 
-def _with_budget(policy, i, change):
-    """The policy after raising all pair budgets that belong to level ``i``."""
-    if policy.rule_name != "matrix":
-        epsilons = policy.epsilons.copy()
-        epsilons[i] += change
-        return PrivacyPolicy(epsilons, policy.item_counts, policy.rule)
-    matrix = policy.bounds().copy()
-    matrix[i, :] += change
-    matrix[:, i] += change
-    matrix[i, i] -= change
-    return PrivacyPolicy(policy.epsilons, policy.item_counts, matrix)
-
-
 @every_model
 @every_rule
 @every_kind
@@ -162,7 +148,7 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
             step = 1e-4 * policy.bounds()[i].min()
             value = {
                 change: solve(
-                    _with_budget(policy, i, change * step), model, objective=objective
+                    relaxed(policy, i, change * step), model, objective=objective
                 ).objective_value
                 for change in (-2, -1, 1, 2)
             }
@@ -179,17 +165,6 @@ def test_shadow_prices_are_the_slopes_of_the_resolved_problem(model, rule, kind)
             compared += 1
             assert price == pytest.approx((before + after) / 2, rel=1e-3, abs=noise)
     assert compared >= policies
-
-
-def test_prices_of_a_one_level_policy_in_closed_form():
-    # F = m p(tau) (1 + p(tau)) with tau = eps / 2.
-    epsilon, count = 1.4, 7
-    p = 1 / np.expm1(epsilon / 2)
-    slope = count * (1 + 2 * p) * p * (1 + p) / 2
-    for rule in ("min", "avg", [[epsilon]]):
-        table = solve(PrivacyPolicy([epsilon], [count], rule), "opt1")
-        assert table.worst_case_mse == pytest.approx(count * p * (1 + p), rel=1e-12)
-        assert table.shadow_prices[0] == pytest.approx(slope, rel=1e-9)
 
 
 @every_kind
@@ -210,16 +185,6 @@ def test_no_random_feasible_point_is_better(kind, rule, seed):
         other = value(logodds.noise(s, w), logodds.signal(s, w))
         assert other >= table.objective_value * (1 - 1e-6)
         assert other >= bound * (1 - 1e-12)  # the proof holds for every feasible point
-
-
-@given(chosen=levels, rule=rules)
-def test_opt0_is_never_worse_than_its_restrictions(chosen, rule):
-    policy = PrivacyPolicy(*zip(*chosen, strict=True), rule)
-    free = solve(policy)
-    opt1, opt2 = solve(policy, "opt1"), solve(policy, "opt2")
-    assert free.worst_case_mse <= min(opt1.worst_case_mse, opt2.worst_case_mse) * (1 + 1e-9)
-    assert opt1.a + opt1.b == pytest.approx(1, abs=1e-9)
-    assert opt2.a == pytest.approx(0.5, abs=1e-9)
 
 
 @every_kind
@@ -247,9 +212,12 @@ def test_the_proof_is_a_lower_bound_from_any_point(kind, model, seed):
         ([1e-3, 50.0], [3, 4]),
         ([1e-6, 1.0], [3, 4]),
         ([1.0, 2.0, 3.0], [10**12, 1, 10**12]),
+        ([30.0, 40.0, 50.0], [2, 1, 1]),
     ],
 )
 def test_extremes(epsilons, counts, rule, model, kind):
+    if epsilons[0] == 30.0 and kind != "worst-case":
+        return  # too small to be told from rounding
     prior = np.minimum(counts, 1.0) if kind == "expected" else None
     table = solve(
         PrivacyPolicy(epsilons, counts, rule), model, "auto", Objective(kind, prior=prior)
@@ -257,14 +225,6 @@ def test_extremes(epsilons, counts, rule, model, kind):
     assert table.max_violation == 0.0
     assert table.certificate.relative_gap <= 1e-6
     assert table.objective_value > 0
-
-
-@every_model
-@pytest.mark.parametrize("rule", ["min", "avg"])
-def test_the_largest_budgets(rule, model):
-    table = solve(PrivacyPolicy([30.0, 40.0, 50.0], [2, 1, 1], rule), model)
-    assert table.max_violation == 0.0
-    assert table.certificate.relative_gap <= 1e-6
 
 
 @pytest.mark.parametrize("model", ["opt0", "opt1"])
@@ -280,17 +240,6 @@ def test_a_budget_too_small_for_deployment_is_refused(model):
         InputError, match="smallest pair budget is 1e-10 but must be at least 1e-09"
     ):
         baseline(policy, model) if model == "rappor" else solve(policy, model)
-
-
-@every_kind
-@every_rule
-def test_levels_without_weight(kind, rule):
-    rng = np.random.default_rng(8)
-    policy = random_policy(rng, 5, rule, most=50)
-    prior = [0.0, 0.5, 0.0, 0.5, 0.0] if kind == "expected" else None
-    table = solve(policy, objective=Objective(kind, weights=[1, 0, 2, 0, 1], prior=prior))
-    assert table.certificate.relative_gap <= 1e-6
-    assert table.max_violation == 0.0
 
 
 def test_a_large_sparse_policy_graph():
