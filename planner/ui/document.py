@@ -14,7 +14,9 @@ import tomllib
 import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from planner.errors import InputError
 from planner.laws.die import ACKNOWLEDGEMENTS
@@ -263,10 +265,39 @@ def vouched(question: Document) -> bool:
 MOST_IN_ADDRESS = 6000
 """Characters; beside the rest of an address, what servers and chat programs let pass."""
 _MOST_BYTES = 1_000_000
-_MOST_QUESTIONS, _MOST_ROWS = 200, 10_000
-_FILES = ("pilot", "file", "ledger", "values")  # a path would be read; values are what people said
-_LISTS = ("items", "yes_counts", "order", "scores", "sizes", "popularity", "edges", "shares")
-_TABLES = ("sets", "sampling", "preferences")
+_FILES = {"pilot", "file", "ledger", "values"}  # paths, and what people said, do not travel
+
+_Whole = Annotated[int, Field(gt=-(2**63), lt=2**63)]
+_Cell = str | bool | _Whole | FiniteFloat
+_Table = dict[str, _Cell | list[_Cell]]
+_Rows = Annotated[list[_Table], Field(max_length=10_000)]
+
+
+class _Question(BaseModel):
+    """What the pages look for, where they do; anything may stand in a cell."""
+
+    model_config = ConfigDict(strict=True, extra="allow")
+    __pydantic_extra__: _Table
+    level: _Rows = []
+    target: _Rows = []
+    rule: _Cell | list[list[_Cell]] = ""
+    sets: _Table = {}
+    sampling: _Table = {}
+    preferences: _Table = {}
+    rounds: _Table = {}
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        rows = self.rule if isinstance(self.rule, list) else []
+        if rows and {len(rows), *map(len, rows)} != {len(self.level)}:
+            raise ValueError("rule")
+        return self
+
+
+class _Typed(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    survey: _Table
+    question: Annotated[list[_Question], Field(min_length=1, max_length=200)]
 
 
 def word_of(document: Document) -> str:
@@ -278,9 +309,7 @@ def word_of(document: Document) -> str:
     >>> document_of_word(word_of(typed)) == typed
     True
     """
-    plain: Document = {"survey": _plain(document["survey"])}
-    plain["question"] = [_plain(question) for question in document["question"]]
-    text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(_without_files(document), ensure_ascii=False, separators=(",", ":"))
     packed = zlib.compress(text.encode("utf-8", "surrogatepass"), 9)
     return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
 
@@ -301,8 +330,9 @@ def document_of_word(word: str) -> Document:
     planner.errors.InputError: the survey in the address cannot be read. Copy the whole ...
     """
     try:
-        return _checked(_unpacked(word))
-    except (ValueError, TypeError, KeyError, RecursionError, zlib.error) as error:
+        typed = _Typed.model_validate(_unpacked(word)).model_dump(exclude_unset=True)
+        return _without_files(typed)
+    except (ValueError, RecursionError, zlib.error) as error:
         remedy = "Copy the whole address, or open the survey's file."
         reason = "the survey in the address cannot be read"
         raise InputError.because("address", reason, remedy) from error
@@ -314,77 +344,17 @@ def _unpacked(word: str) -> Any:
     text = unpacking.decompress(packed, _MOST_BYTES)
     if not unpacking.eof:
         raise ValueError("too long, or cut short")
-    return json.loads(text.decode("utf-8", "surrogatepass"), parse_constant=_no_number)
+    return json.loads(text.decode("utf-8", "surrogatepass"))
 
 
-def _no_number(name: str) -> float:
-    raise ValueError(name)
-
-
-def _plain(table: Document) -> Document:
-    """A table without what an address must not hold."""
+def _without_files(document: Document) -> Document:
+    """Without what an address must not hold, which stands in tables alone."""
     return {
-        key: _plain(value) if isinstance(value, dict) else value
-        for key, value in table.items()
+        key: _without_files(cell)
+        if isinstance(cell, dict)
+        else [_without_files(row) if isinstance(row, dict) else row for row in cell]
+        if isinstance(cell, list)
+        else cell
+        for key, cell in document.items()
         if key not in _FILES
     }
-
-
-def _checked(found: Any) -> Document:
-    """A document in which every cell is text, a number or a switch, where the app looks for one."""
-    document = {"survey": _table(found["survey"]), "question": list(found["question"])}
-    questions = document["question"]
-    if not 1 <= len(questions) <= _MOST_QUESTIONS:
-        raise ValueError("questions")
-    document["question"] = [_question(one) for one in questions]
-    return document
-
-
-def _question(found: Any) -> Document:
-    if not isinstance(found, dict):
-        raise TypeError("no question")
-    inner = {"level", "target", "rule", *_TABLES}
-    question = _table({key: value for key, value in found.items() if key not in inner})
-    for key in ("level", "target"):
-        if key in found:
-            question[key] = [_table(row) for row in _list(found[key])]
-    for key in _TABLES:
-        if key in found:
-            question[key] = _table(found[key])
-    rule = found.get("rule")
-    if isinstance(rule, list):
-        size = len(question.get("level", ()))
-        if len(rule) != size or any(len(_list(row)) != size for row in rule):
-            raise ValueError("rule")
-        question["rule"] = [[_cell(one) for one in row] for row in rule]
-    elif rule is not None:
-        question["rule"] = _cell(rule)
-    return question
-
-
-def _table(found: Any) -> Document:
-    if not isinstance(found, dict):
-        raise TypeError("no table")
-    return {
-        str(key): _cells(value) if key in _LISTS else _cell(value)
-        for key, value in found.items()
-        if key not in _FILES
-    }
-
-
-def _cells(value: Any) -> Any:
-    return [_cell(one) for one in value] if isinstance(value, list) else _cell(value)
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list) or len(value) > _MOST_ROWS:
-        raise TypeError("no list")
-    return value
-
-
-def _cell(value: Any) -> str | float | bool:
-    if isinstance(value, str | bool | float):
-        return value
-    if not isinstance(value, int) or abs(value) >= 2**63:
-        raise TypeError("no cell")
-    return value

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
-import io
-import zlib
 
 import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
 from planner.errors import FileError, InputError
+from planner.files import read_csv
 from planner.planning.datasets import Answers, read_answers, read_numbers
 from planner.planning.question import QuestionPlan
 from planner.survey.questions import Numeric, Question
 from planner.survey.values import read_count, read_share
 from planner.ui.fields import kept_item
-from planner.ui.opening import as_file, text_from
+from planner.ui.opening import as_file
 from planner.ui.state import session
 
 Known = Answers | NDArray[np.float64]
 _MOST_ITEMS = 200_000
-_LONGEST_HEADER = 1_000_000
 _MOST_USERS = 10_000_000
 _MOST_PEOPLE = 1_000_000  # each with a number of their own
 _STEPS = 200  # over the range: people alike are drawn at once
@@ -122,8 +118,9 @@ def _generated_numbers(plan: QuestionPlan) -> tuple[NDArray[np.float64], str]:
 
 def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
     """The answers in a file; remembered for this session only, as they may be sensitive."""
-    column = _column(name, data, question)
-    key = ("read", hashlib.sha256(data).hexdigest(), name, column, question.kind)
+    digest = hashlib.sha256(data).hexdigest()
+    column = _column(name, data, question, digest)
+    key = ("read", digest, name, column, question.kind)
 
     def read() -> Known:
         with as_file(name, data) as path:
@@ -139,15 +136,16 @@ def _read(question: Question, name: str, data: bytes) -> tuple[Known, str]:
     return answers, str(hash(key))
 
 
-def _column(name: str, data: bytes, question: Question) -> str | None:
+def _column(name: str, data: bytes, question: Question, digest: str) -> str | None:
     """The column with the answers; ``None`` where the file has no columns to choose from."""
     if not name.lower().removesuffix(".gz").endswith(".csv"):
         return None
-    try:
-        header = next(csv.reader([text_from(name, _first_line(name, data))]), [])
-    except csv.Error as error:
-        raise FileError(name, f"line 1: {error}", "Name the columns in the first line.") from error
-    titles = [title.strip() for title in header]
+
+    def read() -> list[str]:
+        with as_file(name, data) as path:
+            return read_csv(path)[0]
+
+    titles = session().remembered(("titles", digest, name), read)
     if [title.lower() for title in titles] == ["item", "count"]:
         return None
     answers = set(_names(question)) - {question.name}
@@ -163,14 +161,3 @@ def _column(name: str, data: bytes, question: Question) -> str | None:
         options=titles or [usual],
     )
     return column
-
-
-def _first_line(name: str, data: bytes) -> bytes:
-    """Without reading the rest, at every run of the page."""
-    if not name.lower().endswith(".gz"):
-        return data[: data.find(b"\n") + 1 or _LONGEST_HEADER][:_LONGEST_HEADER]
-    try:
-        with gzip.open(io.BytesIO(data)) as file:
-            return file.readline(_LONGEST_HEADER)
-    except (OSError, EOFError, zlib.error):
-        return b""  # whoever reads it all says what is wrong

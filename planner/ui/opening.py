@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import csv
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath, PurePosixPath
@@ -12,6 +11,7 @@ from tempfile import TemporaryDirectory
 import streamlit as st
 
 from planner.errors import FileError, InputError, PlannerError
+from planner.files import read_csv, read_text
 from planner.policy.budget_text import parse_epsilon
 from planner.survey.file import read_document, settle, survey_text
 from planner.survey.values import text_of
@@ -84,7 +84,8 @@ def document_from_upload(name: str, data: bytes) -> Document:
     FileError
         It is none, not right, or names another file.
     """
-    document = read_document(text_from(name, data), name)
+    with as_file(name, data) as path:
+        document = read_document(read_text(path), name)
     survey, found = settle(document)
     if survey is None:
         raise found[0].error.within(name)
@@ -122,40 +123,30 @@ def rows_from_items(name: str, data: bytes, known: Sequence[Document]) -> list[R
     >>> rows_from_items("i.csv", b"item,epsilon\nHIV,ln 4\nflu,2\n", [])[0]
     {'name': 'epsilon ln 4', 'epsilon': 'ln 4', 'items': 'HIV'}
     """
-    lines = csv.DictReader(text_from(name, data).splitlines())
-    try:
-        return _levels(name, lines, known)
-    except csv.Error as error:
-        reason = f"line {lines.line_num}: {error}"
-        raise FileError(name, reason, "Quote cells that hold a quote or a line break.") from error
-
-
-def _levels(name: str, lines: csv.DictReader[str], known: Sequence[Document]) -> list[Row]:
-    header = [(title or "").strip().lower() for title in lines.fieldnames or []]
-    if "item" not in header or not {"level", "epsilon"} & set(header):
-        found = ", ".join(header)[:80] or "nothing"
-        remedy = "The first line names the columns, for example: item,level,epsilon"
-        raise FileError(
-            name, f"columns 'item' and 'level' or 'epsilon' are needed, not {found}", remedy
-        )
-    lines.fieldnames = header
-    budgets = {text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known}
-    levels: dict[str, list[str]] = {}
-    seen: set[str] = set()
-    for line in lines:
-        cell = {key: (line.get(key) or "").strip() for key in ("item", "level", "epsilon")}
-        if not any(cell.values()):
-            continue
-        _check(name, lines.line_num, cell, header, seen)
-        seen.add(cell["item"])
-        level = cell["level"] or f"epsilon {cell['epsilon']}"
-        budget = cell["epsilon"] if "epsilon" in header else budgets.get(level, "")
-        if level in levels and budgets[level] != budget:
-            where = f"line {lines.line_num}: level {level!r}"
-            reason = f"{where} has the budget {budgets[level]!r} above"
-            raise FileError(name, reason, "Give each level one budget.")
-        budgets[level] = budget
-        levels.setdefault(level, []).append(cell["item"])
+    with as_file(name, data) as path:
+        header, rows = read_csv(path)
+        header = [title.lower() for title in header]
+        if "item" not in header or not {"level", "epsilon"} & set(header):
+            reason = "columns 'item' and 'level' or 'epsilon' are needed"
+            remedy = "The first line names the columns, for example: item,level,epsilon"
+            raise FileError(name, f"{reason}, not {', '.join(header)[:80]}", remedy)
+        budgets = {
+            text_of(row.get("name")): text_of(row.get("epsilon"), "epsilon") for row in known
+        }
+        levels: dict[str, list[str]] = {}
+        seen: set[str] = set()
+        for line, row in rows:
+            cells = dict(zip(header, row, strict=False))
+            cell = {key: cells.get(key, "") for key in ("item", "level", "epsilon")}
+            _check(name, line, cell, header, seen)
+            seen.add(cell["item"])
+            level = cell["level"] or f"epsilon {cell['epsilon']}"
+            budget = cell["epsilon"] if "epsilon" in header else budgets.get(level, "")
+            if level in levels and budgets[level] != budget:
+                reason = f"line {line}: level {level!r} has the budget {budgets[level]!r} above"
+                raise FileError(name, reason, "Give each level one budget.")
+            budgets[level] = budget
+            levels.setdefault(level, []).append(cell["item"])
     if not levels:
         raise FileError(name, "there are no items below the header", "Add a line per item.")
     return [
@@ -165,34 +156,20 @@ def _levels(name: str, lines: csv.DictReader[str], known: Sequence[Document]) ->
 
 
 def _check(
-    name: str, number: int, cell: dict[str, str], header: Sequence[str], seen: set[str]
+    name: str, line: int, cell: dict[str, str], header: Sequence[str], seen: set[str]
 ) -> None:
     missing = [key for key in ("item", "level", "epsilon") if key in header and not cell[key]]
     if missing:
-        raise FileError(name, f"line {number} has no {missing[0]}", "Fill in the cell.")
+        raise FileError(name, f"line {line} has no {missing[0]}", "Fill in the cell.")
     if cell["item"] in seen:
-        raise FileError(name, f"line {number}: the item {cell['item']!r} is repeated", "Keep one.")
+        raise FileError(name, f"line {line}: the item {cell['item']!r} is repeated", "Keep one.")
     if len(seen) >= _MOST_ITEMS:
         raise FileError(name, f"there are over {_MOST_ITEMS:,} items", "Give items by their number")
     if cell["epsilon"]:
         try:
             parse_epsilon(cell["epsilon"])
         except InputError as error:
-            raise error.within(f"{name}: line {number}") from error
-
-
-def text_from(name: str, data: bytes) -> str:
-    """The text of an uploaded file.
-
-    Raises
-    ------
-    FileError
-        It is not UTF-8.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(name, "is not text in UTF-8", "Save it as UTF-8.") from error
+            raise FileError(name, f"line {line}: {error.reason}", error.remedy) from error
 
 
 @contextmanager

@@ -30,6 +30,7 @@ TYPED = {
             "sets": {"sizes": [0, 0.5, 0.5], "popularity": "zipf"},
         },
         {"name": "n", "kind": "numeric", "yes_no": True, "preferences": {"model": "normal"}},
+        {"name": "again", "rounds": {"count": "12", "changes": 1, "times_open": True}},
     ],
 }
 
@@ -80,8 +81,7 @@ WRONG = {
     "no question": spoilt(lambda d: d.update(question=[])),
     "a question of text": spoilt(lambda d: d.update(question=["x"])),
     "a table for a cell": spoilt(lambda d: d["survey"].update(name={})),
-    "a list for a cell": spoilt(lambda d: d["survey"].update(users=[1])),
-    "a large number": spoilt(lambda d: d["survey"].update(users=2**70)),
+    "a large number": spoilt(lambda d: d["survey"].update(users=10**400)),
     "no number": spoilt(lambda d: d["survey"].update(users=float("nan"))),
     "rows of numbers": spoilt(lambda d: d["question"][0].update(level=[3])),
     "a matrix of another size": spoilt(lambda d: d["question"][0].update(rule=[[1]])),

@@ -113,7 +113,7 @@ def test_the_dots_are_those_of_the_sentence(questions):
 
 def test_answer_rates_give_the_best_budget_and_offer_it():
     app = open_page("answer_rates", example="answer-rate")
-    best = plan_answer_rates(example("answer-rate"))["bill"].best
+    best = plan_answer_rates(example("answer-rate"))["bill"].channels().best()
     offer = next(one for one in app.button if one.label.startswith("Offer"))
     assert float(offer.label.split()[1]) == pytest.approx(best.epsilon, abs=1e-3)
     offer.click().run()

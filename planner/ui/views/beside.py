@@ -9,7 +9,7 @@ import streamlit as st
 
 from planner.deployment.building import survey_parameters
 from planner.planning.choice import beliefs_after
-from planner.planning.mean import plan_answer_rates
+from planner.planning.mean import BISAMPLE, plan_answer_rates
 from planner.planning.plan import SurveyPlan
 from planner.planning.question import QuestionPlan
 from planner.show.blocks import Column, Sentence, texts
@@ -130,7 +130,8 @@ def answer_rates() -> None:
         survey = Survey(name="survey", users=plan.everybody, questions=(question,))
         rates = remembered(("rates", survey), lambda: plan_answer_rates(survey)[question.name])
         render.render(answer_rate_blocks(question.name, rates)[1:])
-        best = f"{rates.best.epsilon:.3f}"
+        channels = None if question.mechanism == BISAMPLE else rates.channels()
+        best = f"{(rates.best if channels is None else channels.best()).epsilon:.3f}"
         st.button(f"Offer {best}", on_click=_offer, args=(question_at(place), best), type="primary")
 
 

@@ -13,7 +13,6 @@ from planner.planning.question import QuestionPlan
 from planner.planning.what_if import TargetAnswer
 from planner.policy.budget_text import parse_epsilon
 from planner.show.blocks import bars, chosen, numbers, people, texts
-from planner.show.figures import one_survey_figure, ordered_figure
 from planner.show.plan import question_blocks, survey_blocks
 from planner.survey.values import text_of
 from planner.trial.simulate import OneSurvey, Trial
@@ -30,6 +29,7 @@ from planner.ui.results import (
     shown,
 )
 from planner.ui.state import session
+from planner.ui.views.trial import draw_survey
 
 _MOST_DRAWN = 10_000_000, 200_000  # people, answers
 
@@ -136,14 +136,7 @@ def _picture(plan: QuestionPlan) -> None:
         return
     with render.complaint():
         st.markdown("##### What one survey could look like")
-        trial, one = remembered(("picture", plan), lambda: _one_survey(plan))
-        if isinstance(one, OneSurvey):
-            figure = one_survey_figure(one)
-            alt = "Made-up true counts and one survey's estimates with intervals, item by item."
-        else:
-            figure = ordered_figure(one, trial.shares_up_to)
-            alt = "Made-up true and estimated shares of the people up to each answer, with a band."
-        render.chart(figure, "one-survey", alt)
+        draw_survey(*remembered(("picture", plan), lambda: _one_survey(plan)))
         st.caption("Made-up answers, few frequent and many rare; estimates with 95 % intervals.")
 
 

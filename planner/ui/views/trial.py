@@ -158,33 +158,22 @@ def _one_survey(finished: _Finished) -> None:
     typed, trial = session().typed, finished.trial
     typed["t-draw"] = typed.get("t-draw", 0) + st.button("Draw another survey")
     rng = np.random.default_rng((finished.settings.seed, typed["t-draw"]))
-    found = trial.one(trial.names[0], rng)
+    st.caption(render.plain(draw_survey(trial, trial.one(trial.names[0], rng))))
+
+
+def draw_survey(trial: Trial, found: OneSurvey | OrderedEstimates) -> str:
+    """Draw one survey beside the truth, and say whether its intervals hold it."""
     if isinstance(found, OneSurvey):
-        render.chart(
-            one_survey_figure(found),
-            "one-survey",
-            "True counts and one survey's estimates with intervals, item by item.",
-        )
-        inside = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
-        st.caption(f"{inside} of {len(found.labels)} intervals hold the truth in this survey.")
-    else:
-        _one_ordered(found, trial)
-
-
-def _one_ordered(found: OrderedEstimates, trial: Trial) -> None:
-    truth = trial.shares_up_to
-    render.chart(
-        ordered_figure(found, truth),
-        "one-survey",
-        "True and estimated shares of the people up to each answer, with their band.",
-    )
-    lower, upper = found.band
+        alt = "True counts and one survey's estimates with intervals, item by item."
+        render.chart(one_survey_figure(found), "one-survey", alt)
+        held = np.count_nonzero((found.lower <= found.truth) & (found.truth <= found.upper))
+        return f"{held} of {len(found.labels)} intervals hold the truth in this survey."
+    truth, (lower, upper), median = trial.shares_up_to, found.band, found.quantile()
+    alt = "True and estimated shares of the people up to each answer, with their band."
+    render.chart(ordered_figure(found, truth), "one-survey", alt)
     inside = np.all((lower <= truth + _ROUNDING) & (truth <= upper + _ROUNDING))
-    median = found.quantile()
-    st.caption(
-        render.plain(
-            f"The band {'holds' if inside else 'does not hold'} the truth in this survey. Median "
-            f"{median.answer}, from {median.lower} to {median.upper}; truly "
-            f"{found.answers[int(np.argmax(truth >= 0.5))]}."
-        )
+    return (
+        f"The band {'holds' if inside else 'does not hold'} the truth in this survey. Median "
+        f"{median.answer}, from {median.lower} to {median.upper}; truly "
+        f"{found.answers[int(np.argmax(truth >= 0.5))]}."
     )
