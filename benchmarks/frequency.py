@@ -17,7 +17,7 @@ from planner.deployment.building import parameters_from_mechanisms, survey_param
 from planner.limits import DENOMINATOR
 from planner.mechanisms.counting import BitCounter
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.unary import BernoulliRows, UnaryMechanism
 from planner.mechanisms.words import CHUNK_WORDS, seeded_words
 from planner.policy.policy import PrivacyPolicy
@@ -238,7 +238,7 @@ def design_simulation() -> Figure:
     weights = 1 / np.arange(1, BIG_ITEMS + 1)
     rng = np.random.default_rng(1)
     counts = rng.multinomial(BIG_USERS, weights / weights.sum())
-    mechanism = SubsetDesignMechanism.of(best_design(design_policy(BIG_ITEMS)))
+    mechanism = Sides.of(best_design(design_policy(BIG_ITEMS)))
     time = seconds(lambda: mechanism.estimate(mechanism.draw_aggregate(counts, rng)))
     return Figure(
         f"simulate a subset design, {BIG_USERS:,} users x {BIG_ITEMS:,} items",

@@ -74,7 +74,7 @@ def _ldp():
 def _personal():
     for epsilon in (0.5, 2.0):
         response = GeneralizedRandomizedResponse(epsilon, items=5)
-        law = response.q + (response.p - response.q) * np.eye(5)
+        law = np.where(np.eye(5), response.a, response.b)
         bounds = np.exp([-epsilon, epsilon])
         yield f"PLDP, person with {epsilon:g} (GRR)", law, *(np.full(5, bound) for bound in bounds)
 

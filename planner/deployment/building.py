@@ -28,23 +28,22 @@ from planner.laws.answers import (
 from planner.laws.bits import Bits
 from planner.laws.die import Die
 from planner.laws.exact import round_inward
-from planner.laws.hashing import Hash
 from planner.laws.law import Law
 from planner.laws.levels import Levels
 from planner.laws.rows import Rows
 from planner.laws.shape import Shape, as_tuples
-from planner.laws.sides import Sides
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.means import MeanMechanism
 from planner.mechanisms.plain import (
+    FrequencyMechanism,
     GeneralizedRandomizedResponse,
     OptimizedLocalHashing,
     SubsetSelection,
 )
 from planner.mechanisms.rounding import drawn_channel, integers_of
 from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.unary import UnaryMechanism
 from planner.planning.sampled import SamplingPlan
 from planner.policy.policy import require_set_budgets
@@ -250,34 +249,19 @@ def _whole_sets(source: SetDesignMechanism, question: Question) -> Made:
 def _design(source: SubsetDesign, question: Question) -> Made:
     if source.policy != question.policy:
         raise _wrong_mechanism(question, "design", "for another policy")
-    levels, drawn = _levels(question), SubsetDesignMechanism.of(source)
-    parts = (np.asarray(source.groups), drawn.high_counts, drawn.integers, drawn.estimator)
-    return "subset-design", Item(levels), Sides(levels, *map(_tuples, parts))
-
-
-def _selection(name: str, size: int, held: int, question: Question) -> Made:
-    """Sets of one size, the own item among them with ``held/2^32``."""
     levels = _levels(question)
-    groups = (0,) * len(levels.names)
-    return name, Item(levels), Sides(levels, groups, ((size,),), (((D - held, held),),), ())
+    return "subset-design", Item(levels), replace(Sides.of(source), levels=levels)
 
 
-def _subset(source: SubsetSelection, question: Question) -> Made:
-    _require_items(source.items, question)
-    held = round(float(source.a[0]) * D)
-    return _selection("subset-selection", source.size, held, question)
+def _alike(name: str) -> Callable[[FrequencyMechanism, Question], Made]:
+    """Of a mechanism that protects all levels alike."""
 
+    def make(source: FrequencyMechanism, question: Question) -> Made:
+        _require_items(source.items, question)
+        levels = _levels(question)
+        return name, Item(levels), source.law.at(levels)
 
-def _response(source: GeneralizedRandomizedResponse, question: Question) -> Made:
-    _require_items(source.items, question)
-    return _selection("grr", 1, int(source.p * D), question)
-
-
-def _hashing(source: OptimizedLocalHashing, question: Question) -> Made:
-    _require_items(source.items, question)
-    response = GeneralizedRandomizedResponse(source.epsilon, source.values)
-    levels, truth = _levels(question), round((response.p - response.q) * D)
-    return "olh", Item(levels), Hash(levels, "xxh32", truth, source.values)
+    return make
 
 
 def _mean(source: MeanMechanism, question: Question) -> Made:
@@ -330,9 +314,9 @@ MAKERS: dict[type, Callable[[Any, Question], Made]] = {
     PaddedUnaryMechanism: _padded_unary,
     SubsetDesign: _design,
     SetDesignMechanism: _whole_sets,
-    SubsetSelection: _subset,
-    GeneralizedRandomizedResponse: _response,
-    OptimizedLocalHashing: _hashing,
+    SubsetSelection: _alike("subset-selection"),
+    GeneralizedRandomizedResponse: _alike("grr"),
+    OptimizedLocalHashing: _alike("olh"),
     MeanMechanism: _mean,
     Channel: _channel,
     SamplingPlan: _sampling,

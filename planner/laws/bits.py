@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from typing import ClassVar
 
 from planner.errors import InputError, VerificationError
-from planner.laws.exact import PairViolation, check_unary, unary_ratios
+from planner.laws.exact import PairViolation, check_unary, log_upper_bound, unary_ratios
 from planner.laws.schema import PROBABILITY, Schema, list_of
 from planner.laws.shape import Own, Shape, Wanted, octets
 from planner.laws.source import Source, words
@@ -65,8 +65,12 @@ class Bits(Shape):
         ones, zeros = self._ratios
         return max(ones[i] * zeros[j], ones[j] * zeros[i])
 
+    def largest(self) -> float:
+        """Largest log-ratio of any two elements in one report, or of any two sets; nats, up."""
+        ones, zeros = self._ratios
+        return log_upper_bound(max(ones) * max(zeros))
+
     def support(self) -> list[tuple[Fraction, Fraction]]:
-        """Of each level the chance that an element's bit is 1, as the own one and as another."""
         pairs = zip(self.a, self.b, strict=True)
         return [(Fraction(a, DENOMINATOR), Fraction(b, DENOMINATOR)) for a, b in pairs]
 

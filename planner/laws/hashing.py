@@ -53,7 +53,6 @@ class Hash(Shape):
         return Fraction(self.truth * self.values + D - self.truth, D - self.truth)
 
     def support(self) -> list[tuple[Fraction, Fraction]]:
-        """Of each level the chance that a report supports an item, as the own one and another."""
         own = Fraction(self.truth, D) + Fraction(D - self.truth, D * self.values)
         return [(own, Fraction(1, self.values))] * len(self.levels.names)
 

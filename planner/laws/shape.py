@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -115,6 +115,17 @@ class Shape(Part, ABC):
             if ratio is not None:
                 found.append(PairBudget(i, j, log_upper_bound(ratio), self.levels.demanded(i, j)))
         return found
+
+    def support(self) -> list[tuple[Fraction, Fraction]] | None:
+        """By level the chances that a report counts for an own element, and for another one.
+
+        ``None`` if reports say more of an element than yes and no.
+        """
+        return None
+
+    def at(self, levels: Levels) -> Self:
+        """The same law of other levels, which it all treats alike."""
+        return replace(self, levels=levels)
 
     def document(self) -> dict[str, Any]:
         """The keys of a question."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, chain, combinations_with_replacement
 from math import floor, inf
 from operator import mul
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
-from planner.laws.levels import of_both
+from planner.laws.levels import Levels, of_both
 from planner.laws.schema import Schema, list_of, whole
 from planner.laws.shape import Own, Shape, Wanted, has_shape, octets
 from planner.laws.source import Source, choose_all, words
@@ -149,11 +149,11 @@ class Sides(Shape):
         a, b = sorted((self.groups[i], self.groups[j]))
         return self._ratios[a, b]
 
-    def support(self) -> list[tuple[Fraction, Fraction]] | None:
-        """Of each level the chance that an element is high, as the own one and as another.
+    def at(self, levels: Levels) -> Self:
+        return replace(self, levels=levels, groups=(0,) * len(levels.members))
 
-        ``None`` if reports have several types, or elements several groups.
-        """
+    def support(self) -> list[tuple[Fraction, Fraction]] | None:
+        """That an element is high, of one type of one group alone."""
         if len(self.types) * len(self.weights) > 1:
             return None
         ((high,),), (((low_weight, high_weight),),) = self.types, self.weights

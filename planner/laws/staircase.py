@@ -78,7 +78,7 @@ class Staircase(Shape):
         check_ratio(self.ratio(0, 0), least, "Sets that differ in one item: a report")
         heights = self._heights
         check_ratio(max(heights) / min(heights), self.cap, "Two sets: a report")
-        own, other = self.support()
+        own, other = self.support()[0]
         if own <= other:
             raise VerificationError("A report must hold an own item more often than another")
 
@@ -91,13 +91,13 @@ class Staircase(Shape):
         """Largest log-ratio of any two sets in one report, in nats, rounded up."""
         return log_upper_bound(max(self._heights) / min(self._heights))
 
-    def support(self) -> tuple[Fraction, Fraction]:
-        """Chance that an element is reported, as an own one and as another; exact."""
+    def support(self) -> list[tuple[Fraction, Fraction]]:
         elements, length = self.levels.elements, self.levels.dummies
         mean = Fraction(0)
         for weight, hits, count in zip(self.weights, self._hits, self._counts, strict=True):
             mean += Fraction(weight * sum(j * self._ways[j] for j in hits), D * count)
-        return mean / length, (self.held - mean) / (elements - length)
+        pair = mean / length, (self.held - mean) / (elements - length)
+        return [pair] * len(self.levels.names)
 
     @property
     def cells(self) -> int:

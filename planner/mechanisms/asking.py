@@ -26,12 +26,13 @@ from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
 from planner.limits import DENOMINATOR, MAX_COUNT
-from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows, Sides
-from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows
+from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import mean_estimates
 from planner.mechanisms.set_design import Staircase
+from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.words import Words
 from planner.survey.numeric_domain import NumericDomain
 
@@ -236,7 +237,7 @@ class CollectedLaw(Law):
 
     def estimate(self, rounds: Sequence[Aggregate], confidence: float) -> AnswerRows:
         """Estimates from the sums of each round, all of them with the same users."""
-        return self.asked.rows(self.shape.estimate(rounds), confidence)
+        return self.asked.rows(self.shape.estimate(stacked(rounds)), confidence)
 
     def draw_many(self, codes: Sequence[Any], words: Words) -> list[Reports]:
         """Reports of checked answers for each round; the client's law, drawn in bulk."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from planner.limits import MAX_EPSILON
 from planner.mechanisms.plain import (
@@ -17,9 +18,17 @@ from planner.mechanisms.plain import (
     OptimizedLocalHashing,
     SubsetSelection,
 )
+from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.unary import UnaryMechanism
+from planner.solvers.answers import SubsetDesign, UnaryTable
 
+_DRAWN: dict[type, Callable[[Any], Any]] = {UnaryTable: UnaryMechanism, SubsetDesign: Sides.of}
 SENDS_A_BIT = "send a 1 for it"
+
+
+def drawn(mechanism: Any) -> Any:
+    """What draws and estimates, of a solved table or design; anything else as it is."""
+    return _DRAWN.get(type(mechanism), lambda one: one)(mechanism)
 
 
 def _bits(items: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -243,6 +243,13 @@ class Aggregate:
         return Aggregate(self.users + other.users, self.counts + other.counts)
 
 
+def stacked(rounds: Sequence[Aggregate]) -> Aggregate:
+    """The sums of all rounds of the same users, one above the other if they are several."""
+    if len(rounds) == 1:
+        return rounds[0]
+    return Aggregate(rounds[0].users, np.stack([one.counts for one in rounds]))
+
+
 class Counter(Protocol):
     """Counts batches of reports of one question and round."""
 
@@ -413,17 +420,15 @@ class SidesCounter:
 class _Weights:
     """Compares the ones of each level in packed reports with those of their types.
 
-    The levels' weights are the digits of a number (of several, where levels are many), which a
-    matrix product gives. Of levels that share a word, all but the last are counted by their
-    lanes; what remains of the word's ones is the last one's.
+    A matrix product adds up the words of each level. Of levels that share a word, all but the last
+    are counted by their lanes; what remains of the word's ones is the last one's.
     """
 
     __slots__ = ("_high_counts", "_lanes", "_masked", "_right", "_room", "_segments", "_words")
 
     def __init__(self, item_counts: NDArray[np.int64], high_counts: NDArray[np.int64]) -> None:
         self._high_counts, self._segments = high_counts, Segments.of(item_counts)
-        segments, places = self._segments, _places(item_counts.tolist())
-        levels = item_counts.size
+        segments, levels = self._segments, item_counts.size
         level = np.repeat(np.arange(levels), segments.last - segments.first + 1)
         last = np.append(segments.word[1:] != segments.word[:-1], True)  # bits beyond them are 0
         words = np.zeros((levels, int(segments.word[-1]) + 2))
@@ -431,8 +436,8 @@ class _Weights:
         lanes = -words[:, 1 + segments.word[~last]]
         lanes[level[~last], np.arange(lanes.shape[1])] = 1
         exact = np.float32 if item_counts.max() < _EXACT - 64 else np.float64
-        self._words, self._lanes = (places @ words).astype(exact), (places @ lanes).astype(exact)
-        self._right = (places @ high_counts.T).astype(exact)
+        self._words, self._lanes = words.astype(exact), lanes.astype(exact)
+        self._right = high_counts.T.astype(exact)
         # The type and the lanes are read alike: a column of words, and which of its bits.
         self._masked = [(0, ~np.uint64(0))]
         self._masked += zip(1 + segments.word[~last], segments.mask[~last], strict=True)
@@ -473,16 +478,3 @@ class _Weights:
         allowed = f"{self._high_counts[kind].tolist()}, by level, for type {kind}"
         remedy = "The mechanism sends no such report."
         return InputError(f"size of reports[{number}]", seen.tolist(), allowed, remedy)
-
-
-def _places(item_counts: list[int]) -> NDArray[np.float64]:
-    """What a one of each level is worth in each number, such that all that is added is exact."""
-    places = np.zeros((len(item_counts), len(item_counts)))
-    number, place, most = 0, 1, 0
-    for level, items in enumerate(item_counts):
-        most += (items + 64) * place  # with what a shared word has of others for a moment
-        if most > _EXACT and place > 1:
-            number, place, most = number + 1, 1, items + 64
-        places[number, level] = place
-        place *= items + 1
-    return places[: number + 1]

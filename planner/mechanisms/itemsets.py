@@ -13,9 +13,11 @@ for so many people per item as are expected to draw it, the variance is, exactly
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,11 +25,14 @@ from numpy.typing import ArrayLike, NDArray
 from planner.arguments import whole_number
 from planner.errors import InputError
 from planner.estimates.truncation import LongerSets, TruncatedEstimates, set_estimates
+from planner.laws.bits import Bits
 from planner.limits import MAX_PADDING_LENGTH
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.plain import linear_estimates
 from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import Words
+from planner.policy import logodds
 from planner.policy.policy import require_set_budgets
 
 Array = NDArray[np.float64]
@@ -191,8 +196,67 @@ def as_sets(sets: ArrayLike | ItemSets | Iterable[Sequence[int]], items: int) ->
 Sets = ItemSets | Iterable[Sequence[int]]
 
 
+class SetMechanism(ABC):
+    """What mechanisms for sets have in common: items count with a chance, and times a factor.
+
+    With ``P_u(k) = l / (scale max(|x_u|, l))`` if item ``k`` is in the set ``x_u`` of person ``u``,
+    else 0, the estimate is ``scale (count - n b) / (a - b)``, of mean ``scale sum_u P_u(k)`` and
+    variance ``scale^2 sum_u q_u (1 - q_u) / (a - b)^2`` with ``q_u = b + (a - b) P_u(k)``; exact.
+    """
+
+    padding_length: int
+    longer: LongerSets | None
+
+    @property
+    @abstractmethod
+    def law(self) -> Any:
+        """The form of report with its whole numbers; dummies are elements, too."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> int:
+        """What an estimate is multiplied by."""
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[Any, Any]:
+        """Chances (a, b) that a report supports an item that it is about, and another one."""
+
+    @property
+    def items(self) -> int:
+        """Number of items without the dummies, ``m``."""
+        return int(self.law.levels.total)
+
+    def bias(self, sets: Sets) -> Array:
+        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
+        return as_sets(sets, self.items).lost(self.padding_length)
+
+    def variance(self, sets: Sets) -> Array:
+        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
+        checked, (a, b) = as_sets(sets, self.items), self.support
+        once, twice = checked.sampling_sums(self.padding_length)
+        length, noise = self.padding_length, logodds.noise_from_probabilities(a, b)
+        signal = 1 + logodds.signal_from_probabilities(a, b)
+        drawn = self.scale * checked.users * noise + length * once * signal
+        return np.asarray(self.scale * drawn - length**2 * twice)
+
+    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
+        """Counts with standard errors, shape ``(items,)``, in users.
+
+        Unbiased unless sets were cut; intervals allow for that by ``longer``.
+
+        Raises
+        ------
+        InputError
+            No users, or counts of the wrong shape.
+        """
+        own, other = (np.broadcast_to(chance, self.items) for chance in self.support)
+        once = linear_estimates(aggregate, own, other)
+        return set_estimates(once, self.items, self.longer, self.scale)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class PaddedUnaryMechanism:
+class PaddedUnaryMechanism(SetMechanism):
     """A unary mechanism for item sets (IDUE-PS, RAPPOR-PS, OUE-PS), as this module describes.
 
     A report has ``m + l`` bits; the last ``l`` belong to dummies, which have the probabilities of
@@ -200,8 +264,7 @@ class PaddedUnaryMechanism:
 
     Privacy (theorem 4, eq. 18; read its eq. 17 with the denominator ``b_i (1-a_j)``): the
     log-ratio between two sets is at most the smaller of their budgets by eq. 16, see
-    :func:`set_budgets`. This needs the pair rows ``(i, i)`` also in levels of one item,
-    as two sets sample the same level's dummy and item; every table keeps them.
+    :func:`set_budgets`.
 
     Parameters
     ----------
@@ -218,6 +281,8 @@ class PaddedUnaryMechanism:
     ------
     InputError
         The padding length is not a whole number of at least 1, or ``longer`` is of another one.
+    VerificationError
+        An item and a dummy are told apart by more than the smallest budget.
 
     Examples
     --------
@@ -233,7 +298,6 @@ class PaddedUnaryMechanism:
     longer: LongerSets | None = None
 
     def __post_init__(self) -> None:
-        inputs.item_count(self.unary.items, least=1)
         length, longer = self.padding_length, self.longer
         remedy = "Take about the number of items that a user has."
         whole_number("padding_length", length, 1, MAX_PADDING_LENGTH, remedy)
@@ -243,62 +307,23 @@ class PaddedUnaryMechanism:
             remedy = "Ask the model of the sets for this padding length."
             stated = longer.padding_length
             raise InputError("padding_length of longer", stated, f"{length}", remedy)
+        self.law.check(None)
 
     @property
-    def items(self) -> int:
-        """Number of items without the dummies, ``m``."""
-        return self.unary.items
+    def law(self) -> Bits:
+        """The bits of the items and, last, of the dummies."""
+        law = self.unary.law
+        return replace(law, levels=law.levels.with_dummies(self.padding_length))
 
     @property
-    def dummy_level(self) -> int:
-        """The level whose probabilities the dummy items have: the smallest budget."""
-        return int(np.argmin(self.unary.table.policy.epsilons))
+    def scale(self) -> int:
+        """``l``."""
+        return self.padding_length
 
     @property
-    def item_budgets(self) -> Array:
-        """The budget of each item and, last, of a dummy, in nats, shape ``(m + 1,)``.
-
-        Raises
-        ------
-        InputError
-            The policy's rule is not ``"min"``, for which alone the paper defines set budgets.
-        """
-        policy = self.unary.table.policy
-        require_set_budgets(policy)
-        return policy.epsilons[np.append(self.unary.level_of, self.dummy_level)]
-
-    def privacy_loss(self) -> float:
-        """``max_i s_i + max_j w_j`` over items and dummies, in nats.
-
-        It is attained when the levels that attain the two maxima have enough items to fill two
-        sets, and is an upper bound otherwise.
-        """
-        s, w = self.unary.log_odds()
-        return float(s.max() + w.max())
-
-    def bias(self, sets: Sets) -> Array:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        return as_sets(sets, self.items).lost(self.padding_length)
-
-    def variance(self, sets: Sets) -> Array:
-        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
-        checked = as_sets(sets, self.items)
-        once, twice = checked.sampling_sums(self.padding_length)
-        noise = self.unary.expected_variance(once, float(checked.users))
-        return np.asarray(self.padding_length**2 * (noise + once - twice))
-
-    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
-        """Counts with standard errors, shape ``(items,)``, in users.
-
-        Unbiased unless sets were truncated; intervals allow for that by :attr:`longer`.
-
-        Raises
-        ------
-        InputError
-            No users, or counts of the wrong shape.
-        """
-        once = self.unary.estimate(aggregate)
-        return set_estimates(once, self.items, self.longer, self.padding_length)
+    def support(self) -> tuple[Array, Array]:
+        """The bits' probabilities, shape ``(items,)`` each."""
+        return self.unary.a, self.unary.b
 
     def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
         """An aggregate with the law that perturbing everybody would give, without reports.
@@ -308,11 +333,10 @@ class PaddedUnaryMechanism:
         """
         checked, draw = as_sets(sets, self.items), inputs.generator(rng)
         slot = draw.integers(np.maximum(checked.sizes, self.padding_length))
-        sampled, real = np.full(checked.users, checked.items), slot < checked.sizes
-        sampled[real] = checked.members[(checked.starts[:-1] + slot)[real]]
-        counts = np.bincount(sampled, minlength=self.items + 1)[:-1]
-        others = checked.users - counts
-        ones = draw.binomial(counts, self.unary.a) + draw.binomial(others, self.unary.b)
+        real = slot < checked.sizes
+        sampled = checked.members[(checked.starts[:-1] + slot)[real]]
+        counts, (a, b) = np.bincount(sampled, minlength=checked.items), self.support
+        ones = draw.binomial(counts, a) + draw.binomial(checked.users - counts, b)
         return Aggregate(checked.users, ones)
 
 
@@ -333,7 +357,9 @@ def set_budgets(mechanism: PaddedUnaryMechanism, sets: Sets) -> NDArray[np.float
     >>> set_budgets(mechanism, [[0, 1], [0], []]).round(6).tolist()
     [2.0, 2.0, 2.0]
     """
-    odds = np.exp(mechanism.item_budgets)
+    policy, levels = mechanism.unary.table.policy, mechanism.unary.level_of
+    require_set_budgets(policy)
+    odds = np.exp(np.append(policy.epsilons[levels], policy.epsilons.min()))
     checked = as_sets(sets, mechanism.items)
     size, length = checked.sizes, mechanism.padding_length
     user = np.repeat(np.arange(checked.users), size)

@@ -7,15 +7,15 @@ the reported value). Hence, whatever the mechanism,
     estimate   (count_k - n b_k) / (a_k - b_k)                  unbiased
     variance   n b_k (1-b_k) / (a_k-b_k)^2 + c_k (1-a_k-b_k) / (a_k-b_k)
 
-with ``c_k`` the true count (Wang et al., USENIX Security 2017; IDUE paper, eq. 8). Reports are
-drawn by the laws that are deployed, from the integers that stand here.
+with ``c_k`` the true count (Wang et al., USENIX Security 2017; IDUE paper, eq. 8).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from math import exp, expm1, floor, log
+from dataclasses import dataclass
+from math import exp, expm1
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from planner import arguments
 from planner.errors import InputError
 from planner.estimates.counts import Estimates, SupportEstimates
+from planner.laws.hashing import Hash
+from planner.laws.levels import Levels
+from planner.laws.shape import Shape
+from planner.laws.sides import Sides
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
@@ -34,28 +38,36 @@ MAX_HASHING_EPSILON = 20.0
 _BELOW = 1 - 1e-15  # a float may err by one unit: stay below
 
 
-class FrequencyMechanism(ABC):
-    """Interface of the mechanisms that estimate how many users have each item.
+def chances_of(law: Shape) -> tuple[Array, Array]:
+    """Chances that a report supports each element, as the own one and as another."""
+    support = law.support() or []
+    if law.levels.dummies and len(support) == len(law.levels.names):
+        support = [*support, support[law.levels.dummy_level]]
+    counts = [count for count, _ in law.levels.members]
+    own, other = np.repeat(np.array(support, dtype=np.float64), counts, axis=0).T
+    return own, other
 
-    A subclass states ``items``, ``a``, ``b`` and :meth:`privacy_loss`.
-    """
+
+class FrequencyMechanism(ABC):
+    """Interface of the mechanisms that estimate how many users have each item, from its law."""
 
     __slots__ = ()
     items: int
 
     @property
     @abstractmethod
-    def a(self) -> Array:
-        """``Pr[report supports k | the user's item is k]``, shape ``(items,)``."""
+    def law(self) -> Any:
+        """The form of report with its whole numbers, which says how likely it supports an item."""
 
     @property
-    @abstractmethod
+    def a(self) -> Array:
+        """``Pr[report supports k | the user's item is k]`` as really drawn, shape ``(items,)``."""
+        return chances_of(self.law)[0]
+
+    @property
     def b(self) -> Array:
         """``Pr[report supports k | the user's item is another]``, shape ``(items,)``."""
-
-    @abstractmethod
-    def privacy_loss(self) -> float:
-        """Largest log-ratio of the output law over all pairs of items, in nats."""
+        return chances_of(self.law)[1]
 
     def estimate(self, aggregate: Aggregate) -> Estimates:
         """Unbiased counts with standard errors, shape ``(items,)``, in users.
@@ -82,102 +94,30 @@ class FrequencyMechanism(ABC):
         true_counts:
             Number of users per item, shape ``(items,)``; they sum to ``n``.
         """
-        counts = inputs.true_counts(true_counts, self.items)
-        return self.expected_variance(counts.astype(np.float64), int(counts.sum()))
-
-    def expected_variance(self, counts: Array, users: float) -> Array:
-        """:meth:`variance` for expected numbers of users per item, shape ``(items,)``."""
-        noise, signal = self.variance_terms()
-        return users * noise + counts * signal
+        counts, (noise, signal) = (
+            inputs.true_counts(true_counts, self.items),
+            self.variance_terms(),
+        )
+        return counts.sum() * noise + counts * signal
 
     def variance_terms(self) -> tuple[Array, Array]:
         """``(noise, signal)``: variance per user, and extra per user who has the item.
 
         Each of shape ``(items,)``; ``Var = n noise + c signal``.
         """
-        noise = logodds.noise_from_probabilities(self.a, self.b)
-        return noise, logodds.signal_from_probabilities(self.a, self.b)
+        a, b = self.a, self.b
+        return logodds.noise_from_probabilities(a, b), logodds.signal_from_probabilities(a, b)
 
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
         """Support counts with the law that everybody's reports would give each of them.
 
-        ``Binomial(c_k, a_k) + Binomial(n - c_k, b_k)`` per item.
+        ``Binomial(c_k, a_k) + Binomial(n - c_k, b_k)`` per item; how counts depend on each other
+        is left out.
         """
         counts = inputs.true_counts(true_counts, self.items)
         draw = inputs.generator(rng).binomial
         n = int(counts.sum())
         return Aggregate(n, draw(counts, self.a) + draw(n - counts, self.b))
-
-
-@dataclass(frozen=True, slots=True)
-class GeneralizedRandomizedResponse(FrequencyMechanism):
-    """Generalised (k-ary) randomised response, also called direct encoding.
-
-    Output law, with ``m`` items: ``Pr[y = x] = p = e^eps / (e^eps + m - 1)`` and
-    ``Pr[y = other] = q = 1 / (e^eps + m - 1)`` for each other item, with ``p - q`` rounded down to
-    a multiple of 2^-32, so the loss never exceeds ``epsilon``. Best for a handful of items,
-    hopeless for thousands: the variance grows with ``m``.
-
-    Source: Kairouz, Bonawitz and Ramage (ICML 2016); IDUE paper, section III-C.
-
-    Parameters
-    ----------
-    epsilon:
-        Budget in nats, above 0 and at most 50.
-    items:
-        Number of items, at least 2.
-
-    Examples
-    --------
-    >>> mechanism = GeneralizedRandomizedResponse(np.log(4), items=5)
-    >>> round(float(mechanism.variance([20, 20, 20, 20, 20]).sum() / 100), 2)  # table II: 4.89 n
-    4.89
-    """
-
-    epsilon: float
-    items: int
-    truth: int = field(init=False, repr=False)
-    """``2^32 (p - q)``, a whole number."""
-
-    def __post_init__(self) -> None:
-        _checked(self.epsilon, self.items)
-        share = expm1(self.epsilon) / (expm1(self.epsilon) + self.items)
-        truth = floor(share * DENOMINATOR * _BELOW)
-        if truth < 1:
-            raise _too_coarse(self.epsilon, self.items)
-        object.__setattr__(self, "truth", truth)
-
-    @property
-    def p(self) -> float:
-        """``Pr[y = x]``, as it is really drawn."""
-        return self.truth / DENOMINATOR + self.q
-
-    @property
-    def q(self) -> float:
-        """``Pr[y = another given item]``, as it is really drawn."""
-        return (1 - self.truth / DENOMINATOR) / self.items
-
-    @property
-    def a(self) -> Array:
-        """``p`` for every item, shape ``(items,)``."""
-        return np.full(self.items, self.p)
-
-    @property
-    def b(self) -> Array:
-        """``q`` for every item, shape ``(items,)``."""
-        return np.full(self.items, self.q)
-
-    def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
-        """Exact joint law: truthful users per item, the rest multinomial over all items."""
-        counts = inputs.true_counts(true_counts, self.items)
-        kept = inputs.generator(rng).binomial(counts, self.truth / DENOMINATOR)
-        n = int(counts.sum())
-        lots = rng.multinomial(n - int(kept.sum()), np.full(self.items, 1 / self.items))
-        return Aggregate(n, kept + lots)
-
-    def privacy_loss(self) -> float:
-        """``ln(p / q)``, in nats."""
-        return log(self.p / self.q)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,15 +130,14 @@ class SubsetSelection(FrequencyMechanism):
     ``d = round(m / (e^eps + 1))``, at least 1. Hence ``a = h`` and
     ``b = h (d-1)/(m-1) + (1-h) d/(m-1)``. The best order of error for every budget.
 
-    :meth:`draw_aggregate` has the exact law of each count; the counts' small negative
-    correlation (they sum to ``n d``) is left out.
-
     Source: Ye and Barg (IEEE Trans. Inf. Theory 2018); Wang et al. (2016).
 
     Parameters
     ----------
-    epsilon, items:
-        As of :class:`GeneralizedRandomizedResponse`.
+    epsilon:
+        Budget in nats, above 0 and at most 50.
+    items:
+        Number of items, at least 2.
 
     Examples
     --------
@@ -210,7 +149,8 @@ class SubsetSelection(FrequencyMechanism):
     items: int
 
     def __post_init__(self) -> None:
-        _checked(self.epsilon, self.items)
+        arguments.budget("epsilon", self.epsilon)
+        inputs.item_count(self.items)
         if self.held <= self.size * DENOMINATOR // self.items:
             raise _too_coarse(self.epsilon, self.items)
 
@@ -223,25 +163,43 @@ class SubsetSelection(FrequencyMechanism):
     def held(self) -> int:
         """``2^32 h``, a whole number."""
         d, m = self.size, self.items
-        return int(
-            d * (1 + expm1(self.epsilon)) / (d * expm1(self.epsilon) + m) * DENOMINATOR * _BELOW
-        )
+        share = d * (1 + expm1(self.epsilon)) / (d * expm1(self.epsilon) + m)
+        return min(int(share * DENOMINATOR * _BELOW), DENOMINATOR - 1)
 
     @property
-    def a(self) -> Array:
-        """``h``, as really drawn, for every item, shape ``(items,)``."""
-        return np.full(self.items, self.held / DENOMINATOR)
+    def law(self) -> Sides:
+        """One type of one group."""
+        weights = (((DENOMINATOR - self.held, self.held),),)
+        return Sides(_alike(self.epsilon, self.items), (0,), ((self.size,),), weights, ())
+
+
+class GeneralizedRandomizedResponse(SubsetSelection):
+    """Generalised (k-ary) randomised response, also called direct encoding: subsets of one item.
+
+    Output law, with ``m`` items: ``Pr[y = x] = e^eps / (e^eps + m - 1)``, rounded down to a
+    multiple of 2^-32, and for each other item alike. Best for a handful of items, hopeless for
+    thousands: the variance grows with ``m``.
+
+    Source: Kairouz, Bonawitz and Ramage (ICML 2016); IDUE paper, section III-C.
+
+    Parameters
+    ----------
+    epsilon, items:
+        As of :class:`SubsetSelection`.
+
+    Examples
+    --------
+    >>> mechanism = GeneralizedRandomizedResponse(np.log(4), items=5)
+    >>> round(float(mechanism.variance([20, 20, 20, 20, 20]).sum() / 100), 2)  # table II: 4.89 n
+    4.89
+    """
+
+    __slots__ = ()
 
     @property
-    def b(self) -> Array:
-        """Probability that a report holds a given other item, shape ``(items,)``."""
-        h, d, m = self.held / DENOMINATOR, self.size, self.items
-        return np.full(m, (h * (d - 1) + (1 - h) * d) / (m - 1))
-
-    def privacy_loss(self) -> float:
-        """``ln[h / C(m-1, d-1)] - ln[(1-h) / C(m-1, d)]``, in nats."""
-        h, d, m = self.held / DENOMINATOR, self.size, self.items
-        return log(h / (1 - h) * (m - d) / d)
+    def size(self) -> int:
+        """Items per report: 1."""
+        return 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +208,12 @@ class OptimizedLocalHashing(FrequencyMechanism):
 
     Output law: the user draws a seed, uniform over 2^32, and hashes the item to one of
     ``g = round(e^eps) + 1`` values (XXH32 of the item's four little-endian bytes,
-    modulo ``g``); the value then goes through generalised randomised response over
-    ``g`` values with probabilities ``p`` and ``q``. Given the seed, hence whatever the
-    hash, two items differ by a factor ``p / q <= e^eps`` at most.
+    modulo ``g``); the value is told with a probability that is a multiple of 2^-32, else any value
+    alike. Given the seed, hence whatever the hash, two items differ by a factor ``e^eps`` at most.
 
-    A report supports the items that hash to its value: ``a = p``, ``b = 1/g``, to within
-    ``g 2^-32``. The variance is about that of OUE. Counting costs a hash per user and item.
+    A report supports the items that hash to its value: ``a`` is the chance of the own value,
+    ``b = 1/g``, to within ``g 2^-32``. The variance is about that of OUE. Counting costs a hash
+    per user and item.
 
     Source: Wang, Blocki, Li and Jha (USENIX Security 2017).
 
@@ -268,7 +226,7 @@ class OptimizedLocalHashing(FrequencyMechanism):
 
     Examples
     --------
-    >>> OptimizedLocalHashing(1.0, items=1000).values
+    >>> OptimizedLocalHashing(1.0, items=1000).law.values
     4
     """
 
@@ -281,31 +239,15 @@ class OptimizedLocalHashing(FrequencyMechanism):
             remedy = "With so large a budget use generalised randomised response."
             allowed = f"above 0 and at most {MAX_HASHING_EPSILON:g}"
             raise InputError("epsilon", self.epsilon, allowed, remedy)
-        _ = self.response  # checks that the budget is large enough for the grid
+        if self.law.truth < 1:
+            raise _too_coarse(self.epsilon, self.law.values)
 
     @property
-    def values(self) -> int:
-        """Number of hash values, ``g``."""
-        return round(exp(self.epsilon)) + 1
-
-    @property
-    def response(self) -> GeneralizedRandomizedResponse:
-        """What randomises a hash value."""
-        return GeneralizedRandomizedResponse(self.epsilon, self.values)
-
-    @property
-    def a(self) -> Array:
-        """``p`` for every item, shape ``(items,)``."""
-        return np.full(self.items, self.response.p)
-
-    @property
-    def b(self) -> Array:
-        """``1 / g`` for every item, shape ``(items,)``."""
-        return np.full(self.items, 1 / self.values)
-
-    def privacy_loss(self) -> float:
-        """``ln(p / q)``, in nats, for every seed."""
-        return self.response.privacy_loss()
+    def law(self) -> Hash:
+        """The value is the own one's with ``truth``, else any alike."""
+        values, grown = round(exp(self.epsilon)) + 1, expm1(self.epsilon)
+        truth = int(grown / (grown + values) * DENOMINATOR * _BELOW)
+        return Hash(_alike(self.epsilon, self.items), "xxh32", truth, values)
 
 
 def linear_estimates(aggregate: Aggregate, a: Array, b: Array) -> SupportEstimates:
@@ -316,19 +258,23 @@ def linear_estimates(aggregate: Aggregate, a: Array, b: Array) -> SupportEstimat
     InputError
         No users, or counts of the wrong shape.
     """
+    require_counts(aggregate, a.shape)
     n = aggregate.users
-    if n < 1:
-        raise InputError("users", n, "at least 1", "Collect reports first.")
-    if aggregate.counts.shape != a.shape:
-        allowed = f"one count per item, shape {a.shape}"
-        remedy = "Count the reports with the mechanism that made them."
-        raise InputError("counts", aggregate.counts.shape, allowed, remedy)
     noise = logodds.noise_from_probabilities(a, b)
     signal = logodds.signal_from_probabilities(a, b)
     values = (aggregate.counts - n * b) / (a - b)
     variance = n * noise + np.clip(values, 0, n) * signal
     errors, null = np.sqrt(variance), np.sqrt(n * noise)
     return SupportEstimates(values, errors, null, n, aggregate.counts, a, b)
+
+
+def require_counts(aggregate: Aggregate, shape: tuple[int, ...]) -> None:
+    """InputError unless there are users, and counts of this shape."""
+    if aggregate.users < 1:
+        raise InputError("users", aggregate.users, "at least 1", "Collect reports first.")
+    if aggregate.counts.shape != shape:
+        remedy = "Count the reports with the mechanism that made them."
+        raise InputError("counts", aggregate.counts.shape, f"of the shape {shape}", remedy)
 
 
 def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.uint32]:
@@ -350,9 +296,8 @@ def xxh32(number: NDArray[np.uint32], seed: NDArray[np.uint32]) -> NDArray[np.ui
     return h ^ (h >> u(16))
 
 
-def _checked(epsilon: float, items: int) -> None:
-    arguments.budget("epsilon", epsilon)
-    inputs.item_count(items)
+def _alike(epsilon: float, items: int) -> Levels:
+    return Levels(("any answer",), (float(epsilon),), (int(items),), ((),))
 
 
 def _too_coarse(epsilon: float, items: int) -> InputError:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from decimal import Context, Decimal
 from fractions import Fraction
 from math import ceil, floor
 from typing import NamedTuple
@@ -23,6 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.errors import InputError, VerificationError
+from planner.laws.exact import exp_lower_bound
+from planner.laws.levels import Levels
 from planner.limits import DENOMINATOR
 from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import Certificate, Channel, SubsetDesign
@@ -32,7 +33,13 @@ Array = NDArray[np.float64]
 _TOLD = 1e-7  # relative singular value below which rounding alone tells answers apart
 _MOST_MIXED = Fraction(1, 100)
 _MOST_EXCESS = Fraction(1, 10**9)
-_DOWN = Context(prec=40)
+
+
+def levels_of(policy: PrivacyPolicy, dummies: int = 0) -> Levels:
+    """A policy's levels as laws have them, of items without names."""
+    epsilons, counts = tuple(policy.epsilons.tolist()), tuple(policy.item_counts.tolist())
+    rule, none = policy.rule.plain(policy.epsilons), ((),) * policy.size
+    return Levels(tuple(policy.names), epsilons, counts, none, rule, dummies)
 
 
 class GridTypes(NamedTuple):
@@ -118,7 +125,8 @@ def round_types(policy: PrivacyPolicy, types: OutputTypes) -> GridTypes:
     ([[1], [0]], [[[1431655766, 2863311527], [3, 0]]])
     """
     columns, uneven = _normalised([_cells(types, o) for o in range(types.size)], policy.size)
-    bounds = _exponentials(policy)
+    budgets = policy.bounds().tolist()
+    bounds = [[exp_lower_bound(r) if r < math.inf else None for r in row] for row in budgets]
     excess = max(_excess(column, bounds) for column in columns)
     if excess > _MOST_EXCESS:
         reason = f"The design exceeds a pair's budget by {float(excess):.3g} nats"
@@ -182,16 +190,6 @@ def _normalised(columns: list[list[_Cell]], levels: int) -> tuple[list[list[_Cel
     largest = max(totals)
     scaled = [[cell._replace(chance=cell.chance / largest) for cell in c] for c in columns]
     return scaled, (largest - min(totals)) / largest
-
-
-def _exponentials(policy: PrivacyPolicy) -> list[list[Fraction | None]]:
-    """Rational lower bounds of ``e^r`` for all pairs; ``None`` where nothing is demanded."""
-    rows = policy.bounds().tolist()
-    known: dict[float, Fraction | None] = {
-        budget: Fraction(_DOWN.next_minus(_DOWN.exp(Decimal(budget))))
-        for budget in {budget for row in rows for budget in row if budget < math.inf}
-    }
-    return [[known.get(budget) for budget in row] for row in rows]
 
 
 def _excess(column: list[_Cell], bounds: list[list[Fraction | None]]) -> Fraction:

@@ -10,12 +10,11 @@ reference values: docs/theory/item-sets.md.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, expm1, log, log1p, sinh, sqrt
-from typing import Self
+from math import ceil, expm1, log1p, sinh, sqrt
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,15 @@ from scipy.special import gammaln
 
 from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
-from planner.estimates.truncation import LongerSets, TruncatedEstimates, set_estimates
+from planner.estimates.truncation import LongerSets
 from planner.laws import staircase
-from planner.laws.levels import Levels
 from planner.laws.shape import Own
 from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import Aggregate, Counter, PackedCounter, Rows, SumCounter
-from planner.mechanisms.itemsets import Sets, as_sets
-from planner.mechanisms.plain import linear_estimates
+from planner.mechanisms.itemsets import SetMechanism, Sets, as_sets
+from planner.mechanisms.plain import chances_of, linear_estimates
+from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.words import Words, seeded_words
 from planner.policy.policy import PrivacyPolicy
 
@@ -55,10 +54,10 @@ class Staircase(staircase.Staircase, Collected):
             return SumCounter(self.cells, self._counted)
         return _FixedCounter(self.cells, self.held)
 
-    def estimate(self, rounds: Sequence[Aggregate]) -> Estimates:
+    def estimate(self, counted: Aggregate) -> Estimates:
         items = self.levels.total  # a dummy is nobody's answer
-        own, other = (np.full(items, float(chance)) for chance in self.support())
-        return linear_estimates(Aggregate(rounds[0].users, rounds[0].counts[:items]), own, other)
+        own, other = (column[:items] for column in chances_of(self))
+        return linear_estimates(Aggregate(counted.users, counted.counts[:items]), own, other)
 
     def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
         """Of padded sets, shape ``(n, length)``."""
@@ -68,9 +67,8 @@ class Staircase(staircase.Staircase, Collected):
 
     def chances(self, own: Own, round_number: int | None = None) -> NDArray[np.float64]:
         del round_number
-        chance, other = map(float, self.support())
-        cells = np.full(self.cells, other)
-        cells[list(own)] = chance
+        chances, cells = chances_of(self)
+        cells[list(own)] = chances[0]
         return cells
 
     def _counted(self, rows: Rows) -> Numbers:
@@ -83,7 +81,7 @@ class Staircase(staircase.Staircase, Collected):
 
     def _drawn(self, own: Numbers, words: Words) -> Rows:
         hits, length = self._hits_drawn(len(own), words), own.shape[1]
-        own = _shuffled(own, words)
+        own = np.take_along_axis(own, _orders(len(own), length, words), axis=1)
         places = _distinct(self.cells - length, self.held - hits, words)
         shifts = np.sort(own, axis=1) - np.arange(length)
         others = places + sum((places >= one[:, None]).astype(np.int64) for one in shifts.T)
@@ -137,21 +135,25 @@ def _place(ends: list[int], number: int, words: Words) -> int:
         number, bits = (number << 64) + int(words.raw(1)[0]), bits + 64
 
 
-def _shuffled(own: Numbers, words: Words) -> Numbers:
-    """Every row in a random order."""
-    own, rows = own.copy(), np.arange(len(own))
-    for last in range(own.shape[1] - 1, 0, -1):
-        place = words.below(last + 1, len(own))
-        own[rows, last], own[rows, place] = own[rows, place], own[rows, last].copy()
-    return own
+def _orders(rows: int, count: int, words: Words) -> Numbers:
+    """In every row the numbers below ``count`` in a random order; a row with a tie anew."""
+    keys = words.raw(rows * count).reshape(rows, count)
+    order = np.argsort(keys, axis=1)
+    ranked = np.take_along_axis(keys, order, axis=1)
+    tied = (ranked[:, 1:] == ranked[:, :-1]).any(axis=1)
+    if tied.any():
+        order[tied] = _orders(int(tied.sum()), count, words)
+    return order
 
 
 def _distinct(count: int, needed: Numbers, words: Words) -> Numbers:
     """In every row so many of 0 to ``count - 1``, uniformly, and -1: the first different ones."""
-    most = int(needed.max())
-    if 2 * most > count:  # fewer are left out
-        return _others(count, needed, words)
-    tries = ceil(count * -log(1 - most / count)) + ceil(6 * sqrt(most)) + 8
+    most, tries = int(needed.max()), count
+    if 2 * most <= count:
+        tries = ceil(count * -log1p(-most / count)) + ceil(6 * sqrt(most)) + 8
+    if tries >= count:
+        order = _orders(needed.size, count, words)
+        return np.where(np.arange(count) < needed[:, None], order, -1)
     drawn = words.below(count, needed.size * tries).reshape(needed.size, tries)
     order = np.argsort(drawn, axis=1, kind="stable")
     ranked = np.take_along_axis(drawn, order, axis=1)
@@ -159,21 +161,10 @@ def _distinct(count: int, needed: Numbers, words: Words) -> Numbers:
     np.put_along_axis(new, order[:, 1:], ranked[:, 1:] != ranked[:, :-1], axis=1)
     number = np.cumsum(new, axis=1)
     chosen = np.where(new & (number <= needed[:, None]), drawn, -1)
-    for row in np.flatnonzero(number[:, -1] < needed):  # all anew, so that no set is likelier
-        chosen[row] = -1
-        again = np.setdiff1d(_distinct(count, needed[row : row + 1], words), [-1])
-        chosen[row, : again.size] = again
-    return chosen
-
-
-def _others(count: int, needed: Numbers, words: Words) -> Numbers:
-    """The same where more than half are needed: by a random order of all."""
-    chosen = np.full((needed.size, count), -1)
-    for row, wanted in enumerate(needed.tolist()):
-        keys = words.raw(count)
-        while np.unique(keys).size < count:
-            keys = words.raw(count)
-        chosen[row, :wanted] = np.argsort(keys)[:wanted]
+    rare = np.flatnonzero(number[:, -1] < needed)  # too few: all anew, so that no set is likelier
+    if rare.size:
+        again = _orders(rare.size, count, words)[:, :tries]
+        chosen[rare] = np.where(np.arange(tries) < needed[rare, None], again, -1)
     return chosen
 
 
@@ -228,15 +219,10 @@ class SetDesign:
         )
         return float(own[0, 0]), float(other[0, 0])
 
-    def error(self, held: int) -> float:
-        """Total squared error per person of all counts, where everybody has ``held`` items."""
-        own, other = self.support
-        return float(_error(self.items, np.asarray(own), np.asarray(other), held))
-
     @property
     def worst_case_mse(self) -> float:
-        """The same for the worst number of items, none or ``length``."""
-        return max(self.error(0), self.error(self.length))
+        """Total squared error per person for the worst number of items, none or ``length``."""
+        return float(_worst(self.items, self.length, *self.support))
 
     @property
     def lower_bound(self) -> float:
@@ -353,16 +339,21 @@ def _support(
     return own, (sizes[:, None] - length * own) / items
 
 
-def _error(items: int, own: Array, other: Array, held: int) -> Array:
+def _error(items: int, own: Any, other: Any, held: int) -> Any:
     with np.errstate(divide="ignore"):
         noise = (items - held) * other * (1 - other) + held * own * (1 - own)
         return noise / (own - other) ** 2
 
 
+def _worst(items: int, length: int, own: Any, other: Any) -> Any:
+    """For the worst number of items: the error is linear in it."""
+    return np.maximum(_error(items, own, other, 0), _error(items, own, other, length))
+
+
 def _least(items: int, length: int, sizes: NDArray[np.int64], stairs: Array) -> tuple[int, int]:
     """The size and the staircase of the smallest worst-case error."""
     own, other = _support(items, length, sizes, stairs)
-    errors = np.maximum(_error(items, own, other, 0), _error(items, own, other, length))
+    errors = _worst(items, length, own, other)
     raised = _hits(items + length, length, sizes) @ (stairs > 0).T
     errors[np.minimum(raised, 1 - raised) < _RAREST] = np.inf
     size, stair = np.unravel_index(int(np.nanargmin(errors)), errors.shape)
@@ -370,12 +361,8 @@ def _least(items: int, length: int, sizes: NDArray[np.int64], stairs: Array) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SetDesignMechanism:
+class SetDesignMechanism(SetMechanism):
     """A set design in whole numbers, for sets of any size: filled with dummies, or cut at random.
-
-    With ``P_u(k) = min(1, l / |x_u|)`` if item ``k`` is in the set ``x_u`` of person ``u``, else 0,
-    the estimate ``(count - n b) / (a - b)`` has the mean ``sum_u P_u(k)`` and the variance
-    ``sum_u q_u (1 - q_u) / (a - b)^2``, ``q_u = b + (a - b) P_u(k)``; both exact.
 
     Parameters
     ----------
@@ -390,7 +377,7 @@ class SetDesignMechanism:
     --------
     >>> from planner.policy.policy import PrivacyPolicy
     >>> mechanism = SetDesignMechanism.of(PrivacyPolicy([1.0, 2.0], [2, 8]), padding_length=2)
-    >>> mechanism.law.held, mechanism.law.steps, mechanism.privacy_loss() <= 1.0
+    >>> mechanism.law.held, mechanism.law.steps, mechanism.law.largest() <= 1.0
     (2, (0, 1), True)
     >>> mechanism.bias([[0, 1], [0, 2, 3], []]).round(4).tolist()[:4]
     [-0.3333, 0.0, -0.3333, -0.3333]
@@ -426,15 +413,7 @@ class SetDesignMechanism:
         InputError, VerificationError
             As :func:`best_set_design` and :func:`rounded`.
         """
-        rule = policy.rule.plain(policy.epsilons)
-        levels = Levels(
-            policy.names,
-            tuple(policy.epsilons.tolist()),
-            tuple(policy.item_counts.tolist()),
-            ((),) * policy.size,
-            rule if isinstance(rule, str) else tuple(map(tuple, rule)),
-            padding_length,
-        )
+        levels = levels_of(policy, padding_length)
         if longer is None and padding_length >= levels.total:  # no set is longer
             longer = LongerSets(padding_length, (), ())
         epsilon = smallest_budget(policy)
@@ -445,48 +424,30 @@ class SetDesignMechanism:
         return cls(design, law, longer)
 
     @property
-    def items(self) -> int:
-        """Number of items without dummies."""
-        return self.law.levels.total
-
-    @property
-    def padding_length(self) -> int:
+    def padding_length(self) -> int:  # type: ignore[override]
         """Elements of a padded set."""
         return self.law.levels.dummies
 
     @property
+    def scale(self) -> int:
+        """1."""
+        return 1
+
+    @property
     def support(self) -> tuple[float, float]:
         """Chances (a, b) that a report has an own element, and another one."""
-        own, other = self.law.support()
+        own, other = self.law.support()[0]
         return float(own), float(other)
 
     @property
     def worst_case_mse(self) -> float:
         """Total squared error per person for the worst number of items, of these integers."""
-        own, other = (np.asarray(chance) for chance in self.support)
-        return max(float(_error(self.items, own, other, held)) for held in (0, self.padding_length))
+        return float(_worst(self.items, self.padding_length, *self.support))
 
     @property
     def lower_bound(self) -> float:
         """As :attr:`SetDesign.lower_bound`."""
         return self.design.lower_bound
-
-    def privacy_loss(self) -> float:
-        """Largest log-ratio between any two sets, in nats, rounded up."""
-        return self.law.largest()
-
-    def bias(self, sets: Sets) -> Array:
-        """Exact bias of the estimates, not positive, shape ``(items,)``, in users."""
-        return as_sets(sets, self.items).lost(self.padding_length)
-
-    def variance(self, sets: Sets) -> Array:
-        """Exact variance of the estimates for these sets, shape ``(items,)``, in users squared."""
-        checked, (a, b) = as_sets(sets, self.items), self.support
-        once, twice = self.padding_length ** np.array([[1], [2]]) * checked.sampling_sums(
-            self.padding_length
-        )
-        noise, signal = b * (1 - b) / (a - b) ** 2, (1 - 2 * b) / (a - b)
-        return checked.users * noise + signal * once - twice
 
     def draw_aggregate(self, sets: Sets, rng: np.random.Generator) -> Aggregate:
         """Counts of reports that are drawn and forgotten, shape ``(items,)``."""
@@ -497,11 +458,6 @@ class SetDesignMechanism:
             counter.add(self.law.draw_many(part, words)[0])
         sums = counter.sums()
         return Aggregate(sums.users, sums.counts[: self.items])
-
-    def estimate(self, aggregate: Aggregate) -> TruncatedEstimates:
-        """Counts with standard errors, shape ``(items,)``, in users; unbiased if nothing is cut."""
-        own, other = (np.full(self.items, chance) for chance in self.support)
-        return set_estimates(linear_estimates(aggregate, own, other), self.items, self.longer)
 
 
 def smallest_budget(policy: PrivacyPolicy) -> float:
@@ -520,7 +476,7 @@ def privset_error(items: int, length: int, epsilon: float) -> float:
     hit = np.array([[0.0] + [epsilon] * length])
     sizes = np.arange(1, min(items + length, _ALL_SIZES))
     own, other = _support(items, length, sizes, hit)
-    return float(np.maximum(_error(items, own, other, 0), _error(items, own, other, length)).min())
+    return float(_worst(items, length, own, other).min())
 
 
 def wheel_error(items: int, length: int, epsilon: float) -> float:
@@ -532,16 +488,7 @@ def wheel_error(items: int, length: int, epsilon: float) -> float:
     ratio = np.exp(epsilon)
     arc = 1 / (2 * length - 1 + length * ratio)
     own = arc * ratio / (1 + (ratio - 1) * length * arc)
-    return float(_error(items, np.asarray(own), np.asarray(arc), length))
-
-
-def amplified_budget(length: int, epsilon: float) -> float:
-    """Budget of randomised response on one of ``length`` items that keeps ``epsilon`` for sets.
-
-    ln(length (e^epsilon - 1) + 1): Wang, Li and Jha, Locally differentially private frequent
-    itemset mining, 2018.
-    """
-    return log1p(length * expm1(epsilon)) if epsilon < 700 else epsilon + log(length)
+    return float(_error(items, own, arc, length))
 
 
 def rounded(design: SetDesign) -> tuple[tuple[int, ...], tuple[int, ...]]:

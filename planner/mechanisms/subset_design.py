@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from planner.errors import InputError, VerificationError
 from planner.estimates.counts import Estimates
+from planner.laws import sides
+from planner.laws.shape import as_tuples
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
-from planner.mechanisms.counting import Aggregate, Segments, words_for
-from planner.mechanisms.rounding import GridTypes, round_types
-from planner.mechanisms.unary import ROUNDING
+from planner.mechanisms.collected import Array, Collected, Numbers, as_bytes
+from planner.mechanisms.counting import (
+    Aggregate,
+    Counter,
+    Rows,
+    Segments,
+    SidesCounter,
+    words_for,
+)
+from planner.mechanisms.plain import chances_of, linear_estimates, require_counts
+from planner.mechanisms.rounding import GridTypes, levels_of, round_types
 from planner.mechanisms.words import Words, map_rows
-from planner.policy.policy import PrivacyPolicy
 from planner.solvers.answers import SubsetDesign
 from planner.solvers.types import OutputTypes, Variances, pooled
 
@@ -30,90 +38,34 @@ _FEW: tuple[Any, Any]
 _MANY: tuple[Any, Any]
 _FEW, _MANY = (np.uint16, np.uint32), (np.uint32, np.uint64)
 
-_MOST_BIAS = 1e-9  # people per person; what doubles leave is a thousandth of it
 _CHUNK_WORDS = 2**19  # large, as each step of the draws is one call for all rows of a chunk
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SubsetDesignMechanism:
-    """A subset design: a report says a type, and for every item on which side it stands.
+class Sides(sides.Sides, Collected):
+    """Subset designs and subset selection, see :class:`planner.laws.sides.Sides`.
 
-    Output law: a person of level ``i`` draws a type ``o`` and the side of their own item with
-    probability ``W[i][o][side] / 2^32``; the other items are placed at random so that exactly
-    ``k_oj`` of the ``m_j`` items of every level ``j`` are on the high side (bit 1). Hence, with
-    ``n_high = k_oi`` and ``n_low = m_i - k_oi``,
-
-        Pr[o, split | x] = W[i][o][side of x] m_i / (2^32 n_side prod_j C(m_j, k_oj))
-
-    The estimated count of an item is ``sum g[o][i][side]`` over all reports, unbiased for every
-    population. Its variance is the sum over people of what each adds, a number that depends on
-    their level and on whether the item is their answer (:attr:`variances`), exact.
-
-    :meth:`draw_aggregate` has the exact law of each item's counts; that they sum to ``k_oj`` per
-    report in every level is left out.
+    The estimated count of an item is ``sum value[o][group][side]`` over all reports, unbiased for
+    every population. Its variance is the sum over people of what each adds, a number that depends
+    on their group and on whether the item is their answer (:attr:`variances`), exact.
 
     Source: docs/theory/designs.md; subset selection (Ye and Barg 2018) is the case of equal
     budgets. The integers keep every pair's budget: docs/theory/exact-integers.md.
 
-    Parameters
-    ----------
-    policy:
-        The levels and pair budgets; of a solved design its groups of levels.
-    high_counts:
-        ``k_oj``, shape ``(n, t)``.
-    integers:
-        ``W``, shape ``(t, n, 2)``; every level's sum to 2^32.
-    estimator:
-        ``g``, shape ``(n, t, 2)``, side 0 low and 1 high.
-    level_of:
-        Level number of each item, shape ``(m,)``. Bits stand in the order of the levels, whatever
-        this says.
-
-    Raises
-    ------
-    VerificationError
-        The integers break the policy, or the estimator is biased.
-
     Examples
     --------
+    >>> from planner.policy.policy import PrivacyPolicy
     >>> types = OutputTypes([5], [0.5], [[1.0]], [[6.0]], [[1]])  # the item itself with 6/10
-    >>> design = SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0])
-    >>> mechanism = SubsetDesignMechanism.of(design)
-    >>> counts = mechanism.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
-    >>> mechanism.estimate(counts).values.round().tolist()
+    >>> law = Sides.of(SubsetDesign(PrivacyPolicy([np.log(6)], [5]), types, [0], [1.0]))
+    >>> counts = law.draw_aggregate([600, 0, 0, 400, 0], np.random.default_rng(1))
+    >>> law.estimate(counts).values.round().tolist()
     [600.0, -10.0, -0.0, 400.0, -0.0]
     """
 
-    policy: PrivacyPolicy
-    high_counts: NDArray[np.int64]
-    integers: NDArray[np.int64]
-    estimator: NDArray[np.float64]
-    level_of: NDArray[np.int64]
-    _types: OutputTypes = field(init=False, repr=False)
-    _variances: Variances = field(init=False, repr=False)
-    _order: NDArray[np.int64] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        set_field = object.__setattr__
-        set_field(self, "_order", np.argsort(self.level_of, kind="stable"))
-        grid = GridTypes(self.high_counts, self.integers)
-        set_field(self, "_types", grid.output_types(self.policy.item_counts))
-        if (self.integers.sum(axis=(1, 2)) != DENOMINATOR).any():
-            raise VerificationError("The integers of a level do not sum to 2^32")
-        excess = float(np.nanmax(self.pair_losses() - self.policy.bounds(), initial=0.0))
-        if excess > ROUNDING:
-            raise VerificationError(f"the design exceeds a pair's budget by {excess:.3g} nats")
-        other, own = self._types.expectations(self.estimator)
-        if max(np.abs(other).max(), np.abs(own - 1).max()) > _MOST_BIAS:
-            raise VerificationError("the estimator is biased")
-        set_field(self, "_variances", self._types.variances(self.estimator))
-
     @classmethod
-    def of(cls, design: SubsetDesign) -> SubsetDesignMechanism:
-        """A solved design with its probabilities rounded to the private side.
+    def of(cls, design: SubsetDesign) -> Self:
+        """A solved design with its probabilities rounded to the private side, proven.
 
-        The mechanism's levels are the design's groups of levels, and its policy is theirs. The
-        estimator is that of the rounded probabilities, and so exactly as unbiased.
+        The estimator is that of the rounded probabilities, and so exactly as unbiased.
 
         Raises
         ------
@@ -123,149 +75,128 @@ class SubsetDesignMechanism:
         groups = pooled(design.policy, design.groups)
         grid = round_types(groups, design.types)
         estimator = grid.output_types(groups.item_counts).estimator(design.prior)
-        level_of = np.repeat(design.groups, design.policy.item_counts)
-        return cls(groups, grid.high_counts, grid.integers, estimator, level_of)
+        parts = design.groups, grid.high_counts, grid.integers, estimator
+        law = cls(levels_of(design.policy), *(as_tuples(part.tolist()) for part in parts))
+        law.require_fit()
+        law.check(None)
+        return law
 
-    @property
-    def items(self) -> int:
-        """Number of items, ``m``."""
-        return self.level_of.size
+    def counter(self) -> Counter:
+        return SidesCounter(np.array(self.counts), np.array(self.types))
 
-    @property
-    def types(self) -> OutputTypes:
-        """The types as they are drawn, by levels."""
-        return self._types
+    def draw_many(self, own: Numbers, words: Words) -> list[Rows]:
+        firsts = (np.array(self.counts), np.array(self.types), np.array(self.weights))
+        reports = draw_sides(self.bits[own], *firsts, words)
+        return [as_bytes(reports[:, int(len(self.types) == 1) :])]
 
-    @property
+    @cached_property
+    def bits(self) -> Numbers:
+        """The bit of each element, shape ``(elements,)``."""
+        firsts, _, places = (np.array(column) for column in self.places)
+        counts = [count for count, _ in self.levels.members]
+        return np.arange(self.levels.elements) + np.repeat(places - firsts, counts)
+
+    @cached_property
+    def output_types(self) -> OutputTypes:
+        """The types as they are drawn, by groups."""
+        grid = GridTypes(np.array(self.types), np.array(self.weights))
+        return grid.output_types(np.array(self.counts))
+
+    @cached_property
+    def estimator(self) -> Array:
+        """What a report adds to an item's count, shape ``(types, groups, 2)``: low, high."""
+        if self.values:
+            return np.array(self.values)
+        own, other = (float(chance) for chance in (self.support() or [])[0])
+        return np.array([[[-other, 1 - other]]]) / (own - other)
+
+    @cached_property
     def variances(self) -> Variances:
-        """What one person adds to the variance of an item's estimated count, by levels."""
-        return self._variances
+        """What one person adds to the variance of an item's estimated count, by groups."""
+        return self.output_types.variances(self.estimator)
 
-    @property
-    def worst_case_mse(self) -> float:
-        """Total mean squared error per user for the least favourable counts, as really drawn."""
-        other, own = self._variances
-        return float(
-            ((other * (self.policy.item_counts - np.eye(own.size))).sum(axis=1) + own).max()
-        )
-
-    def estimate(self, aggregate: Aggregate) -> Estimates:
-        """Unbiased counts with standard errors, shape ``(items,)``, in users.
+    def estimate(self, counted: Aggregate) -> Estimates:
+        """Unbiased counts with standard errors, shape ``(elements,)``, in users.
 
         The standard errors put the estimated counts, limited to ``[0, n]``, in place of the true
         ones in the exact variance.
-
-        Raises
-        ------
-        InputError
-            No users, or counts of the wrong shape.
         """
-        n = aggregate.users
-        if n < 1:
-            raise InputError("users", n, "at least 1", "Collect reports first.")
-        shape = (len(self.high_counts), 1 + self.items)
-        if aggregate.counts.shape != shape:
-            allowed = f"one row a type: its reports and a count per item, shape {shape}"
-            remedy = "Count the reports by aggregate of this mechanism."
-            raise InputError("counts", aggregate.counts.shape, allowed, remedy)
-        level = self.level_of[self._order]
-        reports, high = aggregate.counts[:, 0], aggregate.counts[:, 1:]
-        values = (reports @ self.estimator[:, :, 0])[level]
-        for slope, ones in zip(
-            self.estimator[:, :, 1] - self.estimator[:, :, 0], high, strict=True
-        ):
-            values += slope[level] * ones  # by type: there may be millions of counts
-        return Estimates(self._in_item_order(values), *self._standard_errors(values, n), n)
+        require_counts(counted, (self.cells,))
+        n, by_type = counted.users, counted.counts.reshape(len(self.types), -1)
+        if self.support() is not None:
+            return linear_estimates(Aggregate(n, by_type[0, 1:]), *chances_of(self))
+        group, (low, high) = self._group, np.moveaxis(self.estimator, 2, 0)
+        values = (by_type[:, 0] @ low)[group]
+        for slope, ones in zip(high - low, by_type[:, 1:], strict=True):
+            values += slope[group] * ones  # by type: there may be millions of counts
+        spread, null = self._standard_errors(values, n)
+        return Estimates(values[self.bits], spread[self.bits], null[self.bits], n)
 
-    def bias(self, true_counts: ArrayLike) -> NDArray[np.float64]:
-        """Bias of each estimated count, shape ``(items,)``: none."""
-        return np.zeros(inputs.true_counts(true_counts, self.items).size)
+    def bias(self, true_counts: ArrayLike) -> Array:
+        """Bias of each estimated count: none."""
+        return np.zeros(inputs.true_counts(true_counts, self.levels.elements).size)
 
-    def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
-        """Exact variance of each estimated count, shape ``(items,)``, in users squared.
+    def variance(self, true_counts: ArrayLike) -> Array:
+        """Exact variance of each estimated count, shape ``(elements,)``, in users squared.
 
-        Parameters
-        ----------
-        true_counts:
-            Number of users per item, shape ``(items,)``; they sum to ``n``.
+        ``true_counts`` is the number of users per element, of the same shape.
         """
-        counts = inputs.true_counts(true_counts, self.items).astype(np.float64)
-        return self.expected_variance(counts)
-
-    def expected_variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """:meth:`variance` for expected numbers of users per item, shape ``(items,)``.
-
-        Of the estimates about the counts as they turn out.
-        """
-        people = np.bincount(self.level_of, counts, self.policy.size)
-        return self._variance(counts, people.astype(np.float64), self.level_of)
+        counts = np.empty(self.levels.elements)
+        counts[self.bits] = inputs.true_counts(true_counts, self.levels.elements)
+        people = np.bincount(self._group, counts, len(self.counts)).astype(np.float64)
+        return self._variance(counts, people)[self.bits]
 
     def draw_aggregate(self, true_counts: ArrayLike, rng: np.random.Generator) -> Aggregate:
-        """An aggregate with the law that perturbing everybody would give, without reports.
+        """Sums with the law that everybody's reports would give each of them, without reports.
 
         Types and own sides are drawn for the people of every item; of the others of a type, each
-        has an item on the high side with the probability that their own level and side leave.
+        has an item on the high side with the probability that their own group and side leave. That
+        items sum to one number in every report is left out.
         """
-        counts = inputs.true_counts(true_counts, self.items)[self._order]
-        rng = inputs.generator(rng)
-        level = self.level_of[self._order]
-        t, n = self.policy.size, len(self.high_counts)
-        chances = (self.integers / DENOMINATOR).reshape(t, 2 * n)
-        mine = rng.multinomial(counts, chances[level]).reshape(self.items, n, 2)
+        truth = inputs.true_counts(true_counts, self.levels.elements)
+        rng, counts = inputs.generator(rng), np.empty_like(truth)
+        counts[self.bits] = truth
+        group, t, n = self._group, len(self.counts), len(self.types)
+        chances = (np.array(self.weights) / DENOMINATOR).reshape(t, 2 * n)
+        mine = rng.multinomial(counts, chances[group]).reshape(counts.size, n, 2)
         people = np.zeros((t, n, 2), dtype=np.int64)
-        np.add.at(people, level, mine)
-        items, high = self.policy.item_counts, self.high_counts
-        result = np.empty((n, 1 + self.items), dtype=np.int64)
+        np.add.at(people, group, mine)
+        items, high = np.array(self.counts), np.array(self.types)
+        result = np.empty((n, 1 + counts.size), dtype=np.int64)
         for o in range(n):
             result[o, 0] = people[:, o].sum()
             elsewhere = result[o, 0] - people[:, o].sum(axis=1)
-            ones = mine[:, o, 1] + rng.binomial(elsewhere[level], (high[o] / items)[level])
-            for side in (0, 1):  # two items of one level: the own side has one place less
+            ones = mine[:, o, 1] + rng.binomial(elsewhere[group], (high[o] / items)[group])
+            for side in (0, 1):  # two items of one group: the own side has one place less
                 share = np.clip((high[o] - side) / np.maximum(items - 1, 1), 0, 1)
-                ones += rng.binomial(people[level, o, side] - mine[:, o, side], share[level])
+                ones += rng.binomial(people[group, o, side] - mine[:, o, side], share[group])
             result[o, 1:] = ones
-        return Aggregate(int(counts.sum()), result)
+        return Aggregate(int(counts.sum()), result.ravel())
 
-    def privacy_loss(self) -> float:
-        """Largest of :meth:`pair_losses`, in nats; 0.0 if there is only one item."""
-        return float(np.nanmax(self.pair_losses())) if self.items > 1 else 0.0
+    @cached_property
+    def _group(self) -> Numbers:
+        """Of each bit."""
+        return np.repeat(np.arange(len(self.counts)), self.counts)
 
-    def pair_losses(self) -> NDArray[np.float64]:
-        """Realised budget of every pair of levels, in nats, shape ``(t, t)``.
-
-        NaN on the diagonal of a level with a single item, which has no pair.
-        """
-        return self._types.pair_losses
-
-    def _variance(
-        self, counts: NDArray[np.float64], people: NDArray[np.float64], level: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Of counts, by their levels, with so many people in each level."""
-        other, own = self._variances
+    def _variance(self, counts: Array, people: Array) -> Array:
+        """Of counts in the order of the bits, with so many people in each group."""
+        other, own = self.variances
         extra = own - np.diag(other)
-        return np.asarray((people @ other)[level] + counts * extra[level])
+        return np.asarray((people @ other)[self._group] + counts * extra[self._group])
 
-    def _standard_errors(
-        self, values: NDArray[np.float64], users: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _standard_errors(self, values: Array, users: int) -> tuple[Array, Array]:
         """Of estimates in the order of the bits, and what they were if nobody had the item."""
-        level = self.level_of[self._order]
+        items = np.array(self.counts)
         # Unbiased estimates sum to about the users; what noise took below 0 is left out.
-        people = np.maximum(np.bincount(level, values, self.policy.size), 0.0)
-        shares = people / people.sum() if people.any() else self.policy.item_counts / self.items
-        variance = self._variance(np.clip(values, 0, users), users * shares, level)
-        # If nobody has the only item of a level, everybody is in the other levels.
+        people = np.maximum(np.bincount(self._group, values, items.size), 0.0)
+        shares = people / people.sum() if people.any() else items / items.sum()
+        variance = self._variance(np.clip(values, 0, users), users * shares)
+        # If nobody has the only item of a group, everybody is in the other groups.
         others = np.tile(shares, (shares.size, 1)) + 1e-300
-        others[np.diag_indices(shares.size)] *= self.policy.item_counts > 1
+        others[np.diag_indices(shares.size)] *= items > 1
         others /= np.maximum(others.sum(axis=1, keepdims=True), 1e-300)
-        null = users * (others * self._variances.other.T).sum(axis=1)[level]
-        first, second = (self._in_item_order(np.sqrt(one)) for one in (variance, null))
-        return first, second
-
-    def _in_item_order(self, column: NDArray[np.float64]) -> NDArray[np.float64]:
-        ordered = np.empty_like(column)
-        ordered[self._order] = column
-        return ordered
+        null = users * (others * self.variances.other.T).sum(axis=1)[self._group]
+        return np.sqrt(variance), np.sqrt(null)
 
 
 def draw_sides(
@@ -282,7 +213,7 @@ def draw_sides(
     place:
         The bit of each person's own item, shape ``(n,)``; bits stand level by level.
     item_counts, high_counts, integers:
-        As :class:`SubsetDesignMechanism` has them.
+        The sizes of the groups, and the types and weights of the law.
     words:
         The random words; the result does not depend on the number of processors.
     """

@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner import arguments
-from planner.errors import InputError, VerificationError
+from planner.errors import InputError
+from planner.laws.bits import Bits
+from planner.laws.exact import round_inward
 from planner.limits import DENOMINATOR, DENOMINATOR_BITS
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import pack, unpack, words_for
 from planner.mechanisms.plain import FrequencyMechanism
+from planner.mechanisms.rounding import levels_of
 from planner.mechanisms.words import Words, map_rows, rows_per_chunk
 from planner.policy import logodds
 from planner.policy.policy import PrivacyPolicy
@@ -157,20 +160,6 @@ def _compare(
     return np.bitwise_and(decided, agreed, out=decided)
 
 
-def thresholds_below(probabilities: ArrayLike) -> NDArray[np.int64]:
-    """The largest integers ``k`` with ``k / 2^32 <= probability``."""
-    return np.floor(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)
-
-
-def thresholds_above(probabilities: ArrayLike) -> NDArray[np.int64]:
-    """The smallest integers ``k`` with ``k / 2^32 >= probability``."""
-    return np.ceil(np.asarray(probabilities, dtype=np.float64) * DENOMINATOR).astype(np.int64)
-
-
-ROUNDING = 1e-12
-"""What the logarithms here may err by, in nats; the thresholds are rounded inward by more."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class UnaryMechanism(FrequencyMechanism):
     """Unary encoding: one bit per item, every bit randomised independently.
@@ -199,7 +188,7 @@ class UnaryMechanism(FrequencyMechanism):
         The assignment does not fit the policy, or a level's probabilities are closer than the grid
         of 2^-32 can express.
     VerificationError
-        The table breaks its own policy.
+        The table breaks its own policy by more than rounding.
 
     Examples
     --------
@@ -211,29 +200,19 @@ class UnaryMechanism(FrequencyMechanism):
 
     table: UnaryTable
     level_of: NDArray[np.int64] = None  # type: ignore[assignment]
-    _a: NDArray[np.uint32] = field(init=False, repr=False)
-    _b: NDArray[np.uint32] = field(init=False, repr=False)
+    law: Bits = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         policy = self.table.policy
-        set_field = object.__setattr__
         in_order = np.repeat(np.arange(policy.size), policy.item_counts)
         levels = in_order if self.level_of is None else np.array(self.level_of)
         if not np.array_equal(np.bincount(levels, minlength=policy.size), policy.item_counts):
             allowed = f"a level of each item, with {policy.item_counts.tolist()} of each"
             raise InputError("level_of", levels, allowed, "Change it, or the policy's item_counts.")
-        set_field(self, "level_of", levels)
-        a, b = thresholds_below(self.table.a), thresholds_above(self.table.b)
-        for i in np.flatnonzero(b >= a):  # a below 1 and b above 0 stay so when rounded inward
-            pair = (float(self.table.a[i]), float(self.table.b[i]))
-            allowed = "further apart than 2^-32"
-            raise InputError(f"(a, b) of level {i}", pair, allowed, "Change the level's budget.")
-        set_field(self, "_a", a.astype(np.uint32))
-        set_field(self, "_b", b.astype(np.uint32))
-        s, w = self.log_odds()
-        excess = float(np.max(s - policy.room(w)))
-        if excess > ROUNDING:
-            raise VerificationError(f"the table exceeds a pair's budget by {excess:.3g} nats")
+        about = levels_of(policy)
+        integers = round_inward(self.table.a.tolist(), self.table.b.tolist(), about)
+        object.__setattr__(self, "level_of", levels)
+        object.__setattr__(self, "law", Bits(about, *map(tuple, integers)))
 
     @classmethod
     def rappor(cls, epsilon: float, items: int) -> UnaryMechanism:
@@ -256,40 +235,12 @@ class UnaryMechanism(FrequencyMechanism):
     @property
     def a(self) -> NDArray[np.float64]:
         """``Pr[bit k is 1 | item k]`` as really drawn, shape ``(items,)``."""
-        return self._a[self.level_of] / DENOMINATOR
+        return (np.array(self.law.a) / DENOMINATOR)[self.level_of]
 
     @property
     def b(self) -> NDArray[np.float64]:
         """``Pr[bit k is 1 | another item]`` as really drawn, shape ``(items,)``."""
-        return self._b[self.level_of] / DENOMINATOR
-
-    @property
-    def thresholds(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-        """``(a, b)`` per level as integers over 2^32, each of shape ``(t,)``."""
-        return self._a, self._b
-
-    def log_odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """``(s, w)`` per level of the law really drawn, see :mod:`planner.policy.logodds`."""
-        return logodds.to_log_odds(self._a / DENOMINATOR, self._b / DENOMINATOR)
-
-    def privacy_loss(self) -> float:
-        """Largest of :meth:`pair_losses`, in nats; 0.0 if there is only one item."""
-        losses = self.pair_losses()
-        return float(np.nanmax(losses)) if self.items > 1 else 0.0
-
-    def pair_losses(self) -> NDArray[np.float64]:
-        """Realised budget of every pair of levels, in nats, shape ``(t, t)``.
-
-        A report distinguishes items of levels ``i`` and ``j`` best by bit ``i`` set and
-        bit ``j`` not: ``ln[a_i (1-b_j) / (b_i (1-a_j))]``, or the other way round. NaN
-        on the diagonal of a level with a single item, which has no pair.
-        """
-        s, w = self.log_odds()
-        losses = s[:, None] + w[None, :]
-        losses = np.maximum(losses, losses.T)
-        alone = self.table.policy.item_counts == 1
-        losses[np.diag_indices(s.size)] = np.where(alone, np.nan, s + w)
-        return losses
+        return (np.array(self.law.b) / DENOMINATOR)[self.level_of]
 
 
 def draw_reports(

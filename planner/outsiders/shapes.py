@@ -21,20 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from planner.arguments import number_column
 from planner.errors import InputError
+from planner.laws import bits, hashing, sides, staircase
 from planner.limits import DENOMINATOR
-from planner.mechanisms.itemsets import PaddedUnaryMechanism
+from planner.mechanisms import subset_design
+from planner.mechanisms.catalogue import drawn
 from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.plain import (
-    GeneralizedRandomizedResponse,
-    OptimizedLocalHashing,
-    SubsetSelection,
-)
-from planner.mechanisms.rounding import drawn_design
-from planner.mechanisms.set_design import SetDesignMechanism
-from planner.mechanisms.unary import thresholds_above, thresholds_below
 from planner.outsiders.blanket import Blanket
 from planner.policy.policy import PrivacyPolicy
-from planner.solvers.answers import Channel, SubsetDesign, UnaryTable
+from planner.solvers.answers import Channel
 from planner.solvers.types import OutputTypes
 
 Array = NDArray[np.float64]
@@ -49,21 +43,13 @@ class Guess:
     blind: float
 
 
+@dataclass(frozen=True, eq=False)
 class Seen(ABC):
-    """A mechanism as outsiders see it."""
+    """A mechanism as outsiders see it: names of the levels of answers, and how many are of each."""
 
-    set_size: int | None = None
-    """Of item sets, how many answers a person has of whom one is guessed; else None."""
-
-    @property
-    @abstractmethod
-    def names(self) -> tuple[str, ...]:
-        """One name per level of answers."""
-
-    @property
-    @abstractmethod
-    def sizes(self) -> tuple[int, ...]:
-        """Number of answers of each level."""
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    set_size = 0  # of item sets, how many answers a person has of whom one is guessed
 
     @abstractmethod
     def blanket(self, first: int, second: int) -> Blanket:
@@ -92,24 +78,23 @@ class Anything(Seen):
 
     Examples
     --------
-    >>> any_one = Anything(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]))
+    >>> any_one = Anything.of(PrivacyPolicy([1.0, 2.0], [1, 4], names=["severe", "common"]))
     >>> round(any_one.blanket(0, 1).local_epsilon, 6), any_one.guess()
     (1.0, None)
     """
 
-    policy: PrivacyPolicy
+    budgets: Array
+    leakage: Array
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.policy.names
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(self.policy.item_counts.tolist())
+    @classmethod
+    def of(cls, policy: PrivacyPolicy) -> Anything:
+        """Of a policy."""
+        sizes = tuple(policy.item_counts.tolist())
+        return cls(policy.names, sizes, policy.bounds(), policy.leakage_epsilons)
 
     def blanket(self, first: int, second: int) -> Blanket:
-        worst = float(self.policy.leakage_epsilons[[first, second]].max())
-        return Blanket.of_budget(float(self.policy.bounds()[first, second]), worst)
+        worst = float(self.leakage[[first, second]].max())
+        return Blanket.of_budget(float(self.budgets[first, second]), worst)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,54 +105,26 @@ class Bits(Seen):
     bits but one, so ``omega`` is that law times ``min_z (1 - a_z)/(1 - b_z)``; four outcomes are
     left. A padded and sampled set's report has a mixture of its items' laws, dummies among them, so
     no two sets are told apart better than the worst pair of items.
-
-    Parameters
-    ----------
-    policy:
-        Levels and how many items each has.
-    a, b:
-        Bit probabilities per level as they are drawn, shape ``(t,)``, ``0 < b < a < 1``.
-    set_size, dummy_level:
-        Of item sets, what they are padded to, and the level that the dummies are drawn like.
-
-    Examples
-    --------
-    >>> bits = Bits(PrivacyPolicy([1.0], [3]), np.array([0.5]), np.array([0.25]))
-    >>> bits.blanket(0, 0).mass < 1, round(bits.guess().success, 4), bits.reach().tolist()
-    (True, 0.4792, [3.0])
     """
 
-    policy: PrivacyPolicy
+    counts: tuple[int, ...]  # without dummies
     a: Array
     b: Array
-    set_size: int | None = None
-    dummy_level: int = 0
-
-    def __post_init__(self) -> None:
-        for i in np.flatnonzero(~((self.b > 0) & (self.b < self.a) & (self.a < 1)))[:1]:
-            pair = (float(self.a[i]), float(self.b[i]))
-            remedy = "Is b, the chance of a false 1, swapped with a?"
-            raise InputError(f"(a, b) of level {i}", pair, "such that 0 < b < a < 1", remedy)
+    set_size: int
 
     @classmethod
-    def of(cls, table: UnaryTable, set_size: int | None = None, dummy_level: int = 0) -> Bits:
-        """The law of a table as its mechanism really draws it, rounded to the private side."""
-        a, b = thresholds_below(table.a), thresholds_above(table.b)
-        return cls(table.policy, a / DENOMINATOR, b / DENOMINATOR, set_size, dummy_level)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.policy.names
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        counts = self.policy.item_counts.copy()
-        counts[self.dummy_level] += self.set_size or 0
-        return tuple(counts.tolist())
+    def of(cls, law: bits.Bits) -> Bits:
+        """Of whole numbers, padded to as many items as there are dummies."""
+        levels, counts = law.levels, list(law.levels.item_counts)
+        counts[levels.dummy_level] += levels.dummies
+        a, b = (np.array(column) / DENOMINATOR for column in (law.a, law.b))
+        return cls(levels.names, tuple(counts), levels.item_counts, a, b, levels.dummies)
 
     def blanket(self, first: int, second: int) -> Blanket:
-        pair, further = self._two_bits(first, second), self._no_item(first, second)
-        return Blanket.from_laws(*pair, [further * np.min((1 - self.a) / (1 - self.b))])
+        a, b = self.a, self.b
+        pairs = (a[first], b[second]), (b[first], a[second]), (b[first], b[second])
+        one, two, further = (np.multiply.outer(_bit(p), _bit(q)).ravel() for p, q in pairs)
+        return Blanket.from_laws(one, two, [further * np.min((1 - a) / (1 - b))])
 
     def guess(self, prior: ArrayLike | None = None) -> Guess | None:
         """As :class:`Seen` says.
@@ -176,29 +133,18 @@ class Bits(Seen):
         success of guessing the answer that was sent, a wrong guess is any of the others alike, and
         right for one of the set all the same with probability ``(size - 1) / (items - 1)``.
         """
-        counts = self.policy.item_counts
-        items = int(counts.sum())
-        if items > _MOST_ITEMS:
+        items, size = sum(self.counts), self.set_size
+        if items > _MOST_ITEMS or (size and (prior is not None or size > items)):
             return None
-        a, b = (np.repeat(column, counts) for column in (self.a, self.b))
-        size = self.set_size
-        if size is None:
-            return _guess(prior, items, lambda chances: _guessed_bits(a, b, chances))
-        if prior is not None or size > items:
-            return None
-        sent = _guessed_bits(a, b, np.full(items, 1 / items))
-        return Guess(sent + (1 - sent) * (size - 1) / max(items - 1, 1), size / items)
+        a, b = (np.repeat(column, self.counts) for column in (self.a, self.b))
+        sent = _guess(prior, items, lambda chances: _guessed_bits(a, b, chances))
+        if not size:
+            return sent
+        success = sent.success + (1 - sent.success) * (size - 1) / max(items - 1, 1)
+        return Guess(success, size / items)
 
     def reach(self) -> Array:
         return _reach_of_two(self.a, self.b, self.set_size or 1)
-
-    def _two_bits(self, first: int, second: int) -> tuple[Array, Array]:
-        one = np.multiply.outer(_bit(self.a[first]), _bit(self.b[second])).ravel()
-        two = np.multiply.outer(_bit(self.b[first]), _bit(self.a[second])).ravel()
-        return one, two
-
-    def _no_item(self, first: int, second: int) -> Array:
-        return np.multiply.outer(_bit(self.b[first]), _bit(self.b[second])).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,80 +155,59 @@ class Sides(Seen):
     weight times the smallest likelihood of a side on which anybody stands, and the outcomes of a
     pair are the types with the sides of ``x`` and ``x'``: four a type.
 
-    Parameters
-    ----------
-    types:
-        The types as drawn, by level or group of levels.
-    answers:
-        One name per level of the types.
-    groups:
-        Level of the types of each level of the policy, shape ``(t,)``.
-    items:
-        Answers of each level of the policy, shape ``(t,)``.
-    estimator:
-        What a report adds to an item's count, by type, level and side, shape ``(n, ., 2)``.
-
     Examples
     --------
+    >>> from planner import GeneralizedRandomizedResponse
     >>> ten = seen_of(GeneralizedRandomizedResponse(1.0, items=10), PrivacyPolicy([1.0], [10]))
     >>> round(ten.guess().success, 4), ten.reach().round(2).tolist()
     (0.232, [6.24])
     """
 
     types: OutputTypes
-    answers: tuple[str, ...]
-    groups: NDArray[np.int64]
-    items: NDArray[np.int64]
+    groups: NDArray[np.int64]  # of each level of the policy
+    counts: tuple[int, ...]  # answers of each
     estimator: Array
 
     @classmethod
-    def of_design(cls, design: SubsetDesign) -> Sides:
-        """The law of a design as its client rounds it.
-
-        Raises
-        ------
-        VerificationError, InputError
-            It cannot be drawn: see :func:`planner.mechanisms.rounding.round_types`.
-        """
-        types, counts = drawn_design(design).types, design.policy.item_counts
-        estimator = types.estimator(design.prior)
-        return cls(types, design.group_names, design.groups, counts, estimator)
-
-    @classmethod
-    def of_selection(cls, items: int, size: int, held: float, policy: PrivacyPolicy) -> Sides:
-        """Sets of ``size`` items with the own one among them with probability ``held``."""
-        low, high = (1 - held) * items / (items - size), held * items / size
-        types = OutputTypes([items], [1.0], [[low]], [[high]], [[size]])
-        other = (size - held) / (items - 1)
-        weights = np.array([[[-other, 1 - other]]]) / (held - other)
-        groups = np.zeros(policy.size, dtype=np.int64)
-        return cls(types, ("any answer",), groups, policy.item_counts, weights)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.answers
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(int(count) for count in self.types.item_counts)
+    def of(cls, law: sides.Sides, policy: PrivacyPolicy) -> Sides:
+        """Of whole numbers; levels that differ in name alone are one."""
+        one = subset_design.Sides(law.levels, *(getattr(law, key) for key in law.keys))
+        groups, found = np.array(one.groups), [list[str]() for _ in one.counts]
+        for name, group in zip(one.levels.names, one.groups, strict=True):
+            found[group].append(name)
+        called = tuple(
+            ", ".join(x) if len(x) < 4 else f"{x[0]} and {len(x) - 1} more" for x in found
+        )
+        if len(groups) < policy.size:  # all levels are treated alike
+            groups = np.zeros(policy.size, dtype=np.int64)
+        counts = tuple(policy.item_counts.tolist())
+        return cls(called, one.counts, one.output_types, groups, counts, one.estimator)
 
     def blanket(self, first: int, second: int) -> Blanket:
-        types = self.types
-        sides = np.where(types.low_counts > 0, types.low, types.high)
-        hiding = sides.min(axis=1)
-        sent = types.high[:, [first, second]].max(axis=1) > 0
-        if np.any(sent & (hiding <= 0)):
-            names = f"{self.names[first]!r}, {self.names[second]!r}"
+        """By the sides of two different answers of these levels."""
+        types, one, two = self.types, first, second
+        hiding = np.where(types.low_counts > 0, types.low, types.high).min(axis=1)
+        if np.any((types.high[:, [one, two]].max(axis=1) > 0) & (hiding <= 0)):
+            names = f"{self.names[one]!r}, {self.names[two]!r}"
             allowed = "connected to all others by finite pair budgets"
             raise InputError(f"levels {names}", "not", allowed, "Shuffling hides none of them.")
-        return self._seen((first, second), hiding)
+        likelihoods, counts = (types.low, types.high), (types.low_counts, types.high_counts)
+        outcomes = []
+        for left, right in product((0, 1), repeat=2):
+            taken = int(one == two and left == right)  # the second stands beside the first
+            share = counts[left][:, one] / self.sizes[one]
+            share = share * np.maximum(counts[right][:, two] - taken, 0)
+            share = share / (self.sizes[two] - int(one == two))
+            there = (share > 0) & (hiding > 0)
+            ratios = (likelihoods[left][:, one], likelihoods[right][:, two])
+            columns = types.weights * hiding * share, *(ratio / hiding for ratio in ratios)
+            outcomes.append([column[there] for column in columns])
+        return Blanket(*map(np.concatenate, zip(*outcomes, strict=True))).merged()
 
     def guess(self, prior: ArrayLike | None = None) -> Guess | None:
         """As :class:`Seen` says; levels are split independently, so it is linear in the weights."""
-        items = int(self.items.sum())
-        if items > _MOST_ITEMS:
-            return None
-        return _guess(prior, items, self._guessed)
+        items = sum(self.counts)
+        return None if items > _MOST_ITEMS else _guess(prior, items, self._guessed)
 
     def reach(self) -> Array:
         there = np.stack([self.types.low_counts > 0, self.types.high_counts > 0], axis=2)
@@ -292,74 +217,44 @@ class Sides(Seen):
 
     def _guessed(self, prior: Array) -> float:
         """The likeliest item of each level, high or at all; the likeliest of these, by type."""
-        level_of = np.repeat(self.groups, self.items)
-        levels = range(self.types.item_counts.size)
-        falling = [np.sort(prior[level_of == i])[::-1] for i in levels]
+        types, level_of = self.types, np.repeat(self.groups, self.counts)
+        falling = [np.sort(prior[level_of == i])[::-1] for i in range(len(self.sizes))]
         total = 0.0
-        for o, weight in enumerate(self.types.weights.tolist()):
-            sides = zip(
-                self.types.low[o], self.types.high[o], self.types.high_counts[o], strict=True
-            )
-            columns = [_likeliest(column, *one) for column, one in zip(falling, sides, strict=True)]
-            total += weight * _mean_of_largest(columns)
+        for o, weight in enumerate(types.weights.tolist()):
+            sides = zip(falling, types.low[o], types.high[o], types.high_counts[o], strict=True)
+            total += weight * _mean_of_largest([_likeliest(*one) for one in sides])
         return total
-
-    def _seen(self, pair: tuple[int, int], hiding: Array) -> Blanket:
-        """By the sides of two different answers of these levels; ``hiding`` likelihoods by type."""
-        types, (one, two) = self.types, pair
-        counts = types.low_counts, types.high_counts
-        masses, first, second = [], [], []
-        for left, right in product((0, 1), repeat=2):
-            taken = int(one == two and left == right)  # the second stands beside the first
-            share = counts[left][:, one] / self.sizes[one]
-            share = share * np.maximum(counts[right][:, two] - taken, 0)
-            share = share / (self.sizes[two] - int(one == two))
-            there = (share > 0) & (hiding > 0)
-            masses.append((types.weights * hiding * share)[there])
-            first.append(((types.low, types.high)[left][:, one] / hiding)[there])
-            second.append(((types.low, types.high)[right][:, two] / hiding)[there])
-        return Blanket(*map(np.concatenate, (masses, first, second))).merged()
 
 
 @dataclass(frozen=True, eq=False)
 class Rows(Seen):
     """Any mechanism with few outputs, by its law; each answer is a level of its own.
 
-    Parameters
-    ----------
-    law:
-        ``Pr[report | answer]``, shape ``(answers, reports)``. Answers that are mixtures of these
-        (values between the ends of an interval, say) are covered as well.
-    answers:
-        One name per answer.
+    ``law`` has ``Pr[report | answer]``, shape ``(answers, reports)``. Answers that are mixtures of
+    these (values between the ends of an interval, say) are covered as well.
 
     Examples
     --------
-    >>> rows = Rows(np.array([[0.75, 0.25], [0.25, 0.75]]), ("yes", "no"))
+    >>> rows = Rows.of(np.array([[0.75, 0.25], [0.25, 0.75]]), ("yes", "no"))
     >>> rows.blanket(0, 1).masses.tolist(), rows.guess()
     ([0.25, 0.25], Guess(success=0.75, blind=0.5))
     """
 
     law: Array
-    answers: tuple[str, ...]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self.answers
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return (1,) * len(self.names)
+    @classmethod
+    def of(cls, law: Array, names: tuple[str, ...]) -> Rows:
+        """With a name for each answer."""
+        return cls(names, (1,) * len(names), law)
 
     def blanket(self, first: int, second: int) -> Blanket:
         return Blanket.from_laws(self.law[first], self.law[second], self.law)
 
     def guess(self, prior: ArrayLike | None = None) -> Guess:
-        return _guess(
-            prior,
-            len(self.law),
-            lambda chances: float(np.max(chances[:, None] * self.law, axis=0).sum()),
-        )
+        def likeliest(chances: Array) -> float:
+            return float(np.max(chances[:, None] * self.law, axis=0).sum())
+
+        return _guess(prior, len(self.law), likeliest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,40 +269,38 @@ class Hashed(Seen):
     is near to that.
     """
 
-    mechanism: OptimizedLocalHashing
-    policy: PrivacyPolicy
+    p: float
+    values: int
+    levels: int
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return ("any answer",)
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        return (self.mechanism.items,)
+    @classmethod
+    def of(cls, law: hashing.Hash, policy: PrivacyPolicy) -> Hashed:
+        """Of whole numbers."""
+        (own, _), *_ = law.support()
+        return cls(("any answer",), (law.levels.total,), float(own), law.values, policy.size)
 
     def blanket(self, first: int, second: int) -> Blanket:
-        return self._response().blanket(first, second)
+        del first, second
+        q = (1 - self.p) / (self.values - 1)
+        masses, ratios = np.array([q, q, q * (self.values - 2)]), np.array([self.p / q, 1.0, 1.0])
+        there = masses > 0  # the one's value, the other's, any third
+        return Blanket(masses[there], ratios[there], ratios[[1, 0, 2]][there])
 
     def guess(self, prior: ArrayLike | None = None) -> Guess:
-        return _guess(prior, self.mechanism.items, self._guessed)
+        """Each value's likeliest item decides; the k-th item is first at its value by chance."""
+        p, g = self.p, self.values
+
+        def right(chances: Array) -> float:
+            values, least = np.sort(chances)[::-1], (1 - p) / (g - 1) * float(chances.max())
+            first = (1 - 1 / g) ** np.arange(chances.size)
+            empty = g * (1 - 1 / g) ** chances.size
+            return float(first @ np.maximum(p * values, least) + empty * least)
+
+        return _guess(prior, self.sizes[0], right)
 
     def reach(self) -> Array:
-        one = _reach_of_two(self.mechanism.a[:1], self.mechanism.b[:1])
-        return np.repeat(one, self.policy.size)
-
-    def _guessed(self, prior: Array) -> float:
-        """Each value's likeliest item decides; the k-th item is first at its value by chance."""
-        p, g = float(self.mechanism.a[0]), self.mechanism.values
-        values, least = np.sort(prior)[::-1], (1 - p) / (g - 1) * float(prior.max())
-        first = (1 - 1 / g) ** np.arange(prior.size)
-        empty = g * (1 - 1 / g) ** prior.size
-        return float(first @ np.maximum(p * values, least) + empty * least)
-
-    def _response(self) -> Sides:
-        g = self.mechanism.values
-        response = GeneralizedRandomizedResponse(self.mechanism.epsilon, g)
-        one = PrivacyPolicy([self.mechanism.epsilon], [g])
-        return Sides.of_selection(g, 1, float(response.a[0]), one)
+        chances = np.array([self.p]), np.array([1 / self.values])
+        return np.repeat(_reach_of_two(*chances), self.levels)
 
 
 def seen_of(mechanism: Any, policy: PrivacyPolicy) -> Seen:
@@ -416,41 +309,32 @@ def seen_of(mechanism: Any, policy: PrivacyPolicy) -> Seen:
     Of any other kind only what holds for every mechanism that keeps the policy, whose budgets are
     those that are spent and whose levels number the items.
     """
-    for kind in type(mechanism).__mro__:
+    one = drawn(mechanism)
+    for kind in type(getattr(one, "law", one)).__mro__:
         if kind in _KINDS:
-            return _KINDS[kind](mechanism, policy)
-    return Anything(policy)
+            return _KINDS[kind](getattr(one, "law", one), policy)
+    return Anything.of(policy)
 
 
-def _selection(mechanism: Any, policy: PrivacyPolicy) -> Sides:
-    """Subset selection; randomised response reports sets of one item."""
-    size, held = getattr(mechanism, "size", 1), float(mechanism.a[0])
-    return Sides.of_selection(mechanism.items, size, held, policy)
-
-
-def _alike(policy: PrivacyPolicy, cap: float) -> PrivacyPolicy:
+def _any_two_sets(law: staircase.Staircase, policy: PrivacyPolicy) -> Anything:
     """Any two sets are told apart by at most ``cap``, whatever they hold."""
-    return PrivacyPolicy([cap] * policy.size, policy.item_counts, names=policy.names)
+    epsilons = [law.cap] * policy.size
+    return Anything.of(PrivacyPolicy(epsilons, policy.item_counts, names=policy.names))
 
 
 def _ends(mechanism: MeanMechanism) -> Rows:
     """BiSample-MD; the law of a number between is a mixture of those of the ends."""
-    law = mechanism.integers / DENOMINATOR
-    return Rows(law, ("the lowest number", "the highest number", "no answer"))
+    names = ("the lowest number", "the highest number", "no answer")
+    return Rows.of(mechanism.integers / DENOMINATOR, names)
 
 
 _KINDS: dict[type, Callable[[Any, PrivacyPolicy], Seen]] = {
-    UnaryTable: lambda table, _: Bits.of(table),
-    PaddedUnaryMechanism: lambda one, _: Bits.of(
-        one.unary.table, one.padding_length, one.dummy_level
-    ),
-    SetDesignMechanism: lambda one, policy: Anything(_alike(policy, one.law.cap)),
-    SubsetDesign: lambda design, _: Sides.of_design(design),
-    SubsetSelection: _selection,
-    GeneralizedRandomizedResponse: _selection,
-    OptimizedLocalHashing: Hashed,
+    bits.Bits: lambda law, _: Bits.of(law),
+    sides.Sides: Sides.of,
+    hashing.Hash: Hashed.of,
+    staircase.Staircase: _any_two_sets,
     MeanMechanism: lambda one, _: _ends(one),
-    Channel: lambda channel, _: Rows(channel.matrix, channel.symbols),
+    Channel: lambda channel, _: Rows.of(channel.matrix, channel.symbols),
 }
 
 

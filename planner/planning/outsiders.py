@@ -192,14 +192,14 @@ def _guessed(question: Question, seen: Seen) -> str:
             return f"which it is of {points} numbers and no answer, all as likely before,"
         return "which it is of the lowest number, the highest and no answer, all as likely before,"
     items = int(question.policy.item_counts.sum())
-    if seen.set_size is not None:
+    if seen.set_size:
         return f"one answer of a person who has any {seen.set_size:,} of {items:,} answers"
     return f"the likeliest of {items:,} answers, all as likely before,"
 
 
 def _of_one_level(policy: PrivacyPolicy) -> Anything:
     items = int(policy.item_counts.sum())
-    return Anything(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
+    return Anything.of(PrivacyPolicy([policy.ldp_epsilon], [items], names=["any answer"]))
 
 
 def _right_at_most(epsilon: float, delta: float = 0.0) -> str:

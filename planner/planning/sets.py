@@ -410,7 +410,7 @@ def details(part: Part, planned: Option, price: float) -> dict[str, Any]:
     """Its levels, and every padding length's error with the very mechanism that is planned."""
     whole, sets = planned.name == SET_DESIGN, set_model_of(part.deployed)
     length, sends = _length(part), CATALOGUE[planned.name].sends
-    leakage = np.full(part.deployed.policy.size, deployed(part, planned).privacy_loss())
+    leakage = np.full(part.deployed.policy.size, deployed(part, planned).law.largest())
     found = {
         "levels": levels_of(part, planned.law, price, 1 if whole else length),
         "explanations": explain(planned.law, part.asked.name, length, sends, leakage, whole=whole),

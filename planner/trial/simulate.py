@@ -23,18 +23,16 @@ from planner.estimates.channel import OrderedEstimates, estimate_ordered, wanted
 from planner.estimates.counts import reach
 from planner.limits import MAX_COUNT
 from planner.mechanisms import inputs
-from planner.mechanisms.catalogue import CATALOGUE
+from planner.mechanisms.catalogue import CATALOGUE, drawn
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets
 from planner.mechanisms.means import MeanMechanism
-from planner.mechanisms.subset_design import SubsetDesignMechanism
-from planner.mechanisms.unary import UnaryMechanism
 from planner.mechanisms.words import spawn
 from planner.planning.choice import mechanism_choices
 from planner.planning.datasets import Answers
 from planner.planning.plan import plan_survey
 from planner.planning.question import QuestionPlan
-from planner.solvers.answers import Channel, Scenario, SubsetDesign, UnaryTable
+from planner.solvers.answers import Channel, Scenario
 from planner.survey.numeric_domain import NumericDomain
 from planner.survey.questions import Question, Survey
 
@@ -309,10 +307,7 @@ class Trial:
 
 def _counts(mechanism: Any, question: Question, known: Answers, asked: Asked) -> _Tried:
     """A mechanism for one item or a set of each person."""
-    if isinstance(mechanism, UnaryTable):
-        mechanism = UnaryMechanism(mechanism)
-    elif isinstance(mechanism, SubsetDesign):
-        mechanism = SubsetDesignMechanism.of(mechanism)
+    mechanism = drawn(mechanism)
     truth, sets = asked.fraction * known.counts, known.sets
     data: Any = known.counts if sets is None else sets
     bias = asked.fraction * mechanism.bias(data)

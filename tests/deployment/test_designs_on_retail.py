@@ -98,7 +98,7 @@ def test_first_items_of_baskets(firsts, epsilon):
     aggregate: Aggregate = counter.sums()
     truth = np.bincount(firsts)
     errors = law.estimate([aggregate], 0.95)["estimate"] - truth
-    predicted = law.shape._mechanism.variance(truth)
+    predicted = law.shape.variance(truth)
     # The total's relative standard deviation; entropy of the system: six of them, 7e-9.
     spread = np.sqrt(2 * np.square(predicted).sum()) / predicted.sum()
     assert abs(np.square(errors).sum() / predicted.sum() - 1) < 6 * spread

@@ -26,6 +26,7 @@ from planner.errors import FileError, InputError, VerificationError
 from planner.laws.answers import Item
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
+from planner.laws.levels import Levels
 from planner.laws.schema import PROBABILITY
 from planner.laws.shape import Shape
 from planner.laws.source import choose, words
@@ -34,7 +35,7 @@ from planner.mechanisms.asking import COLLECTOR
 from planner.mechanisms.catalogue import CATALOGUE, Offer
 from planner.mechanisms.collected import Collected
 from planner.mechanisms.counting import CellCounter
-from planner.mechanisms.plain import FrequencyMechanism, linear_estimates
+from planner.mechanisms.plain import FrequencyMechanism
 from planner.planning.choice import mechanism_choices
 from planner.show.kinds import report_sentences
 from planner.survey.questions import Categorical
@@ -58,15 +59,8 @@ class NegativeSurvey(FrequencyMechanism):
         return int(D / (1 + (self.items - 1) * exp(self.epsilon))) + 1  # up is private
 
     @property
-    def a(self):
-        return np.full(self.items, self.own / D)
-
-    @property
-    def b(self):
-        return np.full(self.items, (1 - self.own / D) / (self.items - 1))
-
-    def privacy_loss(self):
-        return float(log(self.b[0] / self.a[0]))
+    def law(self):
+        return Negative(Levels(("all",), (self.epsilon,), (self.items,), ((),)), self.own)
 
 
 @dataclass(frozen=True)
@@ -87,14 +81,15 @@ class Negative(Shape):
 
     def check(self, wanted):  # noqa: ARG002
         check_ratio(self.ratio(0, 0), self.levels.least_demanded())
-        if not self.support()[0] < self.support()[1]:
+        if not self.support()[0][0] < self.support()[0][1]:
             raise VerificationError("The own item must be the rarer one")
 
     def support(self):
-        return Fraction(self.own, D), Fraction(D - self.own, D * (self.levels.total - 1))
+        other = Fraction(D - self.own, D * (self.levels.total - 1))
+        return [(Fraction(self.own, D), other)] * len(self.levels.names)
 
     def ratio(self, i, j):  # noqa: ARG002
-        return max(self.support()) / min(self.support())
+        return max(self.support()[0]) / min(self.support()[0])
 
     def draw(self, own, source):
         items = self.levels.total
@@ -114,18 +109,10 @@ class CollectedNegative(Negative, Collected):
     def counter(self):
         return CellCounter(self.cells, "<u2")
 
-    def estimate(self, rounds):
-        return linear_estimates(rounds[0], *(np.full(self.cells, float(x)) for x in self.support()))
-
     def draw_many(self, own, words):
         step = 1 + words.below(self.cells - 1, own.size)
         step[words.half(own.size) < self.own] = 0
         return [((own + step) % self.cells).astype("<u2")[:, None].view(np.uint8)]
-
-
-def negative(source, question):
-    levels = building._levels(question)
-    return "negative-survey", Item(levels), Negative(levels, source.own)
 
 
 OFFER = Offer(
@@ -143,7 +130,7 @@ def registered(monkeypatch):
     """A line for each half, one for what is planned; afterwards they are forgotten."""
     monkeypatch.setitem(DEVICE.shapes, "negative", Negative)
     monkeypatch.setitem(COLLECTOR.shapes, "negative", CollectedNegative)
-    monkeypatch.setitem(building.MAKERS, NegativeSurvey, negative)
+    monkeypatch.setitem(building.MAKERS, NegativeSurvey, building._alike("negative-survey"))
     monkeypatch.setitem(CATALOGUE, "negative", OFFER)
 
 
@@ -176,7 +163,7 @@ def test_it_is_predicted_like_any_other():
     assert worst(mechanism) == pytest.approx(
         float(mechanism.variance(np.array([30_000, 0, 0, 0])).sum())
     )
-    assert 0.999 < mechanism.privacy_loss() <= 1.0
+    assert 0.999 < mechanism.law.pairs()[0].realised <= 1.0
 
 
 def test_it_is_planned_compared_and_explained():

@@ -24,8 +24,9 @@ from planner.laws.exact import (
     round_inward,
 )
 from planner.laws.levels import Levels
-from planner.mechanisms.collected import Rows, Sides
+from planner.mechanisms.collected import Rows
 from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.subset_design import Sides
 from tests.laws.oracle import D, true_exp
 from tests.policies import RULES, random_policy, seeds
 
@@ -316,7 +317,7 @@ def test_a_bisample_that_says_next_to_nothing_is_counted():
     some = levels([1.0], counts=[3])
     law = Rows(some, rows, ((0.0, -2 / theta, 0.0, 2 / theta), answered), (2, 2))
     law.check(Number(some, 0.0, 1.0, yes_no=False, points=2).counts_as())
-    found = law.estimate([Aggregate(4, np.ones(4, dtype=np.int64))])
+    found = law.estimate(Aggregate(4, np.ones(4, dtype=np.int64)))
     assert np.isfinite(found.covariance).all()
 
 

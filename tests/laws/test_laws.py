@@ -17,7 +17,7 @@ from planner.errors import InputError, VerificationError
 from planner.laws.law import DEVICE, Law
 from planner.limits import DENOMINATOR as D
 from planner.mechanisms.asking import COLLECTOR, CollectedLaw
-from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.plain import xxh32
 from planner.mechanisms.words import seeded_words
 from planner.planning.ordered import channels
@@ -135,7 +135,7 @@ def test_estimators_are_unbiased(name):
             if question["law"] in ("rows", "die"):  # a histogram has no rounding left
                 counts[0] += scale - counts.sum()
             sums.append(Aggregate(scale, counts))
-        values = collector.shape.estimate(sums).values
+        values = collector.shape.estimate(stacked(sums)).values
         if wanted is None:
             assert values / scale == pytest.approx(np.eye(values.size)[own], abs=1e-7)
         else:
@@ -258,7 +258,7 @@ def test_limits_of_shares_are_those_of_the_draws_alone():
     for _ in range(500):
         counter = law.shape.counter()
         counter.add(law.shape.draw_many(own, words)[0])
-        shares = law.asked._shares(law.shape.estimate([counter.sums()]), 0.95)
+        shares = law.asked._shares(law.shape.estimate(counter.sums()), 0.95)
         found.append(shares.values)
         stated.append(np.diag(shares.covariance).sum())
     ratio = np.var(found, axis=0).sum() / np.mean(stated)

@@ -60,7 +60,7 @@ def test_listed_reports_keep_both_budgets_and_have_two_chances(shape):
     padded = list(combinations(range(shape.levels.elements), shape.levels.dummies))
     laws = [law_of(shape, own) for own in padded]
     least = shape.levels.least_demanded()
-    own, other = shape.support()
+    own, other = shape.support()[0]
     worst = {1: Fraction(0), 2: Fraction(0)}
     for one, first in zip(padded, laws, strict=True):
         assert sum(first.values()) == 1

@@ -12,7 +12,7 @@ from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
 from planner.mechanisms.subset_design import Segments, draw_sets
-from planner.mechanisms.unary import BernoulliRows, draw_reports, thresholds_above, thresholds_below
+from planner.mechanisms.unary import BernoulliRows, draw_reports
 from planner.mechanisms.words import Words, seeded_words, spawn, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 
@@ -224,15 +224,6 @@ def test_reports_do_not_depend_on_the_number_of_processors(monkeypatch):
         reports.append(draw_reports(true, a, b, seeded_words(np.random.default_rng(1))))
     np.testing.assert_array_equal(reports[0], reports[1])
     np.testing.assert_array_equal(reports[0], reports[2])
-
-
-def test_thresholds_round_outward():
-    just = np.array([0.3, 0.5, 1 / 3])
-    below, above = thresholds_below(just), thresholds_above(just)
-    assert np.all(below / DENOMINATOR <= just)
-    assert np.all((below + 1) / DENOMINATOR > just)
-    assert np.all(above / DENOMINATOR >= just)
-    assert np.all((above - 1) / DENOMINATOR < just)
 
 
 @pytest.mark.parametrize("items", [1, 64, 70, 40_000])

@@ -1,4 +1,4 @@
-"""Mechanisms of plain LDP: the inherited suite, and integers that never exceed the budget."""
+"""Mechanisms for one item each: the inherited suite, and integers that never exceed the budget."""
 
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import xxhash
 
-from planner.errors import InputError
+from planner import PrivacyPolicy, UnaryTable
+from planner.errors import InputError, VerificationError
 from planner.limits import DENOMINATOR
 from planner.mechanisms.inputs import MAX_ITEMS
 from planner.mechanisms.means import MeanMechanism
@@ -17,17 +18,27 @@ from planner.mechanisms.plain import (
     SubsetSelection,
     xxh32,
 )
+from planner.mechanisms.unary import UnaryMechanism
 from tests.mechanisms.decisions import draws_follow
 from tests.mechanisms.suite import SingleItemSuite
+
+# Table II of the IDUE paper: ln 4 for one item, ln 6 for four (opt0, 8.567 n).
+TABLE_II = UnaryTable(
+    PrivacyPolicy([np.log(4), np.log(6)], [1, 4]),
+    [0.592048, 0.672998],
+    [0.327001, 0.277564],
+    "opt0",
+    "from the literature",
+)
+
+
+def by_hand(policy, a, b):
+    return UnaryTable(policy, a, b, "opt0", "by hand")
 
 
 class TestGeneralizedRandomizedResponse(SingleItemSuite):
     def mechanism(self):
         return GeneralizedRandomizedResponse(self.budget, self.items)
-
-    def test_counts_sum_to_the_people(self):
-        totals = self.mechanism().draw_aggregate(self.truth(), np.random.default_rng(1))
-        assert totals.counts.sum() == totals.users == 100
 
 
 class TestSubsetSelection(SingleItemSuite):
@@ -37,18 +48,64 @@ class TestSubsetSelection(SingleItemSuite):
         return SubsetSelection(self.budget, self.items)
 
 
-class TestSubsetOfOne(TestSubsetSelection):
-    budget = 2.0
-
-
 class TestOptimizedLocalHashing(SingleItemSuite):
     def mechanism(self):
         return OptimizedLocalHashing(self.budget, self.items)
 
 
+class TestRappor(SingleItemSuite):
+    def mechanism(self):
+        return UnaryMechanism.rappor(self.budget, self.items)
+
+
+class TestInputDiscriminativeUnaryEncoding(SingleItemSuite):
+    budget = float(np.log(0.672998 * (1 - 0.277564) / 0.277564 / (1 - 0.672998)))
+
+    def mechanism(self):
+        return UnaryMechanism(TABLE_II, [1, 1, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        GeneralizedRandomizedResponse,
+        SubsetSelection,
+        OptimizedLocalHashing,
+        UnaryMechanism.rappor,
+        UnaryMechanism.oue,
+    ],
+)
+def test_bad_budgets_and_domains_are_refused(build):
+    for epsilon in (0, -1.0, np.nan, np.inf, 51, True, "1", None):
+        with pytest.raises(InputError, match="epsilon"):
+            build(epsilon, 5)
+    for items in (1, 0, -3, 2.0, np.nan, True, None, 2**31):
+        with pytest.raises(InputError, match="items"):
+            build(1.0, items)
+
+
+def test_bits_are_rounded_inward_and_stay_between_0_and_1():
+    law = UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.6], [0.36])).law
+    assert law.a[0] / DENOMINATOR <= 0.6 < (law.a[0] + 1) / DENOMINATOR
+    assert (law.b[0] - 1) / DENOMINATOR < 0.36 <= law.b[0] / DENOMINATOR
+    assert UnaryMechanism.oue(22.2, 4).law.b == (1,)
+    largest = by_hand(PrivacyPolicy([50.0], [4]), [1 - 2.0**-53], [0.5])
+    assert UnaryMechanism(largest).law.a == (DENOMINATOR - 1,)
+    with pytest.raises(InputError, match=r"epsilons\[0\] is 1e-10 but must be large enough"):
+        UnaryMechanism.rappor(1e-10, 4)
+    with pytest.raises(VerificationError, match="by more than rounding"):
+        UnaryMechanism(by_hand(PrivacyPolicy([1.0], [4]), [0.8], [0.2]))
+
+
+@pytest.mark.parametrize("levels", [[0, 0, 1, 1, 1], [0, 1, 1, 1], [0, 1, 1, 1, 2], [0] * 5])
+def test_wrong_assignments_of_items_to_levels_are_refused(levels):
+    with pytest.raises(InputError, match=r"^level_of is .* \[1, 4\] of each"):
+        UnaryMechanism(TABLE_II, levels)
+
+
 def test_sizes_follow_the_budget():
     assert [SubsetSelection(x, items=12).size for x in (1e-3, 1.0, 5.0)] == [6, 3, 1]
-    assert OptimizedLocalHashing(20.0, 10).values > 4e8
+    assert OptimizedLocalHashing(20.0, 10).law.values > 4e8
     with pytest.raises(InputError, match="generalised"):
         OptimizedLocalHashing(20.001, items=5)
     assert GeneralizedRandomizedResponse(30.0, MAX_ITEMS).items == MAX_ITEMS
@@ -94,36 +151,31 @@ def _at_the_edge(odds):
 
 
 @pytest.mark.parametrize("items", [2, 5, 1000])
-def test_responses_never_round_over_their_budget(items):
-    def spent(truth):
-        return 1 + Fraction(truth, DENOMINATOR) * items / (1 - Fraction(truth, DENOMINATOR))
-
+@pytest.mark.parametrize("kind", [GeneralizedRandomizedResponse, SubsetSelection])
+def test_subsets_never_round_over_their_budget(kind, items):
     tried = 0
-    for epsilon in _at_the_edge(lambda share: 1 + share * items / (1 - share)):
-        try:
-            truth = GeneralizedRandomizedResponse(epsilon, items).truth
-        except InputError:
-            continue  # too small for the grid
-        assert spent(truth) <= _exp(epsilon)
-        assert spent(truth + 2) > _exp(epsilon)  # and no budget is left over
-        tried += 1
-    assert tried >= 12
-
-
-@pytest.mark.parametrize("items", [2, 5, 1000])
-def test_subsets_never_round_over_their_budget(items):
     for epsilon in _at_the_edge(lambda held: held / (1 - held) * (items - 1)):
         try:
-            mechanism = SubsetSelection(epsilon, items)
+            mechanism = kind(epsilon, items)
         except InputError:
             continue  # too small for the grid
         d, held = mechanism.size, Fraction(mechanism.held, DENOMINATOR)
         assert held / (1 - held) * (items - d) / d <= _exp(epsilon)
-        more = held + Fraction(2, DENOMINATOR)
+        more = held + Fraction(2, DENOMINATOR)  # and no budget is left over
         assert more == 1 or more / (1 - more) * (items - d) / d > _exp(epsilon)
+        tried += 1
+    assert tried >= 6
 
 
-def test_signs_never_round_over_their_budget():
+def test_hashing_and_signs_never_round_over_their_budget():
+    def spent(truth, values):
+        return 1 + Fraction(truth * values, DENOMINATOR - truth)
+
+    for epsilon in _at_the_edge(lambda share: 1 + share * 3 / (1 - share)):
+        if epsilon > 1e-8:
+            law = OptimizedLocalHashing(epsilon, 5).law
+            assert spent(law.truth, law.values) <= _exp(epsilon)
+            assert spent(law.truth + 2, law.values) > _exp(epsilon)
     for epsilon in _at_the_edge(lambda low: (1 - low) / low):
         if epsilon >= 1e-4:
             few, many = MeanMechanism.bisample_md(epsilon).integers[0, :2].tolist()
@@ -133,8 +185,9 @@ def test_signs_never_round_over_their_budget():
 
 def test_budgets_below_the_grid_are_refused():
     items = 1000
-    assert GeneralizedRandomizedResponse(1.5 * items / DENOMINATOR, items).truth == 1
+    least = GeneralizedRandomizedResponse(1.5 * items / DENOMINATOR, items)
+    assert least.held == DENOMINATOR // items + 1
     with pytest.raises(InputError, match=r"epsilon is .* large enough for 1000 items"):
-        GeneralizedRandomizedResponse(0.9 * items / DENOMINATOR, items)
+        GeneralizedRandomizedResponse(0.6 * items / DENOMINATOR, items)
     with pytest.raises(InputError, match=r"epsilon is 1e-10 .*grid of 2\^-32.*Raise it or merge"):
         SubsetSelection(1e-10, 1000)

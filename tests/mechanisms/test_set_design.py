@@ -12,7 +12,6 @@ from planner.mechanisms.set_design import (
     SetDesign,
     _error,
     _hits,
-    amplified_budget,
     best_set_design,
     privset_error,
     set_error_bound,
@@ -132,7 +131,7 @@ def test_bounds_and_rivals():
     uniform = _hits(10, 2, np.array([1]))[0]
     weights = uniform * [1.0, 4.0, 4.0]
     a = weights[1] / weights.sum() / 2
-    odds = exp(amplified_budget(2, log(4)))  # randomised response on one drawn item
+    odds = 2 * (4 - 1) + 1  # randomised response on one drawn item
     assert a == pytest.approx((odds / 2 + 0.5) / (odds + 9), rel=1e-12)
     error = float(_error(10, np.asarray(a), np.asarray((1 - 2 * a) / 8), 2))
     assert error == pytest.approx(set_error_bound(10, 2, log(4), log(4)), rel=1e-12)

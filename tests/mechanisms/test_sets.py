@@ -1,5 +1,7 @@
 """Item sets through padding and sampling: the inherited suite, set budgets by exhaustion."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,9 +10,9 @@ from planner.errors import InputError, VerificationError
 from planner.mechanisms.counting import Aggregate
 from planner.mechanisms.itemsets import ItemSets, PaddedUnaryMechanism, set_budgets
 from planner.mechanisms.unary import UnaryMechanism
-from tests.mechanisms.listed import output_law
+from tests.mechanisms.listed import sets_law
 from tests.mechanisms.suite import MechanismSuite
-from tests.mechanisms.test_unary import TABLE_II, by_hand
+from tests.mechanisms.test_plain import TABLE_II, by_hand
 
 ITEMS = 4
 ALL_SETS = [[k for k in range(ITEMS) if (code >> k) & 1] for code in range(2**ITEMS)]
@@ -39,6 +41,9 @@ class PaddedSuite(MechanismSuite):
 
     def epsilon(self):
         return self.budget
+
+    def law(self):
+        return sets_law(self.mechanism())
 
     def bad_truths(self):
         other = ItemSets.of([[0]], items=ITEMS + 1)
@@ -108,10 +113,10 @@ class TestInputDiscriminativeUnaryEncodingPS(UnarySuite):
 
 def largest_excess(mechanism):
     """Over all pairs of sets and all reports, against the smaller of two sets' budgets."""
-    law = output_law(mechanism)
+    law = sets_law(mechanism)
     law = np.log(law[:, law.max(axis=0) > 0])
     realised = np.array([np.max(row - law, axis=1) for row in law])
-    assert realised.max() <= mechanism.privacy_loss() + 1e-9
+    assert realised.max() <= mechanism.law.largest() + 1e-9
     sets = [[k for k in range(mechanism.items) if code >> k & 1] for code in range(len(law))]
     budgets = set_budgets(mechanism, sets)
     return float(np.max(realised - np.minimum(budgets[:, None], budgets[None, :])))
@@ -129,8 +134,8 @@ def test_set_budgets_are_kept(counts, length):
 
 def test_one_wrong_probability_is_found_out():
     mechanism = PaddedUnaryMechanism(UnaryMechanism.rappor(1.0, items=3), 1)
-    a, _ = mechanism.unary.thresholds
-    object.__setattr__(mechanism.unary, "_a", a + np.uint32(2**26))
+    more = replace(mechanism.unary.law, a=(mechanism.unary.law.a[0] + 2**26,))
+    object.__setattr__(mechanism.unary, "law", more)
     assert largest_excess(mechanism) > 0.01
 
 

@@ -16,7 +16,7 @@ from planner import (
 )
 from planner.errors import InputError
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import Sides
 from planner.outsiders import (
     Blanket,
     central_delta,
@@ -24,18 +24,18 @@ from planner.outsiders import (
     seen_of,
     shuffled,
 )
-from planner.outsiders.shapes import Anything, Bits, Rows
-from tests.mechanisms.listed import output_law, unary_law
+from planner.outsiders.shapes import Anything, Rows
+from tests.mechanisms.listed import output_law, sets_law
 from tests.outsiders.exhaustion import delta, worst_delta
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90], names=["intimate", "personal", "public"])
 TABLE = solve(POLICY)
-SEEN = Bits(POLICY, TABLE.a, TABLE.b)
+SEEN = seen_of(TABLE, POLICY)
 
 
 def whole_law(mechanism):
     law = output_law(mechanism)
-    return Rows(law, tuple(map(str, range(len(law)))))
+    return Rows.of(law, tuple(map(str, range(len(law)))))
 
 
 def one_budget(mechanism):
@@ -73,9 +73,7 @@ def test_reference_table_by_three_numbers():
 def test_small_tables_by_exhaustion():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     table = solve(policy)
-    level_of = np.array([0, 1, 1])
-    law = unary_law(table.a[level_of], table.b[level_of])
-    reports = Bits(policy, table.a, table.b)
+    law, reports = output_law(UnaryMechanism(table)), seen_of(table, policy)
     for i, j, first, second in ((0, 1, 0, 1), (1, 1, 1, 2)):
         for people in (2, 3):
             for others in ((0,) * (people - 1), (1,) * (people - 1), tuple(range(people - 1))):
@@ -114,11 +112,10 @@ def test_merged_outcomes_are_those_of_the_whole_law(mechanism):
 def test_hashing_is_hidden_whatever_the_hash():
     """All hash functions from three items to three values: the exact law with a public seed."""
     mechanism = OptimizedLocalHashing(np.log(2), 3)
-    values = mechanism.values
-    assert values == 3
-    truth = GeneralizedRandomizedResponse(np.log(2), values)
+    assert mechanism.law.values == 3
+    truth = output_law(mechanism)
     for hashed in ((0, 1, 2), (0, 0, 1), (0, 1, 1), (0, 0, 0)):
-        law = output_law(truth)[list(hashed)]
+        law = truth[list(hashed)]
         worst = worst_delta(law, 0, 1, 3, 0.1)
         assert worst <= central_delta(one_budget(mechanism).blanket(0, 0), 0.1, 3).upper
 
@@ -126,7 +123,7 @@ def test_hashing_is_hidden_whatever_the_hash():
 def test_designs_by_their_whole_law():
     policy = PrivacyPolicy([1.0, 2.0], [2, 2])
     design = best_design(policy)
-    mechanism = SubsetDesignMechanism.of(design)
+    mechanism = Sides.of(design)
     law = output_law(mechanism)
     merged, whole = seen_of(design, policy), whole_law(mechanism)
     assert merged.sizes == (2, 2)
@@ -154,7 +151,7 @@ def test_sets_are_hidden_by_items_and_dummies():
     sets = PaddedUnaryMechanism(unary, 2)
     reports = seen_of(sets, policy)
     assert (reports.names, reports.sizes) == (policy.names, (3, 2))
-    law = output_law(sets)
+    law = sets_law(sets)
     pairs = [(0, 0), (0, 1), (1, 1)]
     proven = max(central_delta(reports.blanket(*pair), 0.2, 2).upper for pair in pairs)
     pairs_of_sets = [(x, y, z) for x, y in ((0, 1), (6, 1), (7, 0), (1, 6)) for z in (0, 7)]
@@ -163,7 +160,7 @@ def test_sets_are_hidden_by_items_and_dummies():
 
 
 def test_any_mechanism_covers_the_table():
-    any_one = shuffled(Anything(POLICY), PEOPLE, 1e-6)
+    any_one = shuffled(Anything.of(POLICY), PEOPLE, 1e-6)
     assert np.all(shuffled(SEEN, PEOPLE, 1e-6).epsilons <= any_one.epsilons)
 
 
@@ -176,7 +173,7 @@ def test_one_alone_is_not_hidden():
 
 def test_levels_of_one_item_have_no_pair_inside():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
-    result = shuffled(Anything(policy), 1000, 1e-6)
+    result = shuffled(Anything.of(policy), 1000, 1e-6)
     assert np.isnan(result.epsilons[0, 0])
     assert len(result.to_frame()) == 2
 
@@ -184,10 +181,8 @@ def test_levels_of_one_item_have_no_pair_inside():
 def test_refusals():
     inf = np.inf
     rule = [[1.0, 1.0, inf], [1.0, 1.0, inf], [inf, inf, 1.0]]
-    apart = Anything(PrivacyPolicy([1.0] * 3, [2] * 3, rule))
+    apart = Anything.of(PrivacyPolicy([1.0] * 3, [2] * 3, rule))
     with pytest.raises(InputError, match="finite pair budgets"):
         apart.blanket(0, 1)
     with pytest.raises(InputError, match="at most 30"):
-        shuffled(Anything(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)
-    with pytest.raises(InputError, match="level 1"):
-        Bits(POLICY, np.array([0.5, 0.1, 0.5]), np.array([0.1, 0.2, 0.1]))
+        shuffled(Anything.of(PrivacyPolicy([1.0] * 31, [2] * 31)), 100, 1e-6)

@@ -11,18 +11,18 @@ from planner import (
     PrivacyPolicy,
     SubsetSelection,
     UnaryMechanism,
+    UnaryTable,
     best_design,
     solve,
 )
 from planner.errors import InputError
-from planner.mechanisms.counting import Aggregate, SidesCounter
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.plain import xxh32
-from planner.mechanisms.subset_design import SubsetDesignMechanism, draw_sides
+from planner.mechanisms.subset_design import Sides
 from planner.mechanisms.words import seeded_words
 from planner.outsiders import seen_of
-from planner.outsiders.shapes import Anything, Bits
-from tests.mechanisms.listed import output_law, unary_law
+from planner.outsiders.shapes import Anything
+from tests.mechanisms.listed import output_law
 
 POLICY = PrivacyPolicy([1.0, 1.2, 2.0], [5, 5, 90])
 
@@ -49,10 +49,12 @@ def test_bits(seed):
     items = int(rng.integers(2, 8))
     b = rng.uniform(0.02, 0.6, items)
     a = b + rng.uniform(0.02, 0.95, items) * (1 - b)
-    bits = Bits(PrivacyPolicy(np.ones(items), np.ones(items, int)), a, b)
+    policy = PrivacyPolicy(np.full(items, 50.0), np.ones(items, int))
+    table = UnaryTable(policy, a, b, "opt0", "by hand")
+    law = output_law(UnaryMechanism(table))
     for prior in priors(rng, items):
-        true = listed(unary_law(a, b), prior)
-        assert bits.guess(prior).success == pytest.approx(true, rel=1e-12)
+        success = seen_of(table, policy).guess(prior).success
+        assert success == pytest.approx(listed(law, prior), rel=1e-9)
 
 
 @pytest.mark.parametrize("items", [2, 3, 5, 8])
@@ -71,7 +73,7 @@ def test_designs(counts):
     rng = np.random.default_rng(sum(counts))
     policy = PrivacyPolicy(np.sort(rng.uniform(0.5, 2.5, len(counts))), counts)
     design = best_design(policy)
-    law = output_law(SubsetDesignMechanism.of(design))
+    law = output_law(Sides.of(design))
     for prior in priors(rng, sum(counts)):
         success = seen_of(design, policy).guess(prior).success
         assert success == pytest.approx(listed(law, prior), rel=1e-9)
@@ -98,9 +100,9 @@ def test_one_of_a_set_by_listing_all_sets(size):
 
 def test_hashing_by_listing_all_functions():
     mechanism = OptimizedLocalHashing(np.log(2), 4)
-    response = output_law(GeneralizedRandomizedResponse(np.log(2), mechanism.values))
+    response = output_law(mechanism)
     for prior in priors(np.random.default_rng(1), 4):
-        functions = product(range(mechanism.values), repeat=4)
+        functions = product(range(mechanism.law.values), repeat=4)
         true = np.mean([listed(response[list(f)], prior) for f in functions])
         assert seen(mechanism).guess(prior).success == pytest.approx(true, rel=1e-8)
 
@@ -140,18 +142,15 @@ def test_no_report_moves_an_estimate_by_more_and_some_by_as_much(mechanism, supp
 def test_the_weights_of_designs_and_sets():
     policy = PrivacyPolicy([1.0, 2.0], [1, 2])
     design = best_design(policy)
-    mechanism = SubsetDesignMechanism.of(design)
-    own, words = mechanism.level_of.argsort().argsort().repeat(400), np.random.default_rng(1)
-    integers = mechanism.policy.item_counts, mechanism.high_counts, mechanism.integers
-    reports = np.unique(draw_sides(own, *integers, seeded_words(words)), axis=0)
+    law, own = Sides.of(design), np.repeat(np.arange(3), 400)
+    (reports,) = law.draw_many(own, seeded_words(np.random.default_rng(1)))
 
     def estimated(report):
-        counter = SidesCounter(*integers[:2])
-        counter.add(report[None].view(np.uint8))
-        counts = counter.sums().counts.reshape(len(integers[1]), -1)
-        return mechanism.estimate(Aggregate(1, counts)).values
+        counter = law.counter()
+        counter.add(np.ascontiguousarray(report[None]))
+        return law.estimate(counter.sums()).values
 
-    moved = [estimated(report) for report in reports]
+    moved = [estimated(report) for report in np.unique(reports, axis=0)]
     for level, items in enumerate(([0], [1, 2])):
         of_level = np.array(moved)[:, items]
         most = max(of_level.max(), 1 - of_level.min())

@@ -16,7 +16,7 @@ from planner import (
 )
 from planner.deployment.building import survey_parameters
 from planner.errors import ConvergenceError
-from planner.mechanisms.subset_design import SubsetDesignMechanism
+from planner.mechanisms.subset_design import Sides
 from planner.planning import solve as solving_once
 from planner.planning.choice import (
     beliefs_after,
@@ -32,7 +32,7 @@ from planner.show import kinds
 from planner.show import plan as said
 from planner.solvers import solving
 from planner.survey.questions import Categorical, ItemSet, Numeric
-from tests.mechanisms.listed import output_law
+from tests.mechanisms.listed import output_law, sets_law
 from tests.surveys import EXAMPLES
 
 
@@ -156,7 +156,7 @@ def test_what_is_exported_keeps_every_budget_and_the_error(browsing, question):
 
 
 def test_a_rare_items_error_is_at_most_what_is_said(question):
-    mechanism = SubsetDesignMechanism.of(question.design)
+    mechanism = Sides.of(question.design)
     rng = np.random.default_rng(3)
     for shares in rng.dirichlet(np.full(3, 0.5), 20):
         people = np.rint(shares * 1_000_000).astype(np.int64)
@@ -293,7 +293,7 @@ def test_beliefs_about_sets_hold_for_every_report():
 
     policy = PrivacyPolicy([0.6, 1.0], [1, 2])
     table = solve(policy)
-    law = output_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
+    law = sets_law(PaddedUnaryMechanism(UnaryMechanism(table), 2))  # 8 sets
     leakage = np.array(explain(table, "x", padding_length=2)[0].leakage)
     has = (np.arange(8) & 1).astype(bool)
     rng = np.random.default_rng(2)

@@ -49,7 +49,7 @@ def test_the_view_is_that_of_the_whole_law(mechanism):
     assert view.guess.blind == pytest.approx(1 / 3)
     local = float(np.max(np.log(law[:, None] / law[None])))
     assert view.shuffled.local_epsilon == pytest.approx(local)
-    whole = shuffled(Rows(law, ("x", "0", "1")), 20_000, 1e-7)
+    whole = shuffled(Rows.of(law, ("x", "0", "1")), 20_000, 1e-7)
     assert view.shuffled.epsilon == pytest.approx(whole.epsilon, rel=2e-3)
     errors = question.levels.standard_errors
     assert np.all(view.reach * view.swaying >= errors)

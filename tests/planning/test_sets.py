@@ -209,7 +209,7 @@ def test_any_rule_has_its_smallest_budget(rule):
     assert plan.deployed.mechanism == "set-design"
     least = smallest_budget(plan.deployed.policy)
     assert plan.set_promises.epsilon == pytest.approx(least)
-    assert plan.mechanism.privacy_loss() <= least
+    assert plan.mechanism.law.largest() <= least
     assert {one.name for one in plan.refused} >= {"opt0"}
     with pytest.raises(InputError, match="set design keeps"):
         planned(padding_length=3, rule=rule, mechanism="opt0")

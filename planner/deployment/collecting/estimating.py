@@ -23,7 +23,7 @@ from planner.estimates.rows import NUMBERS, AnswerRows
 from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Aggregate
+from planner.mechanisms.counting import Aggregate, stacked
 
 Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
@@ -81,7 +81,7 @@ def estimates_table(
             asked = law.asked
             if name in sizes:
                 asked = asked.with_sizes(_set_sizes(laws[sizes[name]], sums))
-            tables.append(_table(name, asked.rows(law.shape.estimate(rounds), confidence)))
+            tables.append(_table(name, asked.rows(law.shape.estimate(stacked(rounds)), confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
@@ -142,7 +142,7 @@ def _set_sizes(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> SetSizes:
     if not rounds:
         remedy = "Collect them first, or estimate without set sizes."
         raise InputError.because("reports", f"question {law.name!r} has none", remedy)
-    return law.asked.set_sizes(law.shape.estimate(rounds))
+    return law.asked.set_sizes(law.shape.estimate(stacked(rounds)))
 
 
 def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
@@ -205,7 +205,7 @@ def _round(law: CollectedLaw, one: Aggregate, people: int, confidence: float) ->
         raise InputError.because("reports", f"of {law.name!r} all are blanks", "Collect more.")
     if not law.blanks:
         factor = people / one.users
-    found = _scaled(law.shape.estimate([one]), people, factor, law.blanks)
+    found = _scaled(law.shape.estimate(one), people, factor, law.blanks)
     rows = law.asked.rows(found, confidence)
     return replace(rows, users=one.users, remarks=[f"{text}{remark}" for text in rows.remarks])
 
