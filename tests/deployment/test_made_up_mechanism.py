@@ -6,7 +6,7 @@ Negative survey: a report names an item that is probably *not* the person's own.
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, log
+from math import exp
 from typing import ClassVar
 
 import jsonschema
@@ -23,7 +23,6 @@ from planner.deployment.collecting.collector import collect
 from planner.deployment.collecting.estimating import estimates_table
 from planner.deployment.parameters import json_schema, make_vectors
 from planner.errors import FileError, InputError, VerificationError
-from planner.laws.answers import Item
 from planner.laws.exact import check_ratio
 from planner.laws.law import DEVICE
 from planner.laws.levels import Levels
