@@ -9,8 +9,6 @@ reports could cure. From ``E`` and the sizes of the sets ``c`` is known to lie b
 the people with the largest sets taken first (a fractional knapsack); nothing sharper follows. A
 lower limit of ``E`` is one of ``c`` whatever the sets are, an upper limit ``U`` of ``E`` gives
 ``C(U)``, and where nothing is known of the sizes there is none. Proof: docs/theory/item-sets.md.
-
-What lies between is guessed by a model: each choice of everybody is the item with one probability.
 """
 
 from __future__ import annotations
@@ -21,12 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.estimates.counts import Estimates, ProcessedCounts
+from planner.estimates.counts import Estimates
 
 Array = NDArray[np.float64]
 SIZES_MISS = 1e-3
 """Chance that limits of the shares of larger sets, drawn from those who were asked, are too low."""
-_STEPS = 1000  # of the popularity of an item; between them the counts are all but straight
 _MISS = 1e-6  # chance that people have more large sets than the stated law lets expect
 
 
@@ -80,55 +77,6 @@ class LongerSets:
         return float(people @ (1 - self.padding_length / np.array(self.sizes, dtype=np.float64)))
 
 
-@dataclass(frozen=True, slots=True)
-class SetSizes:
-    """How many items people have, as far as they were asked.
-
-    Numbers of items ``sizes`` rise from at least 0, and nobody has more than the last. ``shares``,
-    of sum 1, are those of the people whose number of items it is, or who have fewer, and more than
-    the size before; ``longer`` are upper limits of the share of people with more items.
-
-    Examples
-    --------
-    Everybody has two items or eight, and sets are cut to two. Of a rare item 2 in 5 are left; of
-    a frequent one more, as people with two items have it almost as often as those with eight:
-
-    >>> sizes = SetSizes((2, 8), (0.5, 0.5), (0.52, 0.0))
-    >>> sizes.longer_than(2)
-    LongerSets(padding_length=2, sizes=(8,), shares=(0.52,))
-    >>> sizes.before_the_cut(np.array([10.0, 400.0]), users=1000, padding_length=2).round().tolist()
-    [25.0, 761.0]
-    """
-
-    sizes: tuple[int, ...]
-    shares: tuple[float, ...]
-    longer: tuple[float, ...]
-
-    def longer_than(self, padding_length: int) -> LongerSets:
-        """Which sets are cut."""
-        longer = dict(zip(self.sizes[1:], self.longer, strict=False))
-        longer[self.sizes[0]] = 1.0
-        cut = [(size, longer[size]) for size in self.sizes if size > padding_length]
-        limits = [(size, share) for size, share in cut if share > 0]
-        stated, shares = zip(*limits, strict=True) if limits else ((), ())
-        return LongerSets(padding_length, stated, shares)
-
-    def before_the_cut(self, expected: Array, users: int, padding_length: int) -> Array:
-        """Counts that were probably cut to ``expected``: a guess, but one that knows the sizes.
-
-        An item that each of the ``s`` choices of a person is with probability ``q`` is in their set
-        with probability ``1 - (1 - q)^s``, of which ``min(1, l / s)`` is left. ``q`` is the one
-        that leaves what is expected; never below 0, nor above the people who have any item.
-        """
-        sizes, shares = np.array(self.sizes, dtype=np.float64), np.array(self.shares)
-        kept = np.minimum(1.0, padding_length / np.maximum(sizes, 1.0))
-        choice = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, _STEPS)])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            held = -np.expm1(sizes * np.log1p(-choice[:, None]))
-        held = np.where(sizes == 0, 0.0, held) * shares
-        return np.interp(expected / users, held @ kept, held.sum(axis=1)) * users
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class TruncatedEstimates(Estimates):
     """Estimated counts of item sets, unbiased for what is left of the sets when they are cut.
@@ -162,27 +110,6 @@ class TruncatedEstimates(Estimates):
             return lower, upper
         most = self.longer.most_people(self.users)
         return lower, self.longer.largest_counts(upper, most, self.users)
-
-    def put_back(
-        self, sizes: SetSizes, padding_length: int, confidence: float = 0.95
-    ) -> ProcessedCounts:
-        """Counts with what was probably cut put back, for set sizes that were asked for; biased.
-
-        Of each item what belongs to its lower limit (simultaneous, at least 0) is put back: what
-        is only noise must not grow.
-
-        Examples
-        --------
-        >>> sizes = SetSizes((2, 8), (0.5, 0.5), (0.52, 0.0))
-        >>> cut = TruncatedEstimates([400.0, 5.0], [10.0, 10.0], [9.0, 9.0], 1000)
-        >>> cut.put_back(sizes, padding_length=2).values.round().tolist()
-        [755.0, 5.0]
-        """
-        surely = np.maximum(self.intervals(confidence, simultaneous=True)[0], 0.0)
-        lost = sizes.before_the_cut(surely, self.users, padding_length) - surely
-        values = np.clip(self.values, 0, self.users) + np.maximum(lost, 0.0)
-        how = "what was cut put back, by the set sizes asked for"
-        return ProcessedCounts(np.minimum(values, self.users), how)
 
 
 def set_estimates(

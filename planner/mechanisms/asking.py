@@ -5,27 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.errors import InputError
 from planner.estimates.channel import ChannelEstimates, OrderedEstimates, large_sample
 from planner.estimates.counts import Estimates
 from planner.estimates.rows import AnswerRows, item_rows, ordered_rows, quantity_rows
 from planner.estimates.truncation import (
-    SIZES_MISS,
     LongerSets,
-    SetSizes,
     TruncatedEstimates,
     set_estimates,
 )
 from planner.laws import answers
 from planner.laws.answers import MEAN_OF_SCORES, Asked
 from planner.laws.law import Halves, Law
-from planner.limits import DENOMINATOR, MAX_COUNT
+from planner.limits import DENOMINATOR
 from planner.mechanisms.collected import Bits, Collected, Die, Hash, Rows
 from planner.mechanisms.counting import Aggregate, stacked
 from planner.mechanisms.counting import Rows as Reports
@@ -49,26 +45,6 @@ class Estimating(Asked):
     @abstractmethod
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         """Rows of what a form of report has estimated."""
-
-    def with_sizes(self, sizes: SetSizes | None) -> Estimating:  # noqa: ARG002 - sets know better
-        """The same, with set sizes that were asked for, if any: of what was cut more is known.
-
-        Raises
-        ------
-        InputError
-            The question is not about sets.
-        """
-        remedy = "Name the question about sets first, then the one about their sizes."
-        raise InputError("set_sizes", self.kind, "of a question about item sets", remedy)
-
-    def require_sizes(self) -> None:
-        """InputError unless answers are numbers of items."""
-        remedy = "Ask for the number of items in a question of kind 'ordinal'."
-        raise InputError("set_sizes", self.kind, "of a question about set sizes", remedy)
-
-    def set_sizes(self, found: Any) -> SetSizes:
-        """How many items people have, from what was estimated."""
-        raise NotImplementedError
 
 
 class Item(answers.Item, Estimating):
@@ -105,19 +81,6 @@ class Ordered(answers.Ordered, Item):
         possible = min(self.scores), max(self.scores)
         return quantity_rows(found.users, [("mean score", mean, possible)])
 
-    def require_sizes(self) -> None:
-        whole = all(score.is_integer() and 0 <= score <= MAX_COUNT for score in self.scores)
-        rising = all(low < high for low, high in pairwise(self.scores))
-        if not (self.scores and whole and rising) or self.wanted == MEAN_OF_SCORES:
-            allowed = "whole numbers that rise, and not the mean of them alone wanted"
-            remedy = "Give each answer, as its score, the largest number of items it stands for."
-            raise InputError("scores of set sizes", self.scores, allowed, remedy)
-
-    def set_sizes(self, found: Any) -> SetSizes:
-        shares = self._shares(found, 1 - SIZES_MISS)
-        longer = tuple((1 - shares.band[0]).tolist())
-        return SetSizes(tuple(map(int, self.scores)), tuple(shares.shares.tolist()), longer)
-
     def _shares(self, found: ChannelEstimates, confidence: float) -> OrderedEstimates:
         names = self.levels.item_names()
         in_order = tuple(names[k] for k in self.order)
@@ -152,11 +115,8 @@ class Number(answers.Number, Estimating):
         return quantity_rows(found.users, wanted)
 
 
-@dataclass(frozen=True)
 class OneOfSet(answers.OneOfSet, Item):
-    """One element of a set; some sets are cut. ``sizes`` are those of sets, if they were asked."""
-
-    sizes: SetSizes | None = None
+    """One element of a set; some sets are cut."""
 
     def own_many(self, codes: Sequence[Any], words: Words) -> Numbers:
         lengths = np.array([len(code) for code in codes])
@@ -166,14 +126,9 @@ class OneOfSet(answers.OneOfSet, Item):
             own[u] = codes[u][slots[u]]
         return own
 
-    def with_sizes(self, sizes: SetSizes | None) -> OneOfSet:
-        return type(self)(self.levels, self.padding_length, self.longer_sets, sizes)
-
     @property
     def longer(self) -> LongerSets | None:
-        """Which sets are longer than the padding length: as asked, or else as stated."""
-        if self.sizes is not None:
-            return self.sizes.longer_than(self.padding_length)
+        """Which sets are longer than the padding length, as stated."""
         if self.longer_sets is None:
             return None
         sizes, shares = zip(*self.longer_sets, strict=True) if self.longer_sets else ((), ())
@@ -181,19 +136,15 @@ class OneOfSet(answers.OneOfSet, Item):
 
     def rows(self, found: Any, confidence: float) -> AnswerRows:
         estimates, longer = self.scaled(found), self.longer
-        processed = estimates.clipped()
-        if self.sizes is not None:
-            processed = estimates.put_back(self.sizes, self.padding_length, confidence)
         names = self.levels.level_names(), self.levels.item_names()
         remark = _cut_remark(longer, self.padding_length, estimates.users)
-        return item_rows(*names, estimates, processed, confidence, remark)
+        return item_rows(*names, estimates, estimates.clipped(), confidence, remark)
 
     def scaled(self, once: Estimates) -> TruncatedEstimates:
         """Counts of the sets, from those of the items that reports are about."""
         return set_estimates(once, self.levels.total, self.longer, self.padding_length)
 
 
-@dataclass(frozen=True)
 class WholeSet(answers.WholeSet, OneOfSet):
     """A whole set; some sets are cut."""
 

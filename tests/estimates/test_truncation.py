@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner import InputError, ItemSets, PaddedUnaryMechanism, UnaryMechanism
-from planner.estimates.truncation import LongerSets, SetSizes, TruncatedEstimates
+from planner.estimates.truncation import LongerSets, TruncatedEstimates
 from planner.planning.datasets import PilotSets
 from planner.survey.sets import AssumedSets
 
@@ -122,30 +122,3 @@ def test_nobody_longer_leaves_the_usual_limits():
     assert [limit.round(1).tolist() for limit in cut.intervals()] == [[40.2], [59.8]]
     assert LongerSets(3, (), ()).largest_bias(100) == 0
     assert LongerSets(3, (6,), (1.0,)).largest_bias(100) == 50
-
-
-def test_what_was_cut_is_put_back_exactly_where_everybody_chooses_alike():
-    """Expected counts after the cut, for choices of one law, lead back to those before it."""
-    sizes, shares, users = (0, 1, 3, 9), (0.1, 0.2, 0.3, 0.4), 1000
-    asked = SetSizes(sizes, shares, (0.95, 0.75, 0.45, 0.0))
-    chances = np.array([1e-5, 0.003, 0.1, 0.4, 0.99])
-    held = 1 - (1 - chances[:, None]) ** np.array(sizes)
-    for length in (1, 2, 5, 9, 20):
-        left = np.minimum(1, length / np.maximum(1, np.array(sizes)))
-        expected = users * held @ (left * shares)
-        back = asked.before_the_cut(expected, users, length)
-        np.testing.assert_allclose(back, users * held @ shares, rtol=1e-3)
-        beyond = asked.before_the_cut(np.array([-5.0, 0.0, 2.0 * users]), users, length)
-        np.testing.assert_allclose(beyond, [0, 0, 900], rtol=1e-12)
-
-
-def test_sizes_that_were_asked_for_say_which_sets_are_longer():
-    asked = SetSizes((1, 3, 9), (0.5, 0.3, 0.2), (0.6, 0.25, 0.0))
-    assert asked.longer_than(1) == LongerSets(1, (3, 9), (0.6, 0.25))
-    assert asked.longer_than(2) == LongerSets(2, (3, 9), (0.6, 0.25))  # of three, all as before
-    assert asked.longer_than(3) == LongerSets(3, (9,), (0.25,))
-    assert asked.longer_than(9) == LongerSets(9, (), ())
-    all_longer = SetSizes((4, 9), (0.5, 0.5), (0.6, 0.0))
-    assert all_longer.longer_than(2) == LongerSets(2, (4, 9), (1.0, 0.6))
-    nobody = SetSizes((1, 3, 9), (1.0, 0.0, 0.0), (0.1, 0.0, 0.0))
-    assert nobody.longer_than(1) == LongerSets(1, (3,), (0.1,))

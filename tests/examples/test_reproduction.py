@@ -32,7 +32,7 @@ VERDICTS = {
     "new_certificate": "no yes yes",
     "new_reduction": "no yes",
     "new_saturation": "yes yes",
-    "new_padding_length": "no yes yes no no yes yes yes",
+    "new_padding_length": "no yes yes no no yes yes",
     "new_joint_allocation": "yes yes yes",
     "new_best_mean": "yes yes yes",
     "new_ordered": "yes yes yes",

@@ -20,10 +20,9 @@ from planner.deployment.parameters import Parameters
 from planner.errors import FileError, InputError
 from planner.estimates.counts import Estimates, reach
 from planner.estimates.rows import NUMBERS, AnswerRows
-from planner.estimates.truncation import SetSizes
 from planner.files import replace_file
 from planner.mechanisms.asking import CollectedLaw
-from planner.mechanisms.counting import Aggregate, stacked
+from planner.mechanisms.counting import Aggregate
 
 Array = NDArray[np.float64]
 TABLE_SUFFIXES = (".parquet", ".csv", ".json")
@@ -42,7 +41,6 @@ def estimates_table(
     parameters: Parameters,
     sums: Mapping[Key, Aggregate],
     confidence: float = 0.95,
-    set_sizes: Mapping[str, str] | None = None,
     window: int = 3,
 ) -> pa.Table:
     """Estimates of every question that has reports, a row per answer or quantity.
@@ -55,54 +53,26 @@ def estimates_table(
         Counts by question and round.
     confidence:
         Of the intervals, above 0 and below 1.
-    set_sizes:
-        For questions about sets, by name, the question that asked for the number of items: an
-        ordinal one, whose scores are the largest number that each answer stands for. What it says
-        replaces what the parameters state of sets that are cut.
     window:
         Rounds of a moving average, at least 1, where a question is asked again.
 
     Raises
     ------
     InputError
-        There are no reports, the two rounds of a question do not fit, or ``set_sizes`` names a
-        question that is unknown, of another kind, or without reports.
+        There are no reports, the two rounds of a question do not fit.
     """
-    sizes = dict(set_sizes or {})
-    check_set_sizes(parameters, sizes)
-    laws = {law.name: law for law in parameters.questions}
     tables = []
-    for name, law in laws.items():
+    for law in parameters.questions:
+        name = law.name
         if law.again is not None:
             by_round = {n: sums[name, n] for n in law.rounds if n is not None and (name, n) in sums}
             for what, rows in round_rows(law, by_round, window, confidence):
                 tables.append(_table(name, rows, what))
         elif rounds := _rounds(law, sums):
-            asked = law.asked
-            if name in sizes:
-                asked = asked.with_sizes(_set_sizes(laws[sizes[name]], sums))
-            tables.append(_table(name, asked.rows(law.shape.estimate(stacked(rounds)), confidence)))
+            tables.append(_table(name, law.estimate(rounds, confidence)))
     if not tables:
         raise InputError.because("reports", "no report was counted", "Collect reports first.")
     return pa.concat_tables(tables)
-
-
-def check_set_sizes(parameters: Parameters, set_sizes: Mapping[str, str]) -> None:
-    """Check what :func:`estimates_table` is told of set sizes, before anything is counted.
-
-    Raises
-    ------
-    InputError
-        A question is unknown or of another kind, or its scores are no numbers of items.
-    """
-    laws = {law.name: law for law in parameters.questions}
-    for name in (*set_sizes, *set_sizes.values()):
-        if name not in laws:
-            remedy = "Name two questions of the parameters, that about sets first."
-            raise InputError.unknown("set_sizes", name, tuple(laws), remedy)
-    for of_sets, of_sizes in set_sizes.items():
-        laws[of_sets].asked.with_sizes(None)
-        laws[of_sizes].asked.require_sizes()
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
@@ -134,15 +104,6 @@ def _rounds(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> list[Aggregate]
         remedy = "Everyone must answer in both rounds; wait for the missing reports."
         raise InputError(f"reports of {law.name!r} per round", counts, "equally many", remedy)
     return [one for one in found if one is not None]
-
-
-def _set_sizes(law: CollectedLaw, sums: Mapping[Key, Aggregate]) -> SetSizes:
-    """What a question says of the sizes of sets."""
-    rounds = _rounds(law, sums)
-    if not rounds:
-        remedy = "Collect them first, or estimate without set sizes."
-        raise InputError.because("reports", f"question {law.name!r} has none", remedy)
-    return law.asked.set_sizes(law.shape.estimate(stacked(rounds)))
 
 
 def _table(name: str, rows: AnswerRows, what: str = "") -> pa.Table:
