@@ -47,7 +47,7 @@ class TestPredictionAgainstSimulation:
     @pytest.mark.parametrize("epsilon", [1.0, 3.157, 6.0])
     def test_bisample_md(self, epsilon):
         rng = np.random.default_rng(41)
-        mechanism, users, repeats = MeanMechanism.bisample_md(epsilon), 4000, 4000
+        mechanism, users, repeats = MeanMechanism.bisample_md(epsilon), 1000, 4000
         errors = np.empty((repeats, 2))
         for i in range(repeats):
             values = populations.gaussian(users, rng)

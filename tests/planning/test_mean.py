@@ -36,7 +36,7 @@ def squared_error(mechanism, values, truth):
     return np.mean([(one.value - truth) ** 2 for one in found])
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_no_answers_have_a_larger_error_than_the_least_favourable(epsilon):
     """Where everybody answers BiSample-MD still divides by the estimated answer rate."""
     plan = planned(epsilon=epsilon, mechanism="bisample-md")

@@ -14,7 +14,6 @@ from planner import (
     PrivacyPolicy,
     Survey,
     compare_plans,
-    load_survey,
     plan_survey,
     solve,
 )
@@ -38,7 +37,6 @@ from tests.planning.surveys import (
     with_numeric,
     with_question,
 )
-from tests.surveys import EXAMPLES
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +312,6 @@ def test_questions_and_levels_are_matched_by_name():
 
 LEVELS = (Level("health", 2.0, item_count=2), Level("everyday", 4.0, item_count=40))
 SURVEYS = {
-    "household": load_survey(EXAMPLES / "household.toml"),
     "sets of OUE": shop(mechanism="oue"),
     "sets and a choice": shop(Categorical("page", LEVELS), mechanism="best"),
     "twins": Survey("twins", 50_000, [Categorical(x, LEVELS, targets=total(0.01)) for x in "ab"]),
