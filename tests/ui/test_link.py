@@ -97,15 +97,11 @@ def test_a_damaged_address_is_refused(word):
 
 ODD = {
     "an unknown kind": ("kind", "x"),
-    "a kind of number": ("kind", 7),
-    "an unknown rule": ("rule", "x"),
-    "an unknown mechanism": ("mechanism", "x"),
     "an unknown criterion": ("criterion", 3),
     "an unknown model": ("preferences", {"model": "x"}),
     "a model of number": ("preferences", {"model": 3, "mean": True}),
     "sampling of nothing": ("sampling", {"relies_on": "x"}),
     "targets of nothing": ("target", [{}]),
-    "an unknown key": ("weights", "x"),
 }
 
 

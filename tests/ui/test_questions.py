@@ -232,14 +232,6 @@ def test_a_choice_that_is_added_renamed_and_edited_stays_whole(questions):
     assert question(questions, 1).name == "renamed"
 
 
-def test_questions_share_what_a_person_tolerates():
-    app = open_page("questions", sharing=True)
-    by_label(app.button, "Add a question").click().run()
-    split = app.metric[0].value
-    choose(app, "Who answers what", "one-each")
-    assert app.metric[0].value != split
-
-
 def test_hundreds_of_pasted_rows_are_refused_at_once(questions):
     rows = [{"name": f"l{k}", "epsilon": "1", "items": f"i{k}"} for k in range(500)]
     began = time.perf_counter()

@@ -1,9 +1,11 @@
-"""Names that are Markdown, HTML or links: on every page they are text, and nothing is fetched."""
+"""Nothing leaves this machine: names that are links are text on every page, and settings."""
 
 import re
+import tomllib
 
 import pytest
 
+from planner.ui import __main__ as command
 from planner.ui.entry import PAGES
 from tests.ui.pages import open_page
 
@@ -74,3 +76,32 @@ def test_names_are_text_on_every_page(opened, name):
             assert not TAG.search(text.replace("\\u003c", "<")), (kind, field, text[:300])
         elif kind not in NO_MARKDOWN and field not in {"options", "raw_value", "alt", "id"}:
             assert not PICTURE.search(text), (kind, field, text[:300])
+
+
+def flat(table, prefix=""):
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
+
+
+def test_checkout_and_package_have_the_same_settings(pytestconfig):
+    text = (pytestconfig.rootpath / ".streamlit" / "config.toml").read_text()
+    assert dict(flat(tomllib.loads(text))) == command.SETTINGS
+
+
+def test_settings_keep_everything_on_this_machine():
+    settings = command.SETTINGS
+    assert settings["server.address"] == "127.0.0.1"
+    assert settings["server.maxUploadSize"] <= 20
+    assert settings["server.enableXsrfProtection"] is True
+    assert settings["browser.gatherUsageStats"] is False
+    assert settings["client.showErrorDetails"] == "none"
+
+
+def test_no_material_icons_and_no_outside_addresses(pytestconfig):
+    for path in (pytestconfig.rootpath / "planner" / "ui").rglob("*.py"):
+        text = path.read_text()
+        assert ":material" not in text, path
+        assert "https://" not in text, path
