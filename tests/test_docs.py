@@ -30,6 +30,13 @@ def test_a_wrong_example_would_be_seen(tmp_path):
         play(page, tmp_path)
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_every_file_that_is_named_is_there(name):
+    places = (ROOT, ROOT / "planner")
+    for path in re.findall(r"`((?:[a-z_]+/)+[\w.]+\.(?:py|mjs|toml))`", (ROOT / name).read_text()):
+        assert any((place / path).exists() for place in places), path
+
+
 # A row of the table of promises, and the tests that it names, in its last column.
 PROMISE = re.compile(r"^\| (?!Promise|---)(?P<promise>[^|]+) \| (?P<tests>`tests/[^|]+) \|$", re.M)
 
