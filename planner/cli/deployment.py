@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -164,7 +164,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     Estimates come with standard errors and intervals. Exit code 0: every file was
     counted; 3: some were left out, see the summary.
     """
-    from planner.deployment.collecting.collector import MISSING, collect
+    from planner.deployment.collecting.collector import Missing, collect
     from planner.deployment.collecting.estimating import (
         estimates_table,
         write_table,
@@ -179,7 +179,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
     from planner.show.terminal import print_blocks, terminal
     from planner.survey.questions import ORDINAL
 
-    _check_aggregate(confidence, out, missing)
+    _check_aggregate(confidence, out)
     chosen, parameters = _engine(engine, scheduler), _parameters(params)
     if checkpoint is None and out is not None:
         checkpoint = out.with_name(out.name + ".checkpoint")
@@ -191,7 +191,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
             reports,
             engine=chosen,
             checkpoint=checkpoint,
-            missing=MISSING[missing],
+            missing=cast("Missing", missing),
             ignored=[params, *([] if out is None else [out])],
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
@@ -217,8 +217,7 @@ def aggregate(  # noqa: PLR0913, PLR0917 - each is an option of the command
         raise typer.Exit(QUARANTINED)
 
 
-def _check_aggregate(confidence: float, out: Path | None, missing: str) -> None:
-    from planner.deployment.collecting.collector import MISSING
+def _check_aggregate(confidence: float, out: Path | None) -> None:
     from planner.deployment.collecting.estimating import TABLE_SUFFIXES
 
     if not 0 < confidence < 1:
@@ -228,9 +227,6 @@ def _check_aggregate(confidence: float, out: Path | None, missing: str) -> None:
         allowed = f"a path that ends in {', '.join(TABLE_SUFFIXES)}"
         remedy = f"Name it for example {out.stem}.csv."
         raise InputError("out", str(out), allowed, remedy)
-    if missing not in MISSING:
-        remedy = "Leave --missing out to stop at such files."
-        raise InputError.unknown("missing", missing, MISSING, remedy)
 
 
 def _parameters(path: Path) -> Parameters:
@@ -251,20 +247,15 @@ def _require_apart(out: Path | None, inputs: Sequence[Path]) -> None:
 
 
 def _engine(name: str, scheduler: str) -> Engine:
-    if name == "local":
-        from planner.deployment.collecting.engines import local_engine
+    from planner.deployment.collecting import engines
 
-        return local_engine
-    if name == "isolated":
-        from planner.deployment.collecting.engines import isolated_engine
-
-        return isolated_engine
+    here = {"local": engines.local_engine, "isolated": engines.isolated_engine}
+    if name in here:
+        return here[name]
     if name != "dask":
         remedy = "Leave --engine out to count on this machine."
-        raise InputError.unknown("engine", name, ("local", "isolated", "dask"), remedy)
+        raise InputError.unknown("engine", name, (*here, "dask"), remedy)
     if not scheduler:
         remedy = "Name it: --scheduler tcp://HOST:8786."
         raise InputError("scheduler", scheduler, "given with --engine dask", remedy)
-    from planner.deployment.collecting.engines import dask_engine
-
-    return dask_engine(scheduler)
+    return engines.dask_engine(scheduler)

@@ -12,7 +12,6 @@ import numpy as np
 from pydantic import BaseModel
 
 from planner.deployment.parameters import Parameters
-from planner.laws.die import ACKNOWLEDGEMENTS
 from planner.outsiders.guarantee import ShuffledGuarantee
 from planner.planning.option import Option
 from planner.planning.outsiders import OutsiderView, SurveyOutsiderView
@@ -33,6 +32,7 @@ _NAMED: dict[type, str] = {  # values and properties, beside or in place of the 
     ComparedRow: "question level what first second change",
     OutsiderView: "question shuffled guess guessed levels reach swaying sentences",
     SurveyOutsiderView: "questions asked left_out epsilon delta sentences",
+    SamplingPlan: "limited_by counts absolute_errors mechanism sentences relies_on acknowledged",
     ShuffledGuarantee: "names people delta epsilons local epsilon local_epsilon",
 }
 
@@ -53,12 +53,11 @@ def to_json(thing: Any) -> Any:  # noqa: PLR0911 - a case each
         return thing if math.isfinite(thing) else None
     if isinstance(thing, Mapping):
         return {str(key): to_json(value) for key, value in thing.items()}
-    if isinstance(thing, SamplingPlan):
-        return _sampling(thing)
     if is_dataclass(thing):
         named = _NAMED.get(type(thing))
         names = named.split() if named else [field.name for field in fields(thing)]
-        return {name: to_json(getattr(thing, name)) for name in names}
+        values = {name: getattr(thing, name) for name in names}
+        return {name: to_json(v() if callable(v) else v) for name, v in values.items()}
     if isinstance(thing, BaseModel):
         return thing.model_dump(mode="json")
     if isinstance(thing, Path):
@@ -100,19 +99,3 @@ def question_json(question: QuestionPlan) -> dict[str, Any]:
         ways, bound = compared(question)
         document["rounds"] = to_json({"ways": ways, "bound": bound})
     return document
-
-
-def _sampling(plan: SamplingPlan) -> dict[str, Any]:
-    views = zip(("round-two", "linkable", "aggregates-only"), plan.sentences(), strict=True)
-    return {
-        "limited_by": plan.limited_by,
-        "expected_counts": list(plan.counts),
-        "absolute_errors_95": plan.absolute_errors().tolist(),
-        "sampling": plan.mechanism.sampling,
-        "zero": plan.mechanism.zero,
-        "decoys": list(plan.mechanism.decoys),
-        "views": dict(views),
-        "relies_on": plan.relies_on,
-        "acknowledgement_needed": ACKNOWLEDGEMENTS[plan.relies_on],
-        "acknowledged": plan.acknowledged,
-    }

@@ -31,7 +31,7 @@ from planner.show.blocks import (
 )
 from planner.show.figures import Chart, frontier_figure, ordered_figure, padding_figure
 from planner.show.guarantees import promises_of
-from planner.survey.questions import CHANNEL, ORDINAL, Question
+from planner.survey.questions import ORDINAL
 
 ALLOCATION_ERRORS = (
     "Errors are in per cent of the people, of a mean of half its range. "
@@ -57,10 +57,6 @@ def survey_blocks(plan: SurveyPlan) -> list[Block]:
     blocks: list[Block] = [Heading(f"{survey.name}: {survey.users:,} people", level=1)]
     if plan.several:
         blocks += said([design_sentence(plan)])
-        assumed: dict[str, list[str]] = {}
-        for one in plan.questions:
-            assumed.setdefault(assumed_mean(one.question), []).append(one.name)
-        blocks += said((f"{', '.join(q)}: {text}" for text, q in assumed.items() if text), "note")
         blocks += [_sharing(plan)]
         blocks += said([ALLOCATION_ERRORS, shares_sentence(plan)], rank="details")
     if plan.several or any(row.left < row.tolerated for row in plan.spending):
@@ -143,24 +139,13 @@ def _people_for(question: QuestionPlan, share: float) -> int | None:
 
 def cautions(question: QuestionPlan) -> list[str]:
     """What a reader should be told before the figures are believed."""
-    found = (_large_budgets(question), _few_people(question), _drowned(question))
-    return [sentence for sentence in found if sentence]
-
-
-def assumed_mean(question: Question) -> str:
-    """Where a number's expected mean is left blank: what is assumed in its place."""
-    if question.kind != "numeric" or question.mean is not None:
-        return ""
-    if question.mechanism == CHANNEL and question.epsilon is not None:
-        return (
-            "the expected mean is blank, so the worst of five means over the "
-            "range is planned for. With an idea of it the error is smaller, if it is about right."
+    few = ""
+    if question.users < _FEW_PEOPLE:
+        few = (
+            f"Only {question.users:,} people are asked: noise outweighs their answers, and "
+            f"intervals are made for {_FEW_PEOPLE} people or more."
         )
-    middle = (question.domain.lower + question.domain.upper) / 2
-    return (
-        f"the expected mean is blank, so {middle:,g}, the middle of the range, is "
-        "assumed. The error and what is recommended depend on it."
-    )
+    return [*filter(None, (_large_budgets(question), few, _drowned(question)))]
 
 
 def target_sentence(answer: TargetAnswer, *, in_headline: bool = False) -> str:
@@ -352,15 +337,6 @@ def _large_budgets(plan: QuestionPlan) -> str:
         f"{name!r} has a budget of {epsilon:.4g}{more}: a report may change the odds between two "
         f"answers {math.exp(epsilon):,.0f}-fold. From even odds, that makes whoever sees it "
         f"{100 / (1 + math.exp(-epsilon)):.4g} % certain: next to no protection."
-    )
-
-
-def _few_people(plan: QuestionPlan) -> str:
-    if plan.users >= _FEW_PEOPLE:
-        return ""
-    return (
-        f"Only {plan.users:,} people are asked: noise outweighs their answers, and intervals are "
-        f"made for {_FEW_PEOPLE} people or more."
     )
 
 
