@@ -60,19 +60,12 @@ def open_app(
     os.execv(sys.executable, words)  # noqa: S606 - this very Python, and words of our own
 
 
-app.command()(plan)
-app.command()(compare)
-app.command()(outsiders)
-app.command()(answer_rate)
-app.command()(sampling)
-app.command()(simulate)
+for _command in (
+    plan, compare, outsiders, answer_rate, sampling, simulate, schema, vectors, verify, perturb,
+    aggregate, audit,
+):  # fmt: skip
+    app.command()(_command)
 app.command("app", short_help="Open the app in the browser.")(open_app)
-app.command()(schema)
-app.command()(vectors)
-app.command()(verify)
-app.command()(perturb)
-app.command()(aggregate)
-app.command()(audit)
 
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]  # click's own, or typer's copy of it
 

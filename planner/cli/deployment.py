@@ -22,9 +22,8 @@ QUARANTINED = 3
 """Exit code when reports were counted but some files were left out."""
 
 
-def schema(json_output: Json = False) -> None:
+def schema() -> None:
     """Print the parameter file's JSON Schema (draft 2020-12)."""
-    del json_output  # it is JSON anyway
     from planner.deployment.parameters import json_schema
 
     typer.echo(json_schema(), nl=False)
@@ -35,13 +34,11 @@ def vectors(
     out: Annotated[
         Path | None, typer.Option(metavar="vectors.json", help="Write here, not to the screen.")
     ] = None,
-    json_output: Json = False,
 ) -> None:
     """Test vectors for clients in other languages.
 
     Each has the entropy that goes in, and the report that has to come out.
     """
-    del json_output  # they are JSON anyway
     from planner.deployment.parameters import make_vectors
 
     text = json.dumps(make_vectors(_parameters(params)), indent=1) + "\n"

@@ -89,18 +89,13 @@ def _read(question: Question, data: Path, first_item: bool) -> Answers | NDArray
 
 
 def _pick(survey: Survey, name: str) -> Question:
-    fitting = [one for one in survey.questions if one.kind in _KINDS]
-    if name:
-        fitting = [one for one in fitting if one.name == name]
-    if len(fitting) == 1:
-        return fitting[0]
-    names = [one.name for one in survey.questions if one.kind in _KINDS]
-    if name and names:
-        remedy = "Choose one with a single round."
-        raise InputError.unknown("question", name, names, remedy)
-    known = ", ".join(names) or "none"
-    remedy = f"Choose with --question; the survey's questions with a single round: {known}."
-    raise InputError("question", name or "not given", "one question with a single round", remedy)
+    fitting = {one.name: one for one in survey.questions if one.kind in _KINDS}
+    if name in fitting:
+        return fitting[name]
+    if not name and len(fitting) == 1:
+        return next(iter(fitting.values()))
+    remedy = "Choose one with --question NAME."
+    raise InputError.unknown("question", name, tuple(fitting), remedy)
 
 
 def audit(  # noqa: PLR0913, PLR0917 - each is an option of the command

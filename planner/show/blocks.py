@@ -134,14 +134,18 @@ def rows_table(
     return Table(title, tuple(columns), rank)
 
 
-def people(number: float) -> str:
-    """A number of people, or of a mean's units, with one digit after the point if it is small.
+def people(number: float | None) -> str:
+    """A number of people, or of a mean's units, with one digit after the point unless it is small.
 
     Examples
     --------
-    >>> people(4896.24), people(0.0123456)
-    ('4,896.2', '0.01235')
+    >>> people(4896.24), people(0.0123456), people(None), people(math.inf)
+    ('4,896.2', '0.01235', '', 'undefined')
     """
+    if number is None or math.isnan(number):
+        return ""
+    if math.isinf(number):
+        return "undefined"
     return f"{number:,.1f}" if abs(number) >= 100 else f"{number:,.4g}"
 
 
@@ -166,23 +170,6 @@ def change(share: float) -> str:
     """
     text = f"{share:+.1%}"
     return "0.0%" if text in ("-0.0%", "+0.0%") else text
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """A number with so many significant digits, whole ones all shown below 10^9.
-
-    Examples
-    --------
-    >>> number(0.0123456), number(12345.6), number(float("nan")), number(None)
-    ('0.01235', '12,346', 'undefined', '')
-    """
-    if value is None:
-        return ""
-    if not math.isfinite(value):
-        return "undefined"
-    if 10**digits <= abs(value) < 1e9:
-        return f"{value:,.0f}"
-    return f"{value:,.{digits}g}"
 
 
 def lowered(value: float, digits: int) -> str:

@@ -25,7 +25,6 @@ from planner.show.blocks import (
     bars,
     change,
     lowered,
-    number,
     numbers,
     people,
     rows_table,
@@ -49,9 +48,7 @@ def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
         question = "" if row.question == before[0] else row.question
         level = "" if (row.question, row.level) == before else row.level
         difference = "" if row.change is None else change(row.change)
-        rows.append(
-            (question, level, row.what, number(row.first, 5), number(row.second, 5), difference)
-        )
+        rows.append((question, level, row.what, people(row.first), people(row.second), difference))
         before = (row.question, row.level)
     headings = ("question", "level", "figure", "A", "B", "B against A")
     table = rows_table(f"A: {names[0]}   B: {names[1]}", headings, rows, words=3)
@@ -60,76 +57,61 @@ def comparison_blocks(found: Comparison, names: tuple[str, str]) -> list[Block]:
 
 def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     """The best budget, the curve around it, and what it rests on."""
-    best, offered, channels = plan.best, plan.offered, plan.channels()
+    best, channels = plan.best, plan.channels()
     facts = (
         Fact("best budget", f"epsilon {best.epsilon:.3f}"),
         Fact("who answer", f"{best.answer_rate:.1%}"),
-        Fact("error of the mean", number(best.rmse)),
+        Fact("error of the mean", people(best.rmse)),
     )
     low, high = rounded_up(best.flat_lower, 2), lowered(best.flat_upper, 2)
-    blocks: list[Block] = [
-        Heading(f"{name}: {plan.model.users:,} people asked", level=1),
-        Facts(facts),
-        Sentence(
-            f"Any epsilon in {low} to {high} is within {FLAT:.0%} of the best; the "
-            "smallest of them protects people most."
-        ),
-    ]
-    if not best.reliable:
-        hopeless = (
-            "Too few people answer for this prediction: even the answer rate is hardly "
-            "distinguishable from 0. Ask more people."
-        )
-        blocks += said([hopeless], "missed")
-    if offered is not None:
-        error = float(offered.mean_rmse[0])
-        more = change(error / best.rmse - 1) if np.isfinite(error) else "nobody answers"
-        now = f"Offered now: epsilon {float(offered.epsilon[0]):.3f}. "
-        rate = float(offered.answer_rate[0])
-        now += f"{rate:.1%} answer, and the mean's error is {number(error)} ({more})."
-        blocks += said([now])
-    if channels is not None:
-        blocks += said([_channel_sentence(plan, channels)])
+    flat = (
+        f"Any epsilon in {low} to {high} is within {FLAT:.0%} of the best; the smallest of them "
+        "protects people most."
+    )
+    hopeless = (
+        "Too few people answer for this prediction: even the answer rate is hardly "
+        "distinguishable from 0. Ask more people."
+    )
+    usual = "" if plan.model.sd is not None else " Its spread, left open, is 0.3 of half the range."
     explained = (
-        "'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel. TOP and "
-        "RND: a mechanism that forces an answer (Harmony), when those who would rather not answer "
-        "all send the largest value, or a random one. All errors are predicted root mean squared "
-        "errors; 'missing' is that of the missing rate."
+        f"'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel.{usual} "
+        "TOP and RND: a mechanism that forces an answer (Harmony), when those who would rather not "
+        "answer all send the largest value, or a random one. All errors are predicted root mean "
+        "squared errors; 'missing' is that of the missing rate."
     )
     alt = "Predicted error of the mean against the budget, with the best budget marked."
-    figure = Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates")
-    return [*blocks, _curve(plan, channels), Sentence(explained, "details"), figure]
-
-
-def _channel_sentence(plan: AnswerRatePlan, channels: ChannelCurve) -> str:
-    """The best channel's best budget, and what it gains on BiSample-MD's."""
-    best = channels.best()
-    gain = 1 - best.rmse / plan.best.rmse
-    less = f"{gain:.0%} less" if gain >= 0.01 else "about as large as that of BiSample-MD"
-    usual = ", if the spread, which is left open, is 0.3 of half the range"
-    return (
-        f"With the best channel in place of BiSample-MD: epsilon {best.epsilon:.3f}. "
-        f"{best.answer_rate:.1%} answer, and the mean's error is {best.rmse:.4g}, "
-        f"{less}{'' if plan.model.sd is not None else usual}."
-    )
+    return [
+        Heading(f"{name}: {plan.model.users:,} people asked", level=1),
+        Facts(facts),
+        Sentence(flat),
+        *said([] if best.reliable else [hopeless], "missed"),
+        _curve(plan, channels),
+        Sentence(explained, "details"),
+        Figure("Error of the mean", lambda: error_figure(plan, channels), alt, "rates"),
+    ]
 
 
 def _curve(plan: AnswerRatePlan, channels: ChannelCurve | None) -> Table:
+    named = {plan.best.epsilon: "best"}
+    if channels is not None:
+        named[channels.best().epsilon] = "best channel"
+    if plan.offered is not None:
+        named[float(plan.offered.epsilon[0])] = "offered now"
     even = np.linspace(0, plan.curve.epsilon[-1], _ROWS + 1)[1:]
-    budgets = np.sort(np.append(even, plan.best.epsilon))
+    budgets = np.union1d(even, list(named))
     curve = plan.model.curve(budgets)
     rated = zip(curve.mean_rmse, curve.reliable, strict=True)
     columns = [
+        texts("budget", (named.get(one, "") for one in budgets.tolist())),
         numbers("epsilon", budgets, ".3f"),
         numbers("answer", curve.answer_rate, ".1%"),
-        numbers("mean", (number(e) if ok else "unreliable" for e, ok in rated), str),
+        numbers("mean", (people(e) if ok else "unreliable" for e, ok in rated), str),
         numbers("missing", curve.missing_rate_rmse, ".5f"),
-        numbers("TOP", curve.top_rmse, number),
-        numbers("RND", curve.random_rmse, number),
+        numbers("TOP", curve.top_rmse, people),
+        numbers("RND", curve.random_rmse, people),
     ]
     if channels is not None:
-        known = [e if np.isfinite(e) else None for e in channels.channel_errors(budgets)]
-        columns.insert(3, numbers("channel", known, number))
+        columns.insert(4, numbers("channel", channels.channel_errors(budgets), people))
     accent = budgets.tolist().index(plan.best.epsilon)
     return Table("Errors by budget", tuple(columns), "everybody", accent)
 
@@ -207,103 +189,66 @@ def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:
 def estimates_blocks(estimates: Any, confidence: float, ordered: Sequence[str] = ()) -> list[Block]:
     """The largest estimates of a table as ``estimates_table`` makes it.
 
-    Those of the questions ``ordered`` stand in the order of their answers.
+    Those of the questions ``ordered`` stand in the order of their answers; of what is asked again
+    the last round and the average.
     """
-    rows, count = _largest(_latest(estimates), ordered)
-    cells = [
-        (
-            row["question"],
-            f"{row['answer']}, {row['of']}" if row["of"] else row["answer"],
-            _known(row["estimate"]),
-            _known(row["standard_error"]),
-            _interval(row["lower"], row["upper"]),
-            _known(row["processed"]),
-        )
-        for row in rows
-    ]
-    headings = (
-        "question", "answer", "estimate", "std. error", f"{confidence:.0%} interval", "processed",
-    )  # fmt: skip
-    apart = "; ordered answers in their order" if ordered else ""
-    told = [f"... and {count - len(rows):,} more estimates (see --json or --out)."]
-    told = told * (count > len(rows)) + _remarks(estimates)
+    frame = estimates.to_pandas()
+    rounds = frame[frame["of"].str.startswith("round ")]
+    last = frame["question"].map(rounds.groupby("question")["of"].last())
+    kept = frame[frame["of"].isin(["", "average of rounds"]) | (frame["of"] == last)]
+    apart = kept["question"].isin(ordered)
+    first = np.where(apart, np.arange(len(kept)), -kept["estimate"].fillna(0.0))
+    kept = kept.assign(first=first)[~apart | kept["estimate"].notna()]  # quantiles are remarks
+    shown = kept.sort_values(["question", "first"]).head(_MOST_ESTIMATES)
+    answers = (f"{one.answer}, {one.of}" if one.of else one.answer for one in shown.itertuples())
+    columns = (
+        texts("question", shown["question"]),
+        texts("answer", answers),
+        numbers("estimate", shown["estimate"], people),
+        numbers("std. error", shown["standard_error"], people),
+        numbers(f"{confidence:.0%} interval", map(_interval, shown["lower"], shown["upper"]), str),
+        numbers("processed", shown["processed"], people),
+    )
+    told, more = [], len(kept) - len(shown)
+    if more:
+        told.append(f"... and {more:,} more estimates (see --json or --out).")
+    several = frame["question"].nunique() > 1
+    for remark, named in frame.groupby("remark", sort=False)["question"].unique().items():
+        if remark:
+            whose = f"{', '.join(named)}: {remark[0]}" if several else remark[0].upper()
+            told.append(whose + remark[1:])
     told.append(
         "Intervals cover the randomness of the reports, not of who was asked; those of means of "
         "numbers or scores, whose spread reports do not tell, of both."
     )
-    return [rows_table(f"Estimates, largest first{apart}", headings, cells), *said(told)]
+    title = f"Estimates, largest first{'; ordered answers in their order' * bool(ordered)}"
+    return [Table(title, columns, "everybody"), *said(told)]
 
 
-def _latest(estimates: Any) -> Any:
-    """A table of estimates with the last round and the average alone of what is asked again."""
-    import pyarrow as pa
-
-    keys = list(zip(*(estimates[name].to_pylist() for name in ("question", "of")), strict=True))
-    last = {question: label for question, label in keys if label.startswith("round ")}
-    kept = {"", "average of rounds"}
-    return estimates.filter(pa.array([label in kept or last[q] == label for q, label in keys]))
-
-
-def _largest(estimates: Any, ordered: Sequence[str]) -> tuple[list[dict[str, Any]], int]:
-    """The rows that are shown, and how many there are; of millions, nothing else is unpacked.
-
-    Quantiles are no numbers of people: they stand in the remarks.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    apart = pc.is_in(estimates["question"], pa.array(ordered, pa.string())).to_numpy()
-    value = estimates["estimate"].to_numpy()
-    shown = np.flatnonzero(~(apart & np.isnan(value)))
-    first = np.where(apart, np.arange(apart.size), -np.nan_to_num(value))
-    question = estimates["question"].combine_chunks().dictionary_encode().indices.to_numpy()
-    places = shown[np.lexsort((first[shown], question[shown]))]
-    return estimates.take(places[:_MOST_ESTIMATES]).to_pylist(), shown.size
-
-
-def _remarks(estimates: Any) -> list[str]:
-    """Each remark once, with its questions where there are several."""
-    names = ["question", "remark"]
-    found: dict[str, list[str]] = {}
-    for row in estimates.group_by(names, use_threads=False).aggregate([]).to_pylist():
-        if row["remark"]:
-            found.setdefault(row["remark"], []).append(row["question"])
-    if len({name for questions in found.values() for name in questions}) > 1:
-        return [f"{', '.join(questions)}: {remark}" for remark, questions in found.items()]
-    return [remark[0].upper() + remark[1:] for remark in found]
-
-
-def _known(value: float | None) -> str:
-    return "" if value is None else people(value)
-
-
-def _interval(lower: float | None, upper: float | None) -> str:
-    if upper is None:
-        return "" if lower is None else f"at least {_known(lower)}"
-    return f"{_known(lower)} to {_known(upper)}"
+def _interval(lower: float, upper: float) -> str:
+    if np.isnan(upper):
+        return "" if np.isnan(lower) else f"at least {people(lower)}"
+    return f"{people(lower)} to {people(upper)}"
 
 
 def round_figures(estimates: Any, confidence: float) -> list[Block]:
     """A chart over rounds for each question that was asked again, with the intervals as bands."""
-    found: dict[str, dict[str, list[tuple[Any, ...]]]] = {}
-    for row in estimates.to_pylist():
-        if row["of"].startswith("round ") and row["estimate"] is not None:
-            point = (
-                int(row["of"].removeprefix("round ")),
-                *(row[name] for name in ("estimate", "lower", "upper")),
-            )
-            found.setdefault(row["question"], {}).setdefault(row["answer"], []).append(point)
-    blocks: list[Block] = []
-    for question, answers in found.items():
-        largest = sorted(answers, key=lambda name: -sum(one[1] for one in answers[name]))
+    frame, blocks = estimates.to_pandas(), []
+    rounds = frame[frame["of"].str.startswith("round ") & frame["estimate"].notna()]
+    for question, rows in rounds.groupby("question", sort=False):
+        largest = rows.groupby("answer")["estimate"].sum().nlargest(_MOST_LINES).index
         lines = []
-        for name, colour in zip(largest[:_MOST_LINES], CYCLE, strict=False):
-            x, values, lower, upper = zip(*answers[name], strict=True)
-            lines.append(Line(name, x, values, colour, limits=(lower, upper), marked=True))
+        for answer, colour in zip(largest, CYCLE, strict=False):
+            own = rows[rows["answer"] == answer]
+            x, limits = (
+                own["of"].str.removeprefix("round ").astype(int),
+                (own["lower"], own["upper"]),
+            )
+            lines.append(Line(answer, x, own["estimate"], colour, limits=limits, marked=True))
         alt = f"Estimates of the largest {len(lines)}; bands are {confidence:.0%} intervals."
         draw = partial(Chart, lines, ("round", "estimate"))
         blocks.append(Figure(f"{question}, round by round", draw, alt, f"rounds {question}"))
-    return blocks
+    return [*blocks]
 
 
 # Simulations
@@ -328,7 +273,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
     columns = [
         texts("mechanism", (one.label for one in results)),
         bars(plan.unit, [one.error for one in results], people),
-        numbers("±", (_known(one.spread) for one in results), str),
+        numbers("±", (people(one.spread) for one in results), str),
         numbers("predicted", (one.predicted for one in results), people),
     ]
     held = again = ""
@@ -351,7 +296,7 @@ def simulation_blocks(trial: Trial, results: Sequence[Simulated]) -> list[Block]
 
 def about_trial(trial: Trial) -> str:
     """How many people, items and answers there are."""
-    asked, plan = trial.asked, trial.planned
+    asked = trial.asked
     parts = [f"{asked.people:,} people"]
     if asked.some:
         parts.append(f"{asked.asked:,} of them asked")
@@ -359,8 +304,6 @@ def about_trial(trial: Trial) -> str:
         parts.append(f"{len(trial.labels):,} answers")
     if trial.missing:
         parts.append(f"{trial.missing:,} without an answer")
-    if plan.padding_length is not None:
-        parts.append(f"sets cut or padded to {plan.padding_length}")
-    if plan.share < 1:
-        parts.append(f"{plan.share:.1%} of the budgets")
+    if trial.planned.padding_length is not None:
+        parts.append(f"sets cut or padded to {trial.planned.padding_length}")
     return ", ".join(parts)

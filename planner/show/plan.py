@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import itemgetter
 from typing import cast
 
 import numpy as np
@@ -181,11 +182,11 @@ def shares_sentence(plan: SurveyPlan) -> str:
     if plan.allocation is None:
         return ""
     proven = f"The shares are proven best to within {kinds.within(plan.allocation.relative_gap)}"
-    others: dict[str, list[str]] = {}
-    for one in plan.questions:
-        if one.shared_as not in (None, one.mechanism_label):
-            others.setdefault(str(one.shared_as), []).append(repr(one.name))
-    had = " and ".join(f"{', '.join(names)} had {label}" for label, names in others.items())
+    had = " and ".join(
+        f"{one.name!r} had {one.shared_as}"
+        for one in plan.questions
+        if one.shared_as not in (None, one.mechanism_label)
+    )
     return f"{proven} if {had}, whose errors they are planned with." if had else f"{proven}."
 
 
@@ -204,9 +205,9 @@ def _how(question: QuestionPlan) -> str:
     proven, own = kinds.proven_in_short(question), question.planned
     text = f"Mechanism: {_short(question.mechanism_label)}{f', {proven}' if proven else ''}."
     plain = next((one for one in question.options if not one.by_level), None)
-    if question.levels is None or own is None or not own.by_level:
+    if own is None or question.levels is None or not own.by_level or plain is None:
         return text
-    if plain is None or plain.against < 0.001:
+    if plain.against < 0.001:
         return text
     return f"{text} Protecting all answers like the most sensitive: {_against(plain)} error."
 
@@ -325,18 +326,13 @@ def _budget_figure(question: QuestionPlan) -> Chart:
 
 
 def _large_budgets(plan: QuestionPlan) -> str:
-    budgets = {level.name: level.epsilon for level in plan.question.levels}
-    if plan.question.kind == "numeric":
-        budgets[plan.name] = plan.question.epsilon or 0.0
-    large = {name: epsilon for name, epsilon in budgets.items() if epsilon > _LARGE_EPSILON}
-    if not large:
+    policy = plan.part.tolerated.policy
+    name, epsilon = max(zip(policy.names, policy.epsilons.tolist(), strict=True), key=itemgetter(1))
+    if epsilon <= _LARGE_EPSILON:
         return ""
-    name, epsilon = max(large.items(), key=lambda item: item[1])
-    more = "" if len(large) == 1 else f", and {len(large) - 1} more are above {_LARGE_EPSILON:g}"
     return (
-        f"{name!r} has a budget of {epsilon:.4g}{more}: a report may change the odds between two "
-        f"answers {math.exp(epsilon):,.0f}-fold. From even odds, that makes whoever sees it "
-        f"{100 / (1 + math.exp(-epsilon)):.4g} % certain: next to no protection."
+        f"{name!r} has a budget of {epsilon:.4g}: a report may change the odds between two answers "
+        f"{math.exp(epsilon):,.0f}-fold, next to no protection."
     )
 
 

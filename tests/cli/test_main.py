@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from planner import FileError, VerificationError
+from planner import VerificationError
 from planner.cli import main
 from planner.cli.commands import app
 from planner.deployment.client.document import content_hash
@@ -56,16 +56,8 @@ def test_every_command_has_json_and_a_summary():
     for name, command in typer.main.get_command(app).commands.items():
         assert command.help, name
         machine = any("--json" in option.opts for option in command.params)
-        assert machine == (name != "app"), name  # which opens a page
-
-
-def test_a_matrix_rule_from_file_to_verified_parameters(survey, tmp_path):
-    survey.write_text(GOOD.replace('"min"', "[[inf, 1.0], [1.0, 2.0]]"))
-    out = tmp_path / "out.json"
-    assert invoke("plan", survey, "--out", out).exit_code == 0
-    result = invoke("verify", out, "--json")
-    pairs = json.loads(result.stdout)["questions"][0]["pairs"]
-    assert [pair["demanded"] for pair in pairs] == [1.0, 2.0]  # a lone item has no other
+        # One opens a page, two print JSON anyway.
+        assert machine == (name not in {"app", "schema", "vectors"}), name
 
 
 def test_verify_lists_every_pair(params):
@@ -100,13 +92,6 @@ def test_an_existing_file_is_replaced(survey, params):
     params.write_text("old")
     assert invoke("plan", survey, "--out", params).exit_code == 0
     assert read_parameters(params).questions == before.questions
-
-
-def test_places_that_cannot_be_written(survey, tmp_path):
-    result = invoke("plan", survey, "--out", tmp_path / "none" / "params.json")
-    assert isinstance(result.exception, FileError)
-    assert "cannot be written" in str(result.exception)
-    assert result.stdout == ""
 
 
 @pytest.mark.parametrize(
@@ -162,14 +147,6 @@ def test_stopping_is_no_accident(monkeypatch, capsys):
         main()
     assert end.value.code == 130
     assert capsys.readouterr().err == "ldp-planner: stopped.\n"
-
-
-def test_success_from_a_process(tmp_path):
-    done = run("plan", EXAMPLES / "health.toml", "--out", tmp_path / "params.json")
-    assert (done.returncode, done.stderr) == (0, "")
-    done = ended("verify", tmp_path / "params.json")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "\x1b" not in done.stdout
 
 
 NASTY = (

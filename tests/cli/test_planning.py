@@ -10,7 +10,6 @@ from planner import load_survey, plan_survey, solve
 from planner.deployment.parameters import Parameters, read_parameters
 from planner.errors import InputError
 from planner.planning.ledger import read_ledger
-from planner.planning.sampled import ACKNOWLEDGEMENTS
 from tests.cli.running import invoke, shown
 from tests.surveys import EXAMPLES, GOOD
 
@@ -77,34 +76,19 @@ def test_details_and_what_is_next():
     assert max(map(len, shown("plan", HOUSEHOLD, "--details").splitlines())) <= 80
 
 
-@pytest.mark.parametrize("model", ["opt0", "opt1", "opt2"])
-def test_plan_for_machines(model, survey, tmp_path):
+def test_plan_for_machines(survey, tmp_path):
     out = tmp_path / "params.json"
-    document = json.loads(shown("plan", survey, "--model", model, "--json", "--out", out))
-    parameters = Parameters.of(document["parameters"])
-    assert parameters == read_parameters(out)
-    parameters.verify()
+    document = json.loads(shown("plan", survey, "--model", "opt2", "--json", "--out", out))
+    assert Parameters.of(document["parameters"]) == read_parameters(out)
     (question,) = document["questions"]
-    names = {one["name"] for one in question["options"]}
-    assert names >= {"opt0", "opt1", "opt2", "oue", "rappor"}
-    assert question["mechanism"] == model
-    table = solve(load_survey(survey).questions[0].policy, model)
+    assert {one["name"] for one in question["options"]} >= {"opt0", "opt1", "opt2", "oue", "rappor"}
+    assert question["mechanism"] == "opt2"
+    table = solve(load_survey(survey).questions[0].policy, "opt2")
     total = math.sqrt(100_000 * table.worst_case_mse)
     assert question["total_error"] == pytest.approx(total)
     slope = 100_000 / (2 * total)  # of the root, in people
     prices = (slope * table.shadow_prices).tolist()
     assert question["levels"]["prices"] == pytest.approx(prices, abs=1e-9)
-
-
-def test_relaxations_are_what_planning_again_gives(survey, tmp_path):
-    (question,) = json.loads(shown("plan", survey, "--json"))["questions"]
-    first = question["relaxations"][0]
-    assert first["level"] == "severe"
-    richer = tmp_path / "richer.toml"
-    richer.write_text(GOOD.replace('"ln 4"', f"{1.3862943611198906 + first['amount']!r}"))
-    (again,) = json.loads(shown("plan", richer, "--json"))["questions"]
-    saving = 1 - again["total_error"] / question["total_error"]
-    assert first["saving"] == pytest.approx(saving, rel=1e-6)
 
 
 def test_several_questions_for_machines(tmp_path):
@@ -208,8 +192,8 @@ def test_the_best_budget_of_an_answer_rate():
     page = words("answer-rate", RATES, "--details")
     assert "Best budget: epsilon 3.157" in page
     assert "Any epsilon in 2.48 to 3.87 is within 5% of the best" in page
-    assert "Offered now: epsilon 2.197" in page
-    assert "With the best channel in place of BiSample-MD: epsilon 4.236. 69.5% answer" in page
+    assert "offered now 2.197 96.9% 41.64" in page
+    assert "best channel 4.236 69.5% 41.85 14.49" in page
     assert max(map(len, shown("answer-rate", RATES).splitlines())) <= 80
     document = json.loads(shown("answer-rate", RATES, "--json"))["bill"]
     assert round(document["best"]["epsilon"], 3) == 3.157
@@ -221,14 +205,14 @@ def test_the_best_budget_of_an_answer_rate():
     ("old", "new", "said"),
     [
         ("100_000", "5", "Too few people answer"),
-        ('"ln 9"', "30", "nobody answers"),
+        ('"ln 9"', "30", "offered now 30.000 0.0% unreliable"),
     ],
 )
 def test_answer_rates_that_go_wrong(tmp_path, old, new, said):
     file = tmp_path / "survey.toml"
     text = RATES.read_text().partition("[question.preferences]")[0]
     sample = '[question.preferences]\nmodel = "sample"\nfile = "pilot.csv"'
-    file.write_text((text + sample if "nobody" in said else RATES.read_text()).replace(old, new))
+    file.write_text((text + sample if "offered" in said else RATES.read_text()).replace(old, new))
     (tmp_path / "pilot.csv").write_text("epsilon\n2\n3\n3\n4\n")
     assert said in words("answer-rate", file)
     assert "NaN" not in shown("answer-rate", file, "--json")
@@ -241,7 +225,7 @@ def test_without_an_offer_nothing_is_compared_with_it(tmp_path):
     file.write_text("\n".join(line for line in lines if not line.startswith("epsilon")))
     page = words("answer-rate", file)
     assert "Best budget" in page
-    assert "Offered now" not in page
+    assert "offered now" not in page
 
 
 # Sampling Privacy
@@ -257,8 +241,7 @@ def test_all_three_views_of_sampling_privacy(tmp_path):
     assert max(map(len, shown("sampling", AGES, "--details").splitlines())) <= 80
     before = json.loads(shown("sampling", AGES, "--json"))["age at diagnosis"]["sampling"]
     assert not before["acknowledged"]
-    needed = before["acknowledgement_needed"]
-    assert needed == ACKNOWLEDGEMENTS["aggregates-only"]
+    assert before["counts"] == [37, 90, 96, 63]
     file = tmp_path / "survey.toml"
     file.write_text(AGES.read_text().replace("# acknowledged", "acknowledged"))
     after = json.loads(shown("sampling", file, "--json"))["age at diagnosis"]["sampling"]

@@ -72,9 +72,7 @@ def test_several_questions_need_a_choice(files, tmp_path):
     another = SURVEY.partition("[[question]]")[2].replace("basket", "other")
     several.write_text(SURVEY + "[[question]]" + another)
     words = ["simulate", several, *files[1:]]
-    with pytest.raises(
-        InputError, match=r"--question; the survey's questions with a single round: basket, other"
-    ):
+    with pytest.raises(InputError, match=r"one of basket, other. Choose one with --question"):
         shown(*words)
     assert "other: 100 people" in shown(*words, "--question", "other")
 
