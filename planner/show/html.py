@@ -50,7 +50,6 @@ _HEAD = """<!DOCTYPE html>
   .own {{ font-weight: 600; }}
   .bar {{ height: .35rem; background: #56B4E9; }}
   svg {{ max-width: 100%; height: auto; }}
-  details {{ margin-top: 1.5rem; }}
   @media print {{ h2 {{ break-before: page; }} figure, table {{ break-inside: avoid; }} }}
 </style>
 </head>

@@ -94,7 +94,7 @@ def _proofs(question: QuestionPlan) -> Iterator[_Proof]:
 
 
 def report_sentences(question: QuestionPlan) -> list[str]:
-    """What a report says and how large it is, and how exact ordered answers will be."""
+    """What a report says and how large it is."""
     channel, levels, design = question.channel, question.levels, question.design
     if channel is not None and question.question.kind == "numeric":
         return [
@@ -103,8 +103,7 @@ def report_sentences(question: QuestionPlan) -> list[str]:
         ]
     if channel is not None:
         answers = f"{len(channel.symbols)} ordered answers"
-        found = [f"The channel has {channel.outputs} reports for {answers}."]
-        return [*found, *filter(None, [band_sentence(question)])]
+        return [f"The channel has {channel.outputs} reports for {answers}."]
     if levels is None:
         return []
     drawn, length = "", question.padding_length
@@ -125,24 +124,6 @@ def report_sentences(question: QuestionPlan) -> list[str]:
                 f"{design.types.item_counts.size}, with the smallest budget of each."
             )
     return found
-
-
-def band_sentence(question: QuestionPlan) -> str:
-    """How wide the band around ordered answers will be about; empty for other questions."""
-    expected = question.expected
-    if expected is None:
-        return ""
-    lower, upper = expected.band
-    middle = expected.quantile()
-    between = middle.answer
-    if middle.lower != middle.upper:
-        between = f"from {middle.lower} to {middle.upper}"
-    return (
-        "If all answers were alike, every share up to an answer would be known within "
-        f"{percent(float((upper - lower).max()) / 2)} of the people ("
-        f"{100 * expected.confidence:g} % confidence, for all of them at once), and the median to "
-        f"be {between}."
-    )
 
 
 # Sets
@@ -260,12 +241,8 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
         return "" if squared is None else people(question.part.total(squared))
 
     share = percent(question.part.total(own.errors.each) / question.part.whole)
-    how = {
-        "one report for all rounds": "a person's first report serves all rounds",
-        "one report in one round": "each person reports in one round, drawn by lot",
-        "one report of one value": "each person reports one of their values, drawn by lot, while "
-        "it lasts, and blanks else: an observer may see when an answer changes",
-    }[own.name]
+    seen = "" if own.hidden else ", and an observer may see when an answer changes"
+    note = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
     columns = (
         texts("way", (one.name for one in ways)),
         texts("times of changes", ("hidden" if one.hidden else "seen" for one in ways)),
@@ -275,16 +252,15 @@ def round_blocks(question: QuestionPlan) -> list[Block]:
     )
     blocks: list[Block] = [
         Sentence(
-            f"Asked {again.count} times: {how}. Error of a round {error(own.errors.each)} "
-            f"{question.unit} ({share}), of the average over rounds {error(own.errors.average)}, "
-            f"of a change of all since the last round {error(own.errors.change)}."
+            f"Asked {again.count} times, {own.name} a person{seen}. Error of a round "
+            f"{error(own.errors.each)} {question.unit} ({share}), of the average over rounds "
+            f"{error(own.errors.average)}, of a change of all since the last round "
+            f"{error(own.errors.change)}."
         ),
         Heading("Other ways of asking again", "details", 3),
         Table(f"Error, {question.unit}", columns, accent=0),
     ]
-    if any(one.name == "L-OSUE" for one in ways):
-        text = "L-OSUE, LOLOHA and RAPPOR are by their own accounting, at the smallest budget."
-        blocks += said([text], rank="details")
+    blocks += said([note] * any(one.name == "L-OSUE" for one in ways), rank="details")
     if bound is not None:
         text = (
             "Proven: no unbiased protocol that keeps the largest of these budgets between any two "

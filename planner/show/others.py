@@ -75,9 +75,8 @@ def answer_rate_blocks(name: str, plan: AnswerRatePlan) -> list[Block]:
     usual = "" if plan.model.sd is not None else " Its spread, left open, is 0.3 of half the range."
     explained = (
         f"'mean' is BiSample-MD's error of the mean, 'channel' that of the best channel.{usual} "
-        "TOP and RND: a mechanism that forces an answer (Harmony), when those who would rather not "
-        "answer all send the largest value, or a random one. All errors are predicted root mean "
-        "squared errors; 'missing' is that of the missing rate."
+        "TOP and RND: those who would rather not answer are forced to (Harmony), and send the "
+        "largest value or a random one. 'missing' is the error of the missing rate."
     )
     alt = "Predicted error of the mean against the budget, with the best budget marked."
     return [
@@ -158,19 +157,15 @@ def files_blocks(collection: Collection) -> list[Block]:
         told.append(f"{collection.resumed:,} of the files had been counted before.")
     if collection.repeated:
         told.append(f"{collection.repeated:,} reports came in several files and count once.")
-    gone = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
-    told += _first(gone, "files taken out")
-    left = [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
-    told += _first(left, "files left out")
-    if left:
+    apart = [f"TAKEN OUT {path}: was counted earlier and is missing" for path in collection.dropped]
+    apart += [f"LEFT OUT {path}: {reason}" for path, reason in collection.quarantined]
+    told += apart[:_MOST_FILES]
+    if len(apart) > _MOST_FILES:
+        told.append(f"... and {len(apart) - _MOST_FILES:,} more files (see --json).")
+    if collection.quarantined:
         told.append("Have what was left out written or sent again, and run the same command again.")
     # On one line each: a name with line ends must not look like another message.
     return [*said(one.replace("\n", "\\n") for one in told)]
-
-
-def _first(lines: list[str], what: str) -> list[str]:
-    more = len(lines) - _MOST_FILES
-    return lines[:_MOST_FILES] + ([f"... and {more:,} more {what} (see --json)."] * (more > 0))
 
 
 def collection_json(collection: Collection, estimates: Any) -> dict[str, Any]:

@@ -95,11 +95,9 @@ def question_blocks(question: QuestionPlan, *, several: bool = False) -> list[Bl
 def asked_sentence(question: QuestionPlan) -> str:
     """Who answers, and with which share of the budgets."""
     part = "" if question.share == 1 else f", with {question.share:.1%} of its budgets"
-    if question.answering < question.users:
-        return (
-            f"{question.users:,} people are asked, and about {question.answering:,} answer{part}."
-        )
-    return f"{question.users:,} people answer it{part}."
+    fewer = question.answering < question.users
+    asked = f"are asked, and about {question.answering:,} answer" if fewer else "answer it"
+    return f"{question.users:,} people {asked}{part}."
 
 
 def error_sentence(question: QuestionPlan) -> str:
@@ -311,7 +309,7 @@ def _figures(question: QuestionPlan) -> list[Block]:
         found.append(Figure("The padding length", lambda: padding_figure(padding), alt, "padding"))
     if expected is not None:
         title = "What the result would look like if all answers were alike"
-        alt = kinds.band_sentence(question)
+        alt = "Shares of the people up to each answer, in the band that covers them all."
         found.append(Figure(title, lambda: ordered_figure(expected), alt, "expected"))
     if has_budget_curve(question):
         alt = "Error falls as all budgets are scaled up; today's budgets are at factor 1."
