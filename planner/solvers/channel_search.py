@@ -138,7 +138,7 @@ class _Question:
             inner = np.linalg.cholesky(forms[0]).T @ inner
         free = np.array([float(scenario.cap is None) for scenario in scenarios])
         part = (inner / np.sqrt(unit),)
-        game = Game(part, np.ones(policy.size), known / unit, free, None if common else forms)
+        game = Game(part, known / unit, free, None if common else forms)
         square = not common and seen.shape[0] == seen.shape[1]
         return cls(game, populations, unit, seen.T * np.sqrt(unit) if square else None)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.patience import still_wanted
-from planner.solvers.game import ROUNDING, Columns, Game, Multipliers, quotient
+from planner.solvers.game import ROUNDING, Columns, Game, Multipliers, ratios, worst
 from planner.solvers.rays import Windows
 
 Array = NDArray[np.float64]
@@ -70,7 +70,7 @@ class DesignProblem:
         offsets = weights / M
         if self.prior is not None:
             offsets = np.array([offsets @ self.prior])
-        return Game(wanted, np.ones(root.size), offsets, np.ones(offsets.size))
+        return Game(wanted, offsets, np.ones(offsets.size))
 
     @property
     def weights_above_zero(self) -> Array:
@@ -123,6 +123,7 @@ class Counts:
 
     def __init__(self, problem: DesignProblem, tolerance: float) -> None:
         self.problem, self.slack = problem, tolerance / 400
+        self.game = problem.game(problem.weights_above_zero)
         self.rng = np.random.default_rng(0)  # starts of climbs; what is found is proven apart
 
     def start(self) -> Columns:
@@ -142,20 +143,15 @@ class Counts:
 
     def price(self, multipliers: Multipliers, columns: Columns) -> tuple[Columns, float]:
         """Types with large ratios, climbed to from those at hand and from random ones."""
-        priced, m = _Priced(self.problem, multipliers), self.problem.item_counts.size
+        priced, m = _Priced(self, multipliers), self.problem.item_counts.size
         types = np.vstack([columns.about, self._random()])
         found = np.unique(np.vstack([priced.improved(types), priced.least_covered()]), axis=0)
-        charge, covered = priced.parts(found)
-        ratio = quotient(charge, covered)
-        largest = float(ratio.max())
-        order = np.argsort(covered - charge if np.isinf(largest) else -ratio)[
-            : max(10, _MOST_NEW * m)
-        ]
-        return self.problem.columns(found[order[ratio[order] > 1 + 1e-12]]), largest
+        most = max(10, _MOST_NEW * m)
+        return worst(self.game, multipliers, self.problem.columns(found), most)
 
     def prove(self, multipliers: Multipliers) -> tuple[Columns, float]:
         """What was missed, and a ratio that no type exceeds."""
-        priced = _Priced(self.problem, multipliers)
+        priced = _Priced(self, multipliers)
         types, ratio = largest_ratio(priced, priced.every, 1.0, self.slack)
         return self.problem.columns(types), ratio
 
@@ -172,9 +168,11 @@ class Counts:
 class _Priced:
     """Charges and covers of all types for given multipliers, each times its people."""
 
-    def __init__(self, problem: DesignProblem, multipliers: Multipliers) -> None:
-        self.m = problem.item_counts
-        self.low, self.high = _outwards(problem.windows)
+    def __init__(self, oracle: Counts, multipliers: Multipliers) -> None:
+        self.game, self.problem, self.multipliers = oracle.game, oracle.problem, multipliers
+        problem, self.m = oracle.problem, oracle.problem.item_counts
+        middle = problem.windows.high.max(axis=1, keepdims=True)
+        self.low, self.high = (np.exp(end - middle) for end in problem.windows)
         self.gap = self.high - self.low
         means, *within = multipliers.alpha
         half = means.T * np.sqrt(self.m / problem.items)
@@ -192,19 +190,9 @@ class _Priced:
         windows = np.arange(len(self.gap))
         return Boxes(windows, 0 * self.gap.astype(np.int64), np.where(self.gap > 0, self.m, 0))
 
-    # -- exact values --------------------------------------------------------
-
-    def parts(self, types: Whole) -> tuple[Array, Array]:
-        """Charge and cover, rounded against the claim: never too small, never too large."""
-        window, k = types[:, 0], types[:, 1:]
-        x = k / self.m
-        mean = self.low[window] + self.gap[window] * x
-        spread = self.curve[window] * x * ((self.m - k) / self.m)
-        size = np.einsum("ni,ij,nj->n", mean, np.abs(self.square), mean)
-        charge = spread.sum(axis=1) + np.einsum("ni,ij,nj->n", mean, self.square, mean)
-        charge += ROUNDING * (spread.sum(axis=1) + size)
-        cover = mean @ self.rows - ROUNDING * (mean @ np.abs(self.rows))
-        return charge, cover * (mean @ self.people) * (1 - ROUNDING)
+    def ratios(self, types: Whole) -> Array:
+        """Rounded up; infinite where the multipliers do not cover a type."""
+        return ratios(self.game, self.multipliers, self.problem.columns(types))
 
     # -- the quadratic --------------------------------------------------------
 
@@ -328,17 +316,6 @@ def _peak(
     return y
 
 
-def _outwards(windows: Windows) -> tuple[Array, Array]:
-    """Likelihoods of windows, each at its own scale: the largest is about 1.
-
-    Rounded outwards: what holds for a larger box holds for the smaller one.
-    """
-    middle = windows.high.max(axis=1, keepdims=True)
-    low = np.exp(windows.low - middle) * (1 - ROUNDING)
-    wide = windows.high > windows.low
-    return low, np.where(wide, np.exp(windows.high - middle) * (1 + ROUNDING), low)
-
-
 def _promising(count: Whole, items: int, slope: Array, bend: Array) -> Whole:
     """The present count, none, all, and those next to the peak of the parabola, ``(5, n)``."""
     tries = np.zeros((5, count.size), dtype=np.int64)
@@ -384,10 +361,10 @@ def _best(priced: _Priced, types: Whole, seen: float, best: Whole) -> tuple[floa
     """The largest ratio so far, and the types that were it once."""
     if not len(types):
         return seen, best
-    ratios = quotient(*priced.parts(types))
-    if ratios.max() <= seen:
+    every = priced.ratios(types)
+    if every.max() <= seen:
         return seen, best
-    return float(ratios.max()), np.vstack([best, types[[int(ratios.argmax())]]])
+    return float(every.max()), np.vstack([best, types[[int(every.argmax())]]])
 
 
 def _try_few(priced: _Priced, boxes: Boxes, seen: float, best: Whole) -> tuple[float, Whole]:

@@ -53,12 +53,12 @@ def best_design(
     SubsetDesign
         Its certificate states the gap that was reached, which may be larger than asked for. If
         more than five levels differ, neighbours are merged, those of no importance aside: the gap
-        says what that costs, and the best table can be better.
+        says what that costs, and the best table can be better. Under a matrix none are merged.
 
     Raises
     ------
     InputError
-        An argument is outside its range, or a matrix of pair budgets has too many windows.
+        An argument is outside its range, or a matrix of pair budgets has too many levels.
     ConvergenceError
         These budgets leave nothing to tell the items apart by.
 
@@ -151,12 +151,13 @@ def _solve_component(
     m, weights = policy.item_counts[levels], weights[levels]
     if m.sum() == 1:  # nothing to tell it from: its answer is known
         one = np.ones((1, 1))
-        return _Solved(OutputTypes([1], [1.0], one, one, one), np.ones(1), 0.0)
+        return _Solved(OutputTypes(m, one[0], one, one, m[None]), one[0], 0.0)
     mass = 1.0 if prior is None else float(prior[levels].sum())
     assumed = None if prior is None or mass == 0 else prior[levels] / mass
     wanted = weights if weights.any() else np.ones(m.size)  # its errors count as nothing
     problem = DesignProblem(m, windows_of(policy, levels), wanted, assumed)
-    found = generate(problem.game(problem.weights_above_zero), Counts(problem, close), close)
+    oracle = Counts(problem, close)
+    found = generate(oracle.game, oracle, close)
     bound = 0.0
     if weights.any():
         bound = problem.items * lower_bound(problem.game(wanted), found.at, found.largest)

@@ -6,7 +6,7 @@ where scenarios have weights ``sigma >= 0``. With ``w = P sigma`` and ``J_b = su
 F_bo F_bo'``,
 
     min over theta, max over sigma    sum_b tr(W_b J_b^-1 W_b') - offsets . sigma
-    such that                         sum_o theta_o R_o = totals,    free . sigma = 1,
+    such that                         sum_o theta_o R_o = 1,    free . sigma = 1,
 
 convex in ``theta`` and concave in ``sigma``. Multipliers ``alpha_b``, ``rows`` and ``scenarios``
 charge a column ``q_o = sum_b |alpha_b' F_bo|^2 / w_o``; where scenarios look at different
@@ -14,7 +14,7 @@ combinations of what is wanted, forms ``H_o = sum_s sigma_s P_os G_s`` take the 
 no column that is allowed has a ratio ``q_o / (R_o rows)`` above ``rho``, every mechanism has at
 least
 
-    [(sum_b tr W_b alpha_b)^2 / (rho totals . rows) - offsets . sigma] / (free . sigma)
+    [(sum_b tr W_b alpha_b)^2 / (rho sum rows) - offsets . sigma] / (free . sigma)
 
 (docs/theory/channels.md, docs/theory/designs.md). Multipliers that cover a column form a convex
 cone: so does what lies between two of them.
@@ -68,12 +68,11 @@ class Columns(NamedTuple):
 class Game(NamedTuple):
     """What all columns share.
 
-    ``wanted``: ``W_b``, ``(p_b, r_b)``; ``totals`` ``(r,)``; ``offsets`` ``(k,)``; ``free``: 0 for
+    ``wanted``: ``W_b``, ``(p_b, r_b)``; ``offsets`` ``(k,)``; ``free``: 0 for
     scenarios with a cap, else 1; ``forms``: ``G_s``, ``(k, p, p)``, None if all are the identity.
     """
 
     wanted: tuple[Array, ...]
-    totals: Array
     offsets: Array
     free: Array
     forms: Array | None = None
@@ -126,7 +125,7 @@ def lower_bound(game: Game, multipliers: Multipliers, largest: float) -> float:
     alpha, rows, sigma = multipliers
     products = [W * A.T for W, A in zip(game.wanted, alpha, strict=True)]
     reach = sum(float(one.sum() - ROUNDING * np.abs(one).sum()) for one in products)
-    total = float(game.totals @ rows + ROUNDING * (game.totals @ np.abs(rows)))
+    total = float(rows.sum() + ROUNDING * np.abs(rows).sum())
     weight = float(game.free @ sigma)
     if not (reach > 0 and total > 0 and 0 < largest < np.inf and weight > 0):
         return -np.inf

@@ -101,8 +101,6 @@ def solve_conic(program: Program) -> Array:
     problem = cp.Problem(
         cp.Minimize(total + worst), [*constraints, rows.matrix @ point <= rows.limit]
     )
-    if not problem.is_dcp():  # guards the model definitions; no input can cause it
-        raise AssertionError("the model is not a disciplined convex program")
     failure: Exception | None = None
     for fraction in _STEP_FRACTIONS:
         try:

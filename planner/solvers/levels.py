@@ -1,11 +1,10 @@
 """Levels that may be treated as one: alike, beyond what the rule can use, or too many.
 
-Levels with the same budgets towards everybody are one level to every mechanism worth having
-(averaging over permutations of their items never hurts), and so is all budget above twice the
-smallest under the rule "min". Merging these is exact. If too many levels are left, neighbours
-are merged: with the smaller budgets the design still keeps the policy, with the larger ones
-and the smaller weights the bound still holds for all mechanisms. A level whose errors nobody
-minds, such as the dummy of item sets, stays apart from the others.
+Averaging over permutations of items with the same budgets never hurts, and under the rule "min"
+all budget above twice the smallest is of no use: merging such levels is exact. If too many are
+left, neighbours are merged: with the smaller budgets the design still keeps the policy, with the
+larger ones and the smaller weights the bound still holds for all mechanisms. A level whose errors
+nobody minds, such as the dummy of item sets, stays apart. Levels of a matrix are never merged.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ MOST_GROUPS = 5
 """Levels that differ of which a design is made: more cost more time than they are worth."""
 
 _BINS = 200  # of budgets, before the best few groups are chosen among them
-_OPEN = 60.0  # stands for "no budget" when rows of a matrix are compared
 
 
 class Merged(NamedTuple):
@@ -61,7 +59,7 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
     """
     groups, exact = _alike(policy, alike), True
     matters = alike[:, 0] > 0 if alike[:, 0].any() else np.ones(policy.size, dtype=bool)
-    if np.unique(groups[matters]).size > MOST_GROUPS:
+    if policy.rule.by_level and np.unique(groups[matters]).size > MOST_GROUPS:
         groups, exact = _nearest(policy, matters), False
     order = np.unique(groups, return_index=True)[1].argsort().argsort()
     groups = order[groups]
@@ -116,39 +114,18 @@ def _used(policy: PrivacyPolicy) -> Array:
 
 
 def _alike(policy: PrivacyPolicy, alike: Array) -> Groups:
-    """Groups of levels that differ in nothing."""
+    """Groups of levels that differ in nothing; under a matrix each is alone."""
     if policy.rule.by_level:
         return _kinds(np.column_stack([_used(policy), alike]))
-    bounds, kinds = policy.bounds(), _kinds(alike)
-    groups = np.arange(policy.size)
-    for i in range(policy.size):
-        for j in range(i):
-            others = np.delete(np.arange(policy.size), [i, j])
-            inner = {bounds[k, k] for k in (i, j) if policy.item_counts[k] > 1} | {bounds[i, j]}
-            same = kinds[i] == kinds[j] and np.array_equal(bounds[i, others], bounds[j, others])
-            if same and len(inner) == 1:
-                groups[i] = groups[j]
-                break
-    return _kinds(groups[:, None])
+    return np.arange(policy.size)
 
 
 def _nearest(policy: PrivacyPolicy, matters: NDArray[np.bool_]) -> Groups:
     """Five groups of levels with similar budgets, and one of those of no importance."""
-    if policy.rule.by_level:
-        items, budgets = policy.item_counts[matters], np.log(_used(policy)[matters])
-        inner = cut_line(budgets, items, MOST_GROUPS)
-    else:
-        inner = _clusters(policy.bounds()[matters])
+    items, budgets = policy.item_counts[matters], np.log(_used(policy)[matters])
     groups = np.full(policy.size, MOST_GROUPS)
-    groups[matters] = inner
+    groups[matters] = cut_line(budgets, items, MOST_GROUPS)
     return _kinds(groups[:, None])
-
-
-def _clusters(rows: Array) -> Groups:
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    tree = linkage(np.where(np.isfinite(rows), rows, _OPEN), "complete", "chebyshev")
-    return np.asarray(fcluster(tree, MOST_GROUPS, "maxclust") - 1, dtype=np.int64)
 
 
 def _kinds(rows: NDArray[Any]) -> Groups:

@@ -73,16 +73,16 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
         These columns cannot tell apart what is wanted.
     """
     n, k = columns.people.shape
-    R, tau = columns.sums, game.totals
-    theta = np.full(n, float(tau @ tau) / float(tau @ R.sum(axis=0)))
+    R = columns.sums
+    theta = np.full(n, R.shape[1] / R.sum())
     sigma = np.where(game.free > 0, 1 / game.free.sum(), 0.1 / k)
     now = _second_order(game, columns, theta, sigma)
     for _ in range(_FIRST):  # towards columns that are charged much: a better point to begin at
         if now is None:
             reason = "The first reports cannot tell all that is wanted apart"
             raise ConvergenceError(reason, "Take larger budgets, or fewer levels.")
-        theta = theta * np.sqrt(now.charges / (R @ tau)) + _FLOOR * theta.sum() / n
-        theta *= float(tau @ tau) / float(tau @ (R.T @ theta))
+        theta = theta * np.sqrt(now.charges / R.sum(axis=1)) + _FLOOR * theta.sum() / n
+        theta *= R.shape[1] / float((R.T @ theta).sum())
         now = _second_order(game, columns, theta, sigma)
     assert now is not None  # noqa: S101 - better and better told apart
     at = _first(game, columns, now, theta, sigma)
@@ -107,11 +107,10 @@ def saddle(game: Game, columns: Columns, close: float = 1e-9) -> Answer:
 
 def _first(game: Game, columns: Columns, now: _Second, theta: Array, sigma: Array) -> _Point:
     """Multipliers that leave slack everywhere."""
-    R, tau = columns.sums, game.totals
-    size = float(now.charges @ theta)
+    R, size = columns.sums, float(now.charges @ theta)
     rows = np.linalg.lstsq(R, now.charges, rcond=None)[0]
-    short = max(0.0, float(((now.charges - R @ rows) / (R @ tau)).max()))
-    rows = rows + (1.1 * short + 0.1 * size / float(tau @ tau)) * tau
+    short = max(0.0, float(((now.charges - R @ rows) / R.sum(axis=1)).max()))
+    rows = rows + 1.1 * short + 0.1 * size / R.shape[1]
     nu = float((now.errors * game.free).max()) + 0.1 * size
     slack = np.maximum(nu * game.free - now.errors, 0.1 * size)
     return _Point(theta, sigma, R @ rows - now.charges, slack, rows, nu)
@@ -122,7 +121,7 @@ def _missing(game: Game, columns: Columns, now: _Second, at: _Point) -> tuple[Ar
     return (
         columns.sums @ at.rows - now.charges - at.z,
         at.nu * game.free - now.errors - at.y,
-        columns.sums.T @ at.theta - game.totals,
+        columns.sums.T @ at.theta - 1,
         np.atleast_1d(game.free @ at.sigma - 1),
     )
 

@@ -44,7 +44,7 @@ class Variances(NamedTuple):
     own: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False, init=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class OutputTypes:
     """The types of a subset design, ``n`` of them, over ``t`` levels.
 
@@ -84,19 +84,10 @@ class OutputTypes:
     high: Array
     high_counts: NDArray[np.int64]
 
-    def __init__(
-        self,
-        item_counts: ArrayLike,
-        weights: ArrayLike,
-        low: ArrayLike,
-        high: ArrayLike,
-        high_counts: ArrayLike,
-    ) -> None:
-        fields = {"item_counts": item_counts, "weights": weights}
-        fields |= {"low": low, "high": high, "high_counts": high_counts}
-        for name, given in fields.items():
+    def __post_init__(self) -> None:
+        for name in ("item_counts", "weights", "low", "high", "high_counts"):
             kind = np.int64 if name.endswith("counts") else np.float64
-            value = np.array(given, dtype=kind)
+            value = np.array(getattr(self, name), dtype=kind)
             free = name in ("item_counts", "weights")
             expected = (value.size,) if free else (self.size, self.item_counts.size)
             if value.shape != expected:

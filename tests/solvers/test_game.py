@@ -33,7 +33,7 @@ def test_a_saddle_point_meets_every_condition(common):
     answer = saddle(game, columns, 1e-11)
     theta, sigma = answer.weights, answer.multipliers.scenarios
     assert (theta >= 0).all()
-    assert columns.sums.T @ theta == pytest.approx(game.totals, abs=1e-9)
+    assert columns.sums.T @ theta == pytest.approx(1, abs=1e-9)
     assert game.free @ sigma == pytest.approx(1, abs=1e-9)
     at = answer.multipliers
     ratio = ratios(game, at, columns)
