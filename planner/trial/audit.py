@@ -13,12 +13,9 @@ deviation on:
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from re import fullmatch
 from statistics import NormalDist
 from typing import Any
 
@@ -27,6 +24,7 @@ from numpy.typing import NDArray
 
 from planner.arguments import finite, whole_number
 from planner.deployment.client.client import Report
+from planner.deployment.collecting.reports import read_line
 from planner.deployment.parameters import Parameters
 from planner.errors import InputError
 from planner.mechanisms import inputs
@@ -226,16 +224,14 @@ class _Run:
     def _parsed(self, line: bytes, number: int) -> tuple[str, bytes]:
         """Id and payload of a line that is what a collector counts, byte for byte."""
         try:
-            document = json.loads(line)
-            one, payload = document["id"], b64decode(document["report"], validate=True)
-            if not fullmatch("[0-9a-f]{16}", one) or len(payload) != self._law.size:
-                raise ValueError
-            if Report(self._hash, self.name, payload, one).to_json().encode() != line:
-                raise ValueError
-        except (ValueError, TypeError, KeyError, RecursionError):
+            one = read_line(line, f"Line {number}")
+        except InputError as error:
+            raise _Malformed(f"{error.reason}: the answer may stand in it.") from None
+        expected = Report(self._hash, self.name, one.payload, one.report_id)
+        if one != expected or len(one.payload) != self._law.size:
             reason = f"Line {number} is not, byte for byte, the line of a report of this question"
-            raise _Malformed(f"{reason}: the answer may stand in it.") from None
-        return one, payload
+            raise _Malformed(f"{reason}: the answer may stand in it.")
+        return one.report_id, one.payload
 
     def _drawn(self, codes: Sequence[Any]) -> Rows:
         return self._law.draw_many(codes, system_words())[0]

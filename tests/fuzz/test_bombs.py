@@ -120,7 +120,7 @@ NUMBER, AFTER_CHECKSUM, AFTER_SIZE = b"\x15", b"\x3c", b"\x4c"
 
 def table(parameters, rows):
     """So many equal reports of a question of 40 items."""
-    about = {"version": 1, "question": "q", "round": None, "file": "00"}
+    about = {"version": 1, "question": "q", "round": None, "file": "0" * 32}
     schema = pa.schema(
         [("report", pa.binary(8)), ("parameters", pa.dictionary(pa.int32(), pa.binary()))],
         metadata={b"ldp-planner-reports": json.dumps(about).encode()},

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from io import BufferedIOBase, BytesIO
 from pathlib import Path
-from types import TracebackType
+from re import fullmatch
+from types import NoneType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,8 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from xxhash import xxh3_128
 
-from planner.deployment.client.document import line_check, parse_json
+from planner.deployment.client.client import Report
+from planner.deployment.client.document import parse_json
 from planner.errors import FileError, InputError
 from planner.limits import REPORTS_REMEDY
 
@@ -80,7 +82,6 @@ def mark(report_id: str, content: str) -> bytes:
 
 MAX_JSON_BYTES = 64 * 2**20
 _OTHER_PARAMETERS = "Use the parameter file that the reports were made with."
-_KEYS = {"parameters", "question", "id", "report", "round", "check"}
 _FRAME_BYTES = 1024  # of a line, for all but its question and its report
 
 
@@ -105,93 +106,69 @@ def line_batches(
         remedy = "Write the reports to a Parquet file, or to several smaller files."
         raise InputError.because("size", f"the file has more than {MAX_JSON_BYTES} bytes", remedy)
     data = path.read_bytes()
-    file_id = sha256(data).hexdigest()
-    if data and not data.endswith(b"\n"):
-        raise InputError.because(
-            "last line", "the last line is cut off: no newline ends it", REPORTS_REMEDY
-        )
-    limit, lines, number = _longest_line(sizes), BytesIO(data), 0
+    # Of the longest line that a report can need; more would only take memory.
+    limit = _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-n // 3) for key, n in sizes.items())
+    lines, number, seen = BytesIO(data), 0, set[bytes]()
     found: dict[Key, tuple[list[bytes], list[bytes]]] = {}
-    seen: set[bytes] = set()
     while line := lines.readline(limit + 1):
         number += 1
         if len(line) > limit:
-            raise InputError.because(
-                "line", f"line {number} is longer than any report, {limit} bytes", REPORTS_REMEDY
-            )
-        key, report_id, payload, digests = _line(line, number, parameters, sizes)
-        if digests[: len(digests) // 2] in seen:
-            reason = f"line {number} has the id {report_id!r} of an earlier line"
-            remedy = "Remove the repeated line."
-            raise InputError.because("id", reason, remedy)
-        seen.add(digests[: len(digests) // 2])
+            reason = f"line {number} is longer than any report, {limit} bytes"
+            raise InputError.because("line", reason, REPORTS_REMEDY)
+        if not line.endswith(b"\n"):
+            reason = "the last line is cut off: no newline ends it"
+            raise InputError.because("line", reason, REPORTS_REMEDY)
+        one = read_line(line[:-1], f"line {number}")
+        key = _key_of(one, f"line {number}", parameters, sizes)
+        digests = mark(one.report_id, f"{key[1]}\n{one.payload.hex()}\n{key[0]}")
+        if digests[:ID_SIZE] in seen:
+            reason = f"line {number} has the id {one.report_id!r} of an earlier line"
+            raise InputError.because("id", reason, "Remove the repeated line.")
+        seen.add(digests[:ID_SIZE])
         if digests not in without:
             payloads, marks = found.setdefault(key, ([], []))
-            payloads.append(payload)
+            payloads.append(one.payload)
             marks.append(digests)
     for key, (payloads, marks) in found.items():
         rows = np.frombuffer(b"".join(payloads), dtype=np.uint8).reshape(-1, sizes[key])
-        yield Batch(key, rows, file_id, b"".join(marks))
+        yield Batch(key, rows, sha256(data).hexdigest(), b"".join(marks))
 
 
-def _longest_line(sizes: Mapping[Key, int]) -> int:
-    """Bytes of the longest line that a report can need; more would only take memory."""
-    return _FRAME_BYTES + max(12 * len(key[0]) + 4 * -(-size // 3) for key, size in sizes.items())
-
-
-def _line(
-    line: bytes, number: int, parameters: str, sizes: Mapping[Key, int]
-) -> tuple[Key, str, bytes, bytes]:
-    """Question and round, id, payload and mark of a line."""
-    try:
-        data = parse_json(line)
-    except ValueError as error:
-        raise InputError.because(
-            "line", f"line {number} is not JSON: {error}", REPORTS_REMEDY
-        ) from None
-    where = f"line {number}"
-    if not isinstance(data, dict) or not set(data) <= _KEYS:
-        keys = sorted(data) if isinstance(data, dict) else data
-        raise InputError(f"keys of {where}", keys, f"those of {sorted(_KEYS)}", REPORTS_REMEDY)
-    if text_of(data, "parameters", where) != parameters:
-        theirs = data["parameters"]
-        raise InputError(f"parameters of {where}", theirs, parameters, _OTHER_PARAMETERS)
-    round_number = round_of(data["round"], where) if "round" in data else None
-    key = text_of(data, "question", where), round_number
+def _key_of(one: Report, where: str, parameters: str, sizes: Mapping[Key, int]) -> Key:
+    """Question and round of a report that is expected."""
+    key = one.question, one.round_number
+    if one.parameters != parameters:
+        what = f"parameters of {where}"
+        raise InputError(what, one.parameters, parameters, _OTHER_PARAMETERS)
     if key not in sizes:
         reason = f"{where} is of question and round {key}, not one in the parameter file"
         raise InputError.because("question and round", reason, _OTHER_PARAMETERS)
-    report_id, report = text_of(data, "id", where), text_of(data, "report", where)
-    try:
-        payload = b64decode(report, validate=True)
-    except ValueError:
-        raise InputError(f"report of {where}", report, "base64", REPORTS_REMEDY) from None
-    if len(payload) != sizes[key]:
+    if len(one.payload) != sizes[key]:
         allowed = f"{sizes[key]} bytes"
-        raise InputError(f"length of {where}", len(payload), allowed, REPORTS_REMEDY)
-    check = line_check(parameters, key[0], report_id, round_number, report)
-    if data.get("check") != check:
-        allowed = f"{check}, or the line is damaged"
-        raise InputError(f"check of {where}", data.get("check"), allowed, REPORTS_REMEDY)
-    return key, report_id, payload, mark(report_id, f"{key[1]}\n{payload.hex()}\n{key[0]}")
+        raise InputError(f"length of {where}", len(one.payload), allowed, REPORTS_REMEDY)
+    return key
 
 
-def text_of(data: Mapping[str, Any], key: str, where: str) -> str:
-    """A field that is text, not empty, and Unicode: no lone half of a pair of code units."""
-    value = data.get(key)
+def read_line(line: bytes, where: str) -> Report:
+    """The report of a line, which has to be :meth:`Report.to_json` of it, byte for byte.
+
+    Raises
+    ------
+    InputError
+        It is not, or its id is not of 16 hexadecimal digits.
+    """
     try:
-        if isinstance(value, str) and value.encode():
-            return value
-    except UnicodeEncodeError:
-        value = repr(value)
-    raise InputError(f"{key} of {where}", value, "text that is not empty", REPORTS_REMEDY)
-
-
-def round_of(value: Any, where: str) -> int:
-    """The number of a round."""
-    if type(value) is not int or value < 1:
-        raise InputError(f"round of {where}", value, "a number from 1", REPORTS_REMEDY)
-    return value
+        data = parse_json(line)
+        payload, number = b64decode(data["report"], validate=True), data.get("round")
+        one = Report(data["parameters"], data["question"], payload, data["id"], number)
+        right = one.to_json().encode() == line and type(number) in {int, NoneType}
+        right = right and fullmatch("[0-9a-f]{16}", one.report_id) is not None
+    except (ValueError, TypeError, KeyError, AttributeError):
+        right = False
+    if not right:
+        reason = f"{where} is not, byte for byte, what a client writes of a report"
+        raise InputError.because("line", reason, REPORTS_REMEDY)
+    return one
 
 
 MAX_ROW_GROUP_BYTES = 256 * 2**20
@@ -202,7 +179,6 @@ _BATCH_BYTES = 4 * _ROW_GROUP_BYTES
 _METADATA = b"ldp-planner-reports"
 _HASHES = pa.dictionary(pa.int32(), pa.binary())
 _VERSION = 1
-_ABOUT = {"version", "question", "round", "file"}
 
 
 class ReportWriter:
@@ -230,11 +206,10 @@ class ReportWriter:
         self._temporary = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         self._size = size
         self._hash = pa.array([bytes.fromhex(parameters)], pa.binary())
-        about: dict[str, Any] = {"version": _VERSION, "question": key[0], "round": key[1]}
-        about["file"] = secrets.token_hex(16)
+        about = _metadata(key, secrets.token_hex(16))
         self._schema = pa.schema(
             [("report", pa.binary(size)), ("parameters", _HASHES)],
-            metadata={_METADATA: json.dumps(about)},
+            metadata={_METADATA: about},
         )
         self._waiting: list[Rows] = []
         self._rows = 0
@@ -318,14 +293,11 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
             remedy = "Use the parameter file that the reports were made with."
             raise InputError("question and round", key, "ones of the parameter file", remedy)
         size, schema = sizes[key], file.schema_arrow
-        if schema.names != ["report", "parameters"]:
-            raise InputError("columns", schema.names, "report and parameters", REPORTS_REMEDY)
-        if schema.field("report").type != pa.binary(size):
-            kind = str(schema.field("report").type)
-            raise InputError("report column", kind, f"fixed_size_binary[{size}]", REPORTS_REMEDY)
-        if schema.field("parameters").type != _HASHES:
-            kind = str(schema.field("parameters").type)
-            raise InputError("parameters column", kind, str(_HASHES), REPORTS_REMEDY)
+        right = pa.schema([("report", pa.binary(size)), ("parameters", _HASHES)])
+        if not schema.equals(right):
+            found = ", ".join(f"{one.name} {one.type}" for one in schema)
+            allowed = f"report fixed_size_binary[{size}], parameters {_HASHES}"
+            raise InputError("columns", found, allowed, REPORTS_REMEDY)
         _check_codecs(file.metadata)
         _check_expansion(file.metadata.num_rows * size, path.stat().st_size)
         hashes = bytes.fromhex(parameters)
@@ -336,20 +308,25 @@ def parquet_batches(path: Path, parameters: str, sizes: Mapping[Key, int]) -> It
                 yield Batch(key, _bytes_of(rows.column(0), size), file_id)
 
 
+def _metadata(key: Key, number: str) -> str:
+    about = {"version": _VERSION, "question": key[0], "round": key[1], "file": number}
+    return json.dumps(about)
+
+
 def _about(file: pq.ParquetFile) -> tuple[Key, str]:
-    where = "the metadata"
+    """Question, round and number of a file, whose metadata have to be as they are written."""
+    raw = (file.schema_arrow.metadata or {}).get(_METADATA, b"")
     try:
-        about = json.loads((file.schema_arrow.metadata or {})[_METADATA])
-    except (KeyError, ValueError, RecursionError):
-        about = None
-    if not isinstance(about, dict) or set(about) != _ABOUT:
-        reason = "the file's metadata are missing or not JSON of a question, round and file"
+        about = parse_json(raw)
+        key, number = (about["question"], about["round"]), about["file"]
+        right = _metadata(key, number).encode() == raw and type(key[1]) in {int, NoneType}
+        right = right and isinstance(key[0], str) and fullmatch("[0-9a-f]{32}", number) is not None
+    except (ValueError, TypeError, KeyError):
+        right = False
+    if not right:
+        reason = f"the file's metadata are not, byte for byte, those of version {_VERSION}"
         raise InputError.because("metadata", reason, REPORTS_REMEDY)
-    if type(about["version"]) is not int or about["version"] != _VERSION:
-        raise InputError(f"version of {where}", about["version"], f"{_VERSION}", REPORTS_REMEDY)
-    number = about["round"]
-    key = text_of(about, "question", where), None if number is None else round_of(number, where)
-    return key, text_of(about, "file", where)
+    return key, number
 
 
 def _check_codecs(metadata: Any) -> None:

@@ -1,12 +1,12 @@
 """The collector: every file of a folder once, whole or not at all, and going on after kill -9."""
 
-import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from planner.deployment import Client
-from planner.deployment.client.document import line_check
 from planner.deployment.collecting.collector import Checkpoint, KnownReports, collect, report_files
 from planner.deployment.collecting.engines import isolated_engine, local_engine
 from planner.deployment.collecting.reports import mark
@@ -209,12 +208,11 @@ def test_a_report_counts_once_over_several_runs(one_question, successors, tmp_pa
 
 
 def test_a_report_that_contradicts_another_of_its_id(one_question, tmp_path):
-    first, second = lines(one_question, [1, 2])
-    (tmp_path / "1.jsonl").write_text(first)
-    forged = json.loads(second) | {"id": json.loads(first)["id"]}
-    parts = [forged[name] for name in ("parameters", "question", "id")]
-    forged["check"] = line_check(*parts, None, forged["report"])
-    (tmp_path / "2.jsonl").write_text(json.dumps(forged) + "\n")
+    client = Client(one_question.document)
+    first, second = (client.report("q", item) for item in (1, 2))
+    (tmp_path / "1.jsonl").write_text(first.to_json() + "\n")
+    forged = replace(second, report_id=first.report_id, payload=bytes(7) + b"\0")
+    (tmp_path / "2.jsonl").write_text(forged.to_json() + "\n")
     done = collect(one_question, [tmp_path])
     assert done.sums[KEY].users == 1
     assert "a report of the same id says otherwise" in done.quarantined[0][1]
