@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from planner.errors import FileError
@@ -43,14 +43,22 @@ def read_text(
         It cannot be read, is larger, or is not text in UTF-8.
     """
     path = Path(path)
-    try:
+    with _reading(path):
         if path.stat().st_size > mebibytes * 2**20:
             raise FileError(path, f"is larger than {mebibytes:g} MiB", remedy)
         if path.suffix.lower() == ".gz":
             return _unpacked(path).decode("utf-8-sig")
         return path.read_text(encoding="utf-8-sig")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What is wrong with a file that cannot be read, as a FileError."""
+    try:
+        yield
     except (zlib.error, EOFError, gzip.BadGzipFile) as error:
-        raise _not_gzip(path, error) from error
+        remedy = "Unpack it, and give what comes out."
+        raise FileError(path, f"is not whole in the form of gzip: {error}", remedy) from error
     except OSError as error:
         raise unreadable(path, error) from error
     except UnicodeDecodeError as error:
@@ -81,33 +89,21 @@ def read_lines(path: str | Path) -> Iterator[str]:
     """
     path, size = Path(path), 0
     opened = gzip.open if path.suffix.lower() == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig") as file:
-            for number in itertools.count(1):
-                line = file.readline(_LONGEST_LINE + 1)
-                if not line:
-                    return
-                size += len(line)
-                if len(line) > _LONGEST_LINE:
-                    reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
-                    raise FileError(path, reason, "Is it the right file?")
-                if size > _MOST_UNPACKED:
-                    raise _too_large(path)
-                if number > _MOST_LINES:
-                    reason = f"has more than {_MOST_LINES:,} lines"
-                    raise FileError(path, reason, "Give a part of it.")
-                yield line.rstrip("\n")
-    except (zlib.error, EOFError, gzip.BadGzipFile) as error:
-        raise _not_gzip(path, error) from error
-    except OSError as error:
-        raise unreadable(path, error) from error
-    except UnicodeDecodeError as error:
-        raise FileError(path, "is not text in UTF-8", "Save it as UTF-8.") from error
-
-
-def _not_gzip(path: Path, error: Exception) -> FileError:
-    remedy = "Unpack it, and give what comes out."
-    return FileError(path, f"is not whole in the form of gzip: {error}", remedy)
+    with _reading(path), opened(path, "rt", encoding="utf-8-sig") as file:
+        for number in itertools.count(1):
+            line = file.readline(_LONGEST_LINE + 1)
+            if not line:
+                return
+            size += len(line)
+            if len(line) > _LONGEST_LINE:
+                reason = f"line {number} has more than {_LONGEST_LINE // MEBIBYTE} MiB"
+                raise FileError(path, reason, "Is it the right file?")
+            if size > _MOST_UNPACKED:
+                raise _too_large(path)
+            if number > _MOST_LINES:
+                reason = f"has more than {_MOST_LINES:,} lines"
+                raise FileError(path, reason, "Give a part of it.")
+            yield line.rstrip("\n")
 
 
 def read_csv(path: str | Path) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:

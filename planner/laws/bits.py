@@ -10,14 +10,12 @@ from functools import cached_property
 from itertools import chain, repeat
 from typing import ClassVar
 
-from planner.errors import InputError, VerificationError
-from planner.laws.exact import PairViolation, check_unary, log_upper_bound, unary_ratios
+from planner.errors import InputError
+from planner.laws.exact import check_unary, log_upper_bound, unary_ratios
 from planner.laws.schema import PROBABILITY, Schema, list_of
-from planner.laws.shape import Own, Shape, Wanted, octets
+from planner.laws.shape import Own, Shape, Wanted, octets, packed
 from planner.laws.source import Source, words
 from planner.limits import DENOMINATOR, EXPORT_REMEDY
-
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 
 
 @dataclass(frozen=True)
@@ -53,13 +51,7 @@ class Bits(Shape):
 
     def check(self, wanted: Wanted | None) -> None:
         del wanted
-        try:
-            check_unary(self.a, self.b, self.levels)
-        except PairViolation as broken:
-            names = [*self.levels.names, "dummies"]
-            first, second = names[broken.first], names[broken.second]
-            reason = broken.reason.partition(" realise ")[2]
-            raise VerificationError(f"Levels {first!r} and {second!r} realise {reason}") from broken
+        check_unary(self.a, self.b, self.levels)
 
     def ratio(self, i: int, j: int) -> Fraction | None:
         ones, zeros = self._ratios
@@ -87,8 +79,7 @@ class Bits(Shape):
         drawn = words(source, len(bottoms))
         bits = bytearray(map(operator.lt, drawn, bottoms))
         bits[own[0]] = drawn[own[0]] < tops[own[0]]
-        bits.reverse()
-        return int(bytes(bits.translate(_DIGITS)), 2).to_bytes(self.size, "little")
+        return packed(bits, self.size)
 
     @cached_property
     def _ratios(self) -> tuple[list[Fraction], list[Fraction]]:

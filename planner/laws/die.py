@@ -97,9 +97,6 @@ class Die(Shape):
             raise InputError("acknowledged", stated["acknowledged"], repr(needed), remedy)
         return law
 
-    def require_fit(self) -> None:
-        """Whatever the numbers are; what does not fit has no proof."""
-
     @property
     def released(self) -> float:
         """The stated epsilon of released estimates, which a device cannot prove."""

@@ -114,11 +114,16 @@ class Likelihoods:
 class PairViolation(VerificationError):
     """A pair of levels exceeds its budget; ``first`` and ``second`` are their positions."""
 
-    def __init__(self, first: int, second: int, realised: float, demanded: float) -> None:
+    def __init__(self, first: int, second: int, reason: str) -> None:
         self.first, self.second = first, second
-        super().__init__(
-            f"Levels {first} and {second} realise {realised!r} nats but are promised {demanded!r}"
-        )
+        super().__init__(reason)
+
+    @classmethod
+    def of(cls, levels: Levels, i: int, j: int, ratio: Fraction, demanded: float) -> PairViolation:
+        """With the names of the levels."""
+        names, realised = [*levels.names, "dummies"], log_upper_bound(ratio)
+        pair = f"Levels {names[i]!r} and {names[j]!r}"
+        return cls(i, j, f"{pair} realise {realised!r} nats but are promised {demanded!r}")
 
 
 def round_inward(
@@ -177,7 +182,7 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     >>> check_unary([2**31], [2**30], level)
     Traceback (most recent call last):
     ...
-    planner...PairViolation: Levels 0 and 0 realise 1.0986... nats but are promised 1.0986. ...
+    planner...PairViolation: Levels 'all' and 'all' realise 1.0986... nats but are ...1.0986. ...
     """
     size = len(levels.epsilons)
     if len(a) != size or len(b) != size:
@@ -188,11 +193,11 @@ def check_unary(a: Sequence[int], b: Sequence[int], levels: Levels) -> None:
     if not isinstance(levels.rule, str):
         for i in range(size):
             for j in range(size):
-                _check_pair(ones, zeros, i, j, levels.demanded(i, j))
+                _check_pair(levels, ones, zeros, i, j, levels.demanded(i, j))
     elif levels.rule == "min":
-        _check_min(ones, zeros, levels.members)
+        _check_min(levels, ones, zeros)
     else:
-        _check_avg(ones, zeros, levels.members)
+        _check_avg(levels, ones, zeros)
 
 
 def unary_ratios(
@@ -212,42 +217,42 @@ def unary_ratios(
     return ones, [Fraction(DENOMINATOR - bottom, DENOMINATOR - top) for top, bottom in pairs]
 
 
-def _check_min(
-    ones: list[Fraction], zeros: list[Fraction], members: list[tuple[int, float]]
-) -> None:
+def _check_min(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
+    members = levels.members
     # Going down from the largest budget, every pair is met at its smaller budget.
     order = sorted(range(len(ones)), key=lambda i: -members[i][1])
     best_one = best_zero = order[0]
     for place, i in enumerate(order):
         count, epsilon = members[i]
         if count > 1:
-            _check_pair(ones, zeros, i, i, epsilon)
+            _check_pair(levels, ones, zeros, i, i, epsilon)
         if place:
-            _check_pair(ones, zeros, i, best_zero, epsilon)
-            _check_pair(ones, zeros, best_one, i, epsilon)
+            _check_pair(levels, ones, zeros, i, best_zero, epsilon)
+            _check_pair(levels, ones, zeros, best_one, i, epsilon)
         best_one = i if ones[i] > ones[best_one] else best_one
         best_zero = i if zeros[i] > zeros[best_zero] else best_zero
 
 
-def _check_avg(
-    ones: list[Fraction], zeros: list[Fraction], members: list[tuple[int, float]]
-) -> None:
+def _check_avg(levels: Levels, ones: list[Fraction], zeros: list[Fraction]) -> None:
+    members = levels.members
     # e^((x + y) / 2) >= lower(x / 2) lower(y / 2): a product decides, and its two largest factors.
     halves = [exp_lower_bound(epsilon / 2) for _, epsilon in members]
-    levels = range(len(ones))
-    pairs = [(i, i) for i in levels if members[i][0] > 1]
+    places = range(len(ones))
+    pairs = [(i, i) for i in places if members[i][0] > 1]
     pairs += [
         (i, j)
-        for i in nlargest(2, levels, key=lambda k: ones[k] / halves[k])
-        for j in nlargest(2, levels, key=lambda k: zeros[k] / halves[k])
+        for i in nlargest(2, places, key=lambda k: ones[k] / halves[k])
+        for j in nlargest(2, places, key=lambda k: zeros[k] / halves[k])
         if i != j
     ]
     for i, j in pairs:
         if ones[i] * zeros[j] > halves[i] * halves[j]:
             demanded = of_both("avg", members[i][1], members[j][1])
-            raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), demanded)
+            raise PairViolation.of(levels, i, j, ones[i] * zeros[j], demanded)
 
 
-def _check_pair(ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float) -> None:
+def _check_pair(
+    levels: Levels, ones: list[Fraction], zeros: list[Fraction], i: int, j: int, budget: float
+) -> None:
     if budget < math.inf and ones[i] * zeros[j] > exp_lower_bound(budget):
-        raise PairViolation(i, j, log_upper_bound(ones[i] * zeros[j]), budget)
+        raise PairViolation.of(levels, i, j, ones[i] * zeros[j], budget)

@@ -38,9 +38,6 @@ class Hash(Shape):
     truth: int
     values: int
 
-    def require_fit(self) -> None:
-        """Whatever the numbers are."""
-
     def check(self, wanted: Wanted | None) -> None:
         del wanted
         check_ratio(self.ratio(0, 0), self.levels.least_demanded())

@@ -16,6 +16,7 @@ from planner.laws.source import Source
 Own = tuple[int, ...]
 """The elements that a person's report is about: one, or all of a whole set."""
 Wanted = Sequence[Sequence[Fraction]]
+_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _MOST_LEVELS = 200  # of which all pairs are listed
 
 
@@ -54,7 +55,6 @@ class Shape(Part, ABC):
         law.require_fit()
         return law
 
-    @abstractmethod
     def require_fit(self) -> None:
         """InputError if the integers do not fit each other and the levels."""
 
@@ -130,6 +130,12 @@ class Shape(Part, ABC):
     def document(self) -> dict[str, Any]:
         """The keys of a question."""
         return {key: as_lists(getattr(self, key)) for key in self.keys}
+
+
+def packed(bits: bytearray, size: int) -> bytes:
+    """One byte an element, 0 or 1, as bit ``k % 8`` of byte ``k // 8`` of so many bytes."""
+    bits.reverse()
+    return int(bytes(bits.translate(_DIGITS)), 2).to_bytes(size, "little")
 
 
 def octets(bits: int) -> int:

@@ -16,7 +16,7 @@ from planner.errors import InputError, VerificationError
 from planner.laws.exact import Likelihoods, check_ratio
 from planner.laws.levels import Levels, of_both
 from planner.laws.schema import Schema, list_of, whole
-from planner.laws.shape import Own, Shape, Wanted, has_shape, octets
+from planner.laws.shape import Own, Shape, Wanted, has_shape, octets, packed
 from planner.laws.source import Source, choose_all, words
 from planner.limits import DENOMINATOR as D
 from planner.limits import EXPORT_REMEDY, MAX_COUNT
@@ -26,7 +26,6 @@ _BIAS = 10**9  # a person may shift an estimate by one part in so many of a pers
 _SCALE = 2**80
 _TYPE_BYTES = 8
 _MOST_NAMES = 20  # of levels in a message
-_DIGITS = bytes.maketrans(b"\x00\x01", b"01")
 _VALUE: Schema = {"type": "number", "minimum": -(2.0**40), "maximum": 2.0**40}
 
 
@@ -259,9 +258,7 @@ class Sides(Shape):
         group, place = groups[level], firsts[level] + own[0] - numbers[level]
         kind, side = divmod(bisect_right(self._ends[group], words(source, 1)[0]), 2)
         bits = self._split(kind, place, bool(side), group, source)
-        bits.reverse()
-        number = int(bytes(bits.translate(_DIGITS)), 2)
-        sides = number.to_bytes(self.size - self._type_bytes, "little")
+        sides = packed(bits, self.size - self._type_bytes)
         return kind.to_bytes(self._type_bytes, "little") + sides
 
     def _split(self, kind: int, place: int, held: bool, own: int, source: Source) -> bytearray:

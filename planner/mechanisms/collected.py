@@ -7,7 +7,6 @@ collector's law is a device's law.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.estimates.channel import wanted_estimates
-from planner.estimates.counts import Estimates, tail_share
 from planner.laws import bits, die, hashing, rows
 from planner.laws.shape import Shape
 from planner.limits import DENOMINATOR
@@ -29,7 +27,7 @@ from planner.mechanisms.counting import (
 )
 from planner.mechanisms.counting import Rows as Reports
 from planner.mechanisms.plain import chances_of, linear_estimates, xxh32
-from planner.mechanisms.sampling_privacy import SamplingPrivacy
+from planner.mechanisms.sampling_privacy import DieEstimates, SamplingPrivacy
 from planner.mechanisms.unary import draw_reports
 from planner.mechanisms.words import Words, map_rows
 
@@ -115,22 +113,6 @@ class Hash(hashing.Hash, Collected):
         return np.asarray(np.sum(map_rows(support, len(pairs), chunk), axis=0))
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DieEstimates(Estimates):
-    """Estimates of Sampling Privacy, with the exact limits of a binomial law of unknown size."""
-
-    mechanism: SamplingPrivacy
-    totals: Aggregate
-
-    def intervals(
-        self, confidence: float = 0.95, simultaneous: bool = False
-    ) -> tuple[Array, Array]:
-        """Exact confidence limits of each count, the one of no value first."""
-        share = tail_share(confidence, self.values.size if simultaneous else 1)
-        lower, upper = self.mechanism.intervals(self.totals, 1 - share)
-        return lower.astype(np.float64), upper.astype(np.float64)
-
-
 class Die(die.Die, Collected):
     """Sampling Privacy, see :class:`planner.laws.die.Die`."""
 
@@ -138,9 +120,7 @@ class Die(die.Die, Collected):
         return CellCounter(self.levels.total + 1, "<u4")
 
     def estimate(self, counted: Aggregate) -> DieEstimates:
-        found = self.mechanism.estimate(counted)
-        columns = found.values, found.standard_errors, found.null_standard_errors
-        return DieEstimates(*columns, found.users, self.mechanism, counted)
+        return self.mechanism.estimate(counted)
 
     def draw_many(self, own: Numbers, words: Words) -> list[Reports]:
         edges = np.cumsum([self.zero, *self.decoys])

@@ -98,7 +98,7 @@ class MeanMechanism:
         --------
         >>> from planner import best_channel
         >>> mechanism = MeanMechanism.of(best_channel(3.0))
-        >>> mechanism.privacy_loss() <= 3.0
+        >>> mechanism.integers.sum(axis=1).tolist() == [2**32] * len(mechanism.integers)
         True
         """
         grid, counts = channel.wanted[0, :-1], channel.wanted[-1]
@@ -189,10 +189,6 @@ class MeanMechanism:
         """
         return self._law(self.domain.to_unit(self.domain.answers(values)))
 
-    def privacy_loss(self) -> float:
-        """Largest log-ratio over all pairs of answers, in nats: attained at symbols."""
-        return float(np.log(self.integers.max(axis=0) / self.integers.min(axis=0)).max())
-
     def estimate(self, aggregate: Aggregate, confidence: float = 0.95) -> NumericEstimates:
         """Mean of those who answered with Fieller's interval, their total, the missing rate.
 
@@ -275,12 +271,10 @@ def mean_estimates(
 
 
 class FirstOrder(NamedTuple):
-    """First-order variances of BiSample-MD's estimates, on ``[-1, 1]``; any one shape."""
+    """First-order variances of BiSample-MD's mean, on ``[-1, 1]``, and of its missing rate."""
 
     mean: Array
     missing_rate: Array
-    signed_sum: Array
-    covariance: Array
 
 
 def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float) -> FirstOrder:
@@ -319,4 +313,4 @@ def first_order(theta: ArrayLike, rate: ArrayLike, mean: ArrayLike, users: float
     answered = np.square(theta * rate)
     nobody = np.full(spread.shape, np.inf)
     ratio = np.divide(spread, answered, out=nobody, where=answered > 0)
-    return FirstOrder(ratio, sums, sums, 2 / users * (v_pos - v_neg) / theta**2)
+    return FirstOrder(ratio, sums)

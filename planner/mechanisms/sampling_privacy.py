@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from planner.errors import InputError
-from planner.estimates.counts import Estimates
+from planner.estimates.counts import Estimates, tail_share
 from planner.limits import DENOMINATOR
 from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate
@@ -117,7 +117,7 @@ class SamplingPrivacy:
         first[0] += sampled.sum()
         return Aggregate(n, np.stack([first, second]))
 
-    def estimate(self, aggregate: Aggregate) -> Estimates:
+    def estimate(self, aggregate: Aggregate) -> DieEstimates:
         """Unbiased counts per answer (eq. 11 and 16), shape ``(V + 1,)``, in users.
 
         Entry 0 is the rest, ``n`` minus the others. The standard errors put the
@@ -134,7 +134,8 @@ class SamplingPrivacy:
         counts = moved / self.sampling
         values = np.concatenate([[aggregate.users - counts.sum()], counts])
         variance = self._variance(counts)
-        return Estimates(values, np.sqrt(variance), np.zeros(self.items), aggregate.users)
+        columns = values, np.sqrt(variance), np.zeros(self.items)
+        return DieEstimates(*columns, aggregate.users, self, aggregate)
 
     def intervals(
         self, aggregate: Aggregate, confidence: float = 0.95
@@ -215,6 +216,22 @@ class SamplingPrivacy:
     def _variance(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         each = counts * (1 - self.sampling) / self.sampling
         return np.concatenate([[each.sum()], each])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DieEstimates(Estimates):
+    """Estimates of Sampling Privacy, with the exact limits of a binomial law of unknown size."""
+
+    mechanism: SamplingPrivacy
+    totals: Aggregate
+
+    def intervals(
+        self, confidence: float = 0.95, simultaneous: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Exact confidence limits of each count, the one of no value first."""
+        share = tail_share(confidence, self.values.size if simultaneous else 1)
+        lower, upper = self.mechanism.intervals(self.totals, 1 - share)
+        return lower.astype(np.float64), upper.astype(np.float64)
 
 
 def _probability(argument: str, value: object) -> float:

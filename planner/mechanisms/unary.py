@@ -41,11 +41,6 @@ class BernoulliRows:
     rows:
         The largest number of rows that will be drawn at a time.
 
-    Raises
-    ------
-    InputError
-        A threshold is outside that range.
-
     Examples
     --------
     >>> from planner.mechanisms.words import seeded_words
@@ -59,11 +54,6 @@ class BernoulliRows:
 
     def __init__(self, thresholds: ArrayLike, rows: int) -> None:
         values = np.asarray(thresholds)
-        whole = values.ndim == 1 and values.size > 0 and values.dtype.kind in "iu"
-        if not whole or values.min() < 0 or values.max() >= DENOMINATOR:
-            allowed = f"a list of integers from 0 to {DENOMINATOR - 1}"
-            remedy = "Multiply probabilities below 1 by 2^32 and round them down."
-            raise InputError("thresholds", thresholds, allowed, remedy)
         self._words = words_for(values.size)
         lanes = np.full(64 * self._words, values[-1], dtype=np.uint32)
         lanes[: values.size] = values
@@ -79,16 +69,7 @@ class BernoulliRows:
         self._first = [_uniform(digit, rows) for digit in digits[_SECOND:]]
 
     def fill(self, out: NDArray[np.uint64], words: Words) -> None:
-        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``.
-
-        Raises
-        ------
-        InputError
-            ``out`` is not such an array.
-        """
-        if not out.flags.c_contiguous or out.shape[1:] != (self._words,) or out.size > self._size:
-            remedy = "Make it by numpy.empty, with fewer rows."
-            raise InputError("out", out.shape, f"contiguous, at most {self._size} words", remedy)
+        """Draw all rows of ``out``, a contiguous array of shape ``(rows, words)``."""
         flat = out.reshape(-1)
         try:
             scratch = self._scratch.pop()

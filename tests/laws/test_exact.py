@@ -131,7 +131,9 @@ def test_every_pair_of_three_levels_decides(rule):
 @pytest.mark.parametrize("rule", ["min", "avg", [[1.0]]], ids=["min", "avg", "matrix"])
 def test_a_single_unit_the_wrong_way_is_caught(rule):
     check_unary([D // 2], E, levels([1.0], rule))
-    with pytest.raises(PairViolation, match=r"Levels 0 and 0 realise 1\.00000000.* promised 1\.0"):
+    with pytest.raises(
+        PairViolation, match=r"Levels '0' and '0' realise 1\.00000000.* promised 1\.0"
+    ):
         check_unary([D // 2], [E[0] - 1], levels([1.0], rule))
     check_unary([D // 2], [E[0] - 1], levels([1.0], rule, [1]))  # a lone item has no other
 
@@ -161,14 +163,14 @@ def test_a_matrix_is_checked_in_both_directions(first, second):
         lambda top: ratio(raised(top), b, first, second) <= true_exp(1.0), b[first], D - 1
     )
     check_unary(raised(top), b, some)
-    with pytest.raises(PairViolation, match=f"Levels {first} and {second}"):
+    with pytest.raises(PairViolation, match=f"Levels '{first}' and '{second}'"):
         check_unary(raised(top + 1), b, some)
 
 
 def test_a_pair_without_demand_may_do_anything():
     a, b = [D - 1, D // 2], [1, D // 2 - 1]
     check_unary(a, b, levels([1.0, 1.0], [[math.inf, math.inf], [math.inf, 1.0]]))
-    with pytest.raises(PairViolation, match="Levels 0 and 1"):
+    with pytest.raises(PairViolation, match="Levels '0' and '1'"):
         check_unary(a, b, levels([1.0, 1.0], [[math.inf, 1.0], [math.inf, 1.0]]))
 
 

@@ -89,19 +89,7 @@ def test_the_last_digits_count():
     assert np.all(np.abs(shares - low) <= 5 * np.sqrt(low * (1 - low) / 100_000) + 1e-4)
 
 
-@pytest.mark.parametrize("thresholds", [[], [-1], [DENOMINATOR], [0.5], [[1]]])
-def test_bad_thresholds_are_refused(thresholds):
-    with pytest.raises(InputError, match="thresholds"):
-        BernoulliRows(thresholds, rows=1)
-
-
-def test_unsuitable_arrays_and_generators_are_refused():
-    draws, words = BernoulliRows([1, 2], rows=4), seeded_words(np.random.default_rng(0))
-    for shape in ((5, 1), (2, 2), (4,)):
-        with pytest.raises(InputError, match="out"):
-            draws.fill(np.empty(shape, dtype=np.uint64), words)
-    with pytest.raises(InputError, match="out"):
-        draws.fill(np.empty((4, 2), dtype=np.uint64)[:, :1], words)
+def test_unsuitable_generators_are_refused():
     with pytest.raises(InputError, match="64-bit"):
         seeded_words(np.random.Generator(np.random.MT19937(0)))
 
