@@ -135,35 +135,7 @@ class SamplingPrivacy:
         values = np.concatenate([[aggregate.users - counts.sum()], counts])
         variance = self._variance(counts)
         columns = values, np.sqrt(variance), np.zeros(self.items)
-        return DieEstimates(*columns, aggregate.users, self, aggregate)
-
-    def intervals(
-        self, aggregate: Aggregate, confidence: float = 0.95
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Exact confidence limits per answer, shape ``(V + 1,)`` each, in users.
-
-        Inverts the Binomial(c, pi_s) law of the difference at equal tails, so each
-        interval covers the true count with at least ``confidence``, however small.
-
-        Examples
-        --------
-        >>> mechanism = SamplingPrivacy(0.5, 0.25, [0.25])
-        >>> nobody_moved = Aggregate(100, np.array([[75, 25], [75, 25]]))
-        >>> lower, upper = mechanism.intervals(nobody_moved)
-        >>> int(lower[1]), int(upper[1])
-        (0, 5)
-        """
-        if not 0 < confidence < 1:
-            raise InputError("confidence", confidence, "above 0 and below 1", "Write 95 % as 0.95.")
-        moved, n = self._moved(aggregate), aggregate.users
-        lower, upper = binomial_size_limits(
-            np.append(moved, moved.sum()), self.sampling, n, (1 - confidence) / 2
-        )
-        values = slice(0, -1)
-        return (
-            np.concatenate([[n - upper[-1]], lower[values]]),
-            np.concatenate([[n - lower[-1]], upper[values]]),
-        )
+        return DieEstimates(*columns, aggregate.users, moved, self.sampling)
 
     def variance(self, true_counts: ArrayLike) -> NDArray[np.float64]:
         """Exact variance of each estimated count, shape ``(V + 1,)``, in users squared."""
@@ -220,18 +192,32 @@ class SamplingPrivacy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DieEstimates(Estimates):
-    """Estimates of Sampling Privacy, with the exact limits of a binomial law of unknown size."""
+    """Estimates of Sampling Privacy; ``moved`` people of each value are seen between the rounds.
 
-    mechanism: SamplingPrivacy
-    totals: Aggregate
+    Examples
+    --------
+    >>> mechanism = SamplingPrivacy(0.5, 0.25, [0.25])
+    >>> nobody_moved = Aggregate(100, np.array([[75, 25], [75, 25]]))
+    >>> [limit.tolist() for limit in mechanism.estimate(nobody_moved).intervals()]
+    [[95.0, 0.0], [100.0, 5.0]]
+    """
+
+    moved: NDArray[np.int64]
+    sampling: float
 
     def intervals(
         self, confidence: float = 0.95, simultaneous: bool = False
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Exact confidence limits of each count, the one of no value first."""
+        """Exact confidence limits of each count, the one of no value first.
+
+        They invert the Binomial(c, pi_s) law of the difference at equal tails, so each interval
+        covers the true count with at least ``confidence``, however small.
+        """
         share = tail_share(confidence, self.values.size if simultaneous else 1)
-        lower, upper = self.mechanism.intervals(self.totals, 1 - share)
-        return lower.astype(np.float64), upper.astype(np.float64)
+        seen = np.append(self.moved, self.moved.sum())
+        limits = binomial_size_limits(seen, self.sampling, self.users, share / 2)
+        (*lower, fewest), (*upper, most) = (limit.astype(np.float64) for limit in limits)
+        return np.array([self.users - most, *lower]), np.array([self.users - fewest, *upper])
 
 
 def _probability(argument: str, value: object) -> float:

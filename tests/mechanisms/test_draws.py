@@ -13,24 +13,10 @@ from planner.mechanisms import inputs
 from planner.mechanisms.counting import Aggregate, BitCounter, pack, unpack
 from planner.mechanisms.subset_design import Segments, draw_sets
 from planner.mechanisms.unary import BernoulliRows, draw_reports
-from planner.mechanisms.words import Words, seeded_words, spawn, system_words
+from planner.mechanisms.words import Words, seeded_words, system_words
 from tests.mechanisms.decisions import draws_follow, mean_is
 
 ROWS = 120_000
-
-
-class Scripted(np.random.Generator):
-    """A generator that says what is written down, once each."""
-
-    def __init__(self, *script):
-        super().__init__(np.random.PCG64(0))
-        self.script = list(script)
-
-    def integers(self, high, size=None, dtype=np.int64):
-        values = np.asarray(self.script.pop(0))
-        assert values.shape == (size if isinstance(size, tuple) else (size,))
-        assert np.all((values >= 0) & (values < high))
-        return values.astype(dtype)
 
 
 THRESHOLDS = np.array(
@@ -171,18 +157,6 @@ def test_many_items_are_all_as_likely():
     assert not draws_follow(counts[1:], tilted / tilted.sum())
 
 
-def test_segments_of_levels_that_meet_in_words():
-    segments = Segments.of(np.array([50, 50, 900]))
-    assert segments.first.tolist() == [0, 1, 3]
-    assert segments.last.tolist() == [0, 2, 17]
-    assert segments.word.tolist() == [0, 0, 1, 1, *range(2, 16)]
-    together = np.zeros(16, dtype=np.uint64)
-    for word, mask in zip(segments.word, segments.mask, strict=True):
-        assert not together[word] & mask
-        together[word] |= mask
-    assert together.tolist() == [2**64 - 1] * 15 + [2**40 - 1]
-
-
 def test_the_true_bit_at_its_edge(monkeypatch):
     a, b = np.full(3, DENOMINATOR // 2, np.uint32), np.ones(3, np.uint32)
     own = SimpleNamespace(half=lambda _count: np.array([a[0] - 1, a[0]], dtype=np.uint32))
@@ -227,11 +201,6 @@ def test_counters_count_as_batches_come(items):
         assert counter._filled < counter._height  # nothing piles up
 
 
-def test_the_last_digits_of_every_threshold_are_kept():
-    thresholds = np.array([1, 2**14 - 1, 2**14 + 5, 2**31 + 1, DENOMINATOR - 1])
-    np.testing.assert_array_equal(BernoulliRows(thresholds, 1)._low[:5], thresholds % 2**14)
-
-
 def test_the_last_digits_decide_their_own_lane_only():
     thresholds = np.arange(1, 131) * (DENOMINATOR // 131)  # three words a row
     low = thresholds % 2**14
@@ -242,12 +211,6 @@ def test_the_last_digits_decide_their_own_lane_only():
     words = SimpleNamespace(half=lambda _count: last << np.uint32(18))
     draws._finish(flat, undecided, column, words)
     assert (flat ^ np.uint64(1 << 40)).tolist() == [0, 1 << 3, 0, 0, 1, 0]
-
-
-def test_children_are_seeded_by_all_of_256_bits():
-    words = [2**32 - 1, *range(7)]
-    first, second = (spawn(Scripted(entropy), 1)[0] for entropy in (words, [*words[:7], 7]))
-    assert first.integers(2**62) != second.integers(2**62)
 
 
 def test_counts_that_no_reports_have():

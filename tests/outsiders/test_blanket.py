@@ -78,12 +78,6 @@ def test_any_mechanism_with_one_budget(budget, central):
     assert central_delta(blanket, 0.99 * kept, 100_000).lower > 1e-6  # it is near the smallest
 
 
-def test_a_hundred_million_people():
-    blanket = Blanket.from_numbers(e, (e - 1) / (e + 1), e)
-    kept = central_epsilon(blanket, 1e-6, 10**8)
-    assert 0.000255262 < kept < 0.000255262 * 1.005
-
-
 # Answers x and x' differ in two reports of four; the others nearly always make the fourth.
 HIDDEN = np.array([[0.4, 0.1, 0.49, 0.01], [0.1, 0.4, 0.49, 0.01], [0.1, 0.1, 0.1225, 0.6775]])
 
@@ -116,12 +110,6 @@ def test_a_mechanism_where_the_published_pair_fails():
     assert published_delta(p, beta, q, people, epsilon) == pytest.approx(7.5e-12, rel=0.02)
     proven = central_delta(Blanket.from_numbers(p, beta, q), epsilon, people)
     assert proven.lower > lost.upper
-
-
-def test_more_of_any_number_hides_less():
-    base = central_delta(Blanket.from_numbers(3.0, 0.3, 4.0), 0.2, 50)
-    for more in ((3.3, 0.3, 4.0), (3.0, 0.35, 4.0), (3.0, 0.3, 4.5)):
-        assert central_delta(Blanket.from_numbers(*more), 0.2, 50).lower > base.upper
 
 
 def test_numbers_that_exclude_each_other():

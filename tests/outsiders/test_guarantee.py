@@ -1,7 +1,5 @@
 """Shuffled mechanisms, level by level."""
 
-from math import exp
-
 import numpy as np
 import pytest
 
@@ -18,9 +16,7 @@ from planner.errors import InputError
 from planner.mechanisms.itemsets import PaddedUnaryMechanism
 from planner.mechanisms.subset_design import Sides
 from planner.outsiders import (
-    Blanket,
     central_delta,
-    central_epsilon,
     seen_of,
     shuffled,
 )
@@ -56,18 +52,6 @@ def test_reference_table():
     assert list(frame["level"]) == [POLICY.names[i] for i in (0, 0, 0, 1, 1, 2)]
     assert "holds if a shuffler" in result.summary
     assert f"{PEOPLE:,}" in result.summary
-
-
-def test_reference_table_by_three_numbers():
-    high, low = TABLE.a / TABLE.b, (1 - TABLE.a) / (1 - TABLE.b)
-    seen = []
-    for i, j in PAIRS:
-        sharp = SEEN.blanket(i, j)
-        beta = float(sharp.masses @ np.maximum(sharp.first - sharp.second, 0))
-        others = float(max(max(high[i], high[j]) / low.min(), exp(sharp.local_epsilon)))
-        numbers = Blanket.from_numbers(exp(sharp.local_epsilon), beta, others)
-        seen.append(central_epsilon(numbers, 1e-6, PEOPLE))
-    assert seen == pytest.approx([0.00529, 0.01280, 0.01352, 0.01407], abs=1.2e-5)
 
 
 def test_small_tables_by_exhaustion():
