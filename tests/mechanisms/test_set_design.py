@@ -1,8 +1,8 @@
 """Set designs: reference values, tiny domains by enumeration, bounds, refusals."""
 
+import time
 from fractions import Fraction
 from itertools import combinations
-import time
 from math import exp, isclose, log
 
 import numpy as np
