@@ -79,27 +79,18 @@ class UnaryTable(_Solved, Framed):
 
     Attributes
     ----------
-    policy:
-        The levels, their budgets and the pair rule that the table keeps.
+    policy, objective:
+        What the table keeps, and what was minimised.
     a, b:
         ``Pr[report 1 | true bit 1]`` and ``Pr[report 1 | true bit 0]`` per level,
-        shape ``(t,)``, ``0 < b < a < 1``.
-    model:
-        ``"opt0"``, ``"opt1"``, ``"opt2"`` (IDUE), ``"rappor"`` or ``"oue"``.
-    method:
-        How it was found, e.g. ``"reduced"``; ``"closed form"`` for the baselines.
-    objective:
-        What was minimised.
+        shape ``(t,)``, ``0 < b < a < 1``; else an :class:`InputError`.
+    model, method:
+        ``"opt0"``, ``"opt1"``, ``"opt2"`` (IDUE), ``"rappor"`` or ``"oue"``, and how it was found.
     certificate:
         Proof of optimality; ``None`` for the baselines, which optimise nothing.
     shadow_prices:
         Per level, by how much the objective falls per nat of extra budget for that
         level (all pairs that its budget limits), shape ``(t,)``; ``None`` for baselines.
-
-    Raises
-    ------
-    InputError
-        Probabilities outside ``0 < b < a < 1`` or of the wrong shape.
     """
 
     design: ClassVar[None] = None  # answers are drawn bit by bit, not from a subset design
@@ -159,11 +150,7 @@ class UnaryTable(_Solved, Framed):
 
     @property
     def saturation_epsilon(self) -> float | None:
-        """Budget beyond which a level gains nothing (rule ``"min"``), in nats.
-
-        It is ``max s + max w``: a level with more budget gets the same
-        probabilities as one that has exactly this much. ``None`` for other rules.
-        """
+        """Budget beyond which a level gains nothing (rule ``"min"``, else ``None``), in nats."""
         if not self.policy.rule.saturates:
             return None
         s, w = logodds.to_log_odds(self.a, self.b)
@@ -184,9 +171,6 @@ class UnaryTable(_Solved, Framed):
 
     def columns(self) -> dict[str, Any]:
         """One row a level: its budget, its probabilities, and what they cost.
-
-        Columns: ``level``, ``items``, ``epsilon`` (nats), ``a``, ``b``, ``noise`` and
-        ``signal`` (variance per user, see above), ``shadow_price`` (``nan`` for baselines).
 
         Examples
         --------
@@ -216,19 +200,14 @@ class SubsetDesign(_Solved):
 
     Attributes
     ----------
-    policy:
-        The levels, their budgets and the pair rule that the design keeps.
-    types:
-        The types of reports (:class:`OutputTypes`), over groups of levels.
-    groups:
-        The group of each level, shape ``(t,)``: levels with the same budgets, or too many to
-        tell apart, share one. Their items stand together in one pool of the types, whose
-        ``item_counts`` and columns are by group. ``[0, 1, 2, ...]`` if each level is alone.
+    policy, objective:
+        What the design keeps, and what was minimised.
+    types, groups:
+        The types of reports (:class:`OutputTypes`), over groups of levels, and the group of each
+        level, shape ``(t,)``: levels with the same budgets, or too many to tell apart, share one.
     prior:
         Shares of people in the groups for which the estimator is best, shape ``(groups,)``: the
         least favourable ones, unless the objective assumes others.
-    objective:
-        What was minimised.
     certificate:
         Proof of how far from the best of all mechanisms the design is at most.
 
@@ -271,33 +250,14 @@ class SubsetDesign(_Solved):
         return self
 
     @property
-    def group_names(self) -> tuple[str, ...]:
-        """What each group of levels is called: by its levels, the first of them if many."""
-        found: list[list[str]] = [[] for _ in self.types.item_counts]
-        for name, group in zip(self.policy.names, self.groups, strict=True):
-            found[group].append(name)
-        return tuple(
-            ", ".join(one) if len(one) <= 3 else f"{one[0]} and {len(one) - 1} more"
-            for one in found
-        )
-
-    @property
     def merges_budgets(self) -> bool:
         """Whether some levels give up budget to others of their group."""
         return merges_budgets(self.policy, self.groups)
 
     @property
-    def estimator(self) -> Array:
-        """What a report adds to an item's estimated count, by type, group and side of the item.
-
-        Shape ``(n, groups, 2)``; see :meth:`OutputTypes.estimator`.
-        """
-        return self.types.estimator(self.prior)
-
-    @property
     def variances(self) -> Variances:
         """What one person adds to the variance of one item's estimated count, by group."""
-        return self.types.variances(self.estimator)
+        return self.types.variances(self.types.estimator(self.prior))
 
     @property
     def level_errors(self) -> Array:
@@ -345,18 +305,12 @@ class SubsetDesign(_Solved):
 
     @property
     def saturation_epsilon(self) -> float | None:
-        """Budget beyond which a level gains nothing (rule ``"min"``): twice the smallest, nats.
-
-        No mechanism can use more. ``None`` for other rules.
-        """
+        """Twice the smallest budget: no mechanism can use more (rule ``"min"``, else ``None``)."""
         return 2 * float(self.policy.epsilons.min()) if self.policy.rule.saturates else None
 
     @property
     def pair_losses(self) -> Array:
-        """Log-ratio of a report between two items of a pair of levels, at most, ``(t, t)``.
-
-        0 for a level with a single item, which has no pair.
-        """
+        """As of a table; 0 for a level with a single item, which has no pair."""
         losses = self.types.pair_losses
         return np.where(np.isnan(losses), 0.0, losses)[np.ix_(self.groups, self.groups)]
 
@@ -389,8 +343,6 @@ class Scenario:
 
     Attributes
     ----------
-    name:
-        What to call it.
     population:
         Share of people with each symbol, shape ``(symbols,)``: not negative, sum 1.
     directions:
@@ -399,13 +351,8 @@ class Scenario:
         Whether the people are drawn at random (the variance includes that drawing), or
         given (only the mechanism's noise counts).
     cap:
-        A ceiling that a channel keeps in this scenario; ``None`` if its error is one of
+        A ceiling above 0 that a channel keeps in this scenario; ``None`` if its error is one of
         those whose largest is made small.
-
-    Raises
-    ------
-    InputError
-        Shares that are negative or do not sum to 1, or a cap that is not above 0.
     """
 
     name: str
@@ -446,21 +393,16 @@ class Channel:
     ----------
     policy:
         One privacy level of one item per symbol; its names are the symbols.
-    wanted:
-        What each symbol adds to each wanted number, shape ``(p, symbols)``.
-    wanted_names:
-        What the wanted numbers are, ``p`` names.
+    wanted, wanted_names:
+        What each symbol adds to each wanted number, shape ``(p, symbols)``, and ``p`` names.
     matrix:
         ``Pr[report | symbol]``, shape ``(symbols, outputs)``, rows sum to 1.
     estimator:
         What a report adds to the estimate of each wanted number, shape ``(p, outputs)``:
         ``matrix @ estimator.T == wanted.T``, so every estimate is unbiased.
-    scenarios:
-        For which populations the channel was made.
-    certificate:
-        No mechanism that keeps the policy has a smaller largest error over the scenarios
-        without a cap (and keeps the caps) than ``lower_bound``, with any unbiased linear
-        estimator; ``None`` for a channel that was not optimised.
+    scenarios, certificate:
+        For which populations it was made, and the bound on the largest error of those without a
+        cap; ``None`` for a channel that was not optimised.
 
     Raises
     ------
@@ -532,14 +474,8 @@ class Channel:
     def covariance(self, population: ArrayLike, *, drawn: bool = False) -> Array:
         """Covariance per person of the estimates of the wanted shares, shape ``(p, p)``.
 
-        Divide by the number of people for the covariance of estimated shares.
-
-        Parameters
-        ----------
-        population:
-            Share of people with each symbol, shape ``(symbols,)``.
-        drawn:
-            Whether the people are drawn at random, or given.
+        ``population``: share of people with each symbol, ``drawn`` at random or given. Divide by
+        the number of people for the covariance of estimated shares.
         """
         shares = Scenario("population", np.asarray(population), np.eye(1)).population
         square = (self.estimator * (shares @ self.matrix)) @ self.estimator.T

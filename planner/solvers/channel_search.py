@@ -250,20 +250,8 @@ def best_estimator(
 ) -> Array:
     """The unbiased estimator of least weighted error for a channel, shape ``(p, outputs)``.
 
-    Parameters
-    ----------
-    wanted:
-        The numbers wanted, shape ``(p, m)``; directions that no scenario looks at get the
-        estimator of least variance.
-    scenarios, weights:
-        The scenarios, and the weight of each one's error.
-    matrix:
-        ``Pr[report | symbol]``, shape ``(m, outputs)``.
-
-    Raises
-    ------
-    ConvergenceError
-        These reports cannot tell what is wanted.
+    ``weights`` are those of the scenarios' errors; directions that no scenario looks at get the
+    estimator of least variance.
     """
     populations = np.array([scenario.population for scenario in scenarios])
     expected = populations @ matrix * weights[:, None]  # (k, outputs)
@@ -279,13 +267,7 @@ def best_estimator(
 
 
 def unbiased(estimator: Array, wanted: Array, matrix: Array) -> Array:
-    """The nearest estimator whose expectations are right, to the last digits.
-
-    Raises
-    ------
-    ConvergenceError
-        These reports cannot tell what is wanted.
-    """
+    """The nearest estimator whose expectations are right, to the last digits."""
     inverse = np.linalg.pinv(matrix, rcond=1e-12)
     for _ in range(2):
         estimator = estimator + (wanted - estimator @ matrix.T) @ inverse.T

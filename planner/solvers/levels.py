@@ -41,14 +41,9 @@ class Merged(NamedTuple):
 def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
     """Group the levels, into at most five groups, those of no importance aside.
 
-    Parameters
-    ----------
-    policy:
-        The levels.
-    alike:
-        Numbers by level, not negative, shape ``(t, k)``, the first the importance. Where merging
-        is exact, levels that differ in them are never merged; levels of no importance are never
-        merged with others.
+    ``alike`` has numbers by level, not negative, shape ``(t, k)``, the first the importance. Where
+    merging is exact, levels that differ in them are never merged; levels of no importance are
+    never merged with others.
 
     Examples
     --------
@@ -70,13 +65,6 @@ def merge(policy: PrivacyPolicy, alike: Array) -> Merged:
 
 def cut_line(places: Array, items: Groups, most: int) -> Groups:
     """Cut a line where the items' total distance to their group's ends is least.
-
-    Parameters
-    ----------
-    places, items:
-        Where the levels stand, and how many items they have, each of shape ``(t,)``.
-    most:
-        The number of groups.
 
     Examples
     --------

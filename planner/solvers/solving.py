@@ -51,10 +51,7 @@ def solve(
         An :class:`~planner.policy.objective.Objective`, or the kind of one that needs no
         further numbers: ``"worst-case"`` or ``"minimax"``.
 
-    Returns
-    -------
-    UnaryTable
-        Never outside the policy, with a certificate whose relative gap is at most 1e-6.
+    The table is never outside the policy; the relative gap of its certificate is at most 1e-6.
 
     Raises
     ------
@@ -96,18 +93,8 @@ def solve(
 def baseline(policy: PrivacyPolicy, model: str) -> UnaryTable:
     """The table of plain LDP at the smallest pair budget: what users would pick instead.
 
-    Parameters
-    ----------
-    policy:
-        The levels and budgets; the table protects every pair like the most sensitive one.
-    model:
-        ``"rappor"`` (symmetric, ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``) or
-        ``"oue"`` (``a = 1/2``, ``b = 1 / (e^eps + 1)``).
-
-    Raises
-    ------
-    InputError
-        There is no such baseline.
+    ``model`` is ``"rappor"`` (symmetric, ``a = 1 - b = e^(eps/2) / (e^(eps/2) + 1)``) or
+    ``"oue"`` (``a = 1/2``, ``b = 1 / (e^eps + 1)``); every pair is protected alike.
 
     Examples
     --------

@@ -31,13 +31,8 @@ NO_SPLIT = 1e-6
 class Variances(NamedTuple):
     """What one person adds to the variance of one item's estimated count.
 
-    Attributes
-    ----------
-    other:
-        Shape ``(t, t)``: a person of level ``k`` (row) to an item of level ``i`` (column)
-        that is not their answer. 0 on the diagonal of a one-item level: there is no such item.
-    own:
-        Shape ``(t,)``: a person of level ``k`` to the item that is their answer.
+    ``other``, ``(t, t)``: a person of level ``k`` (row) to an item of level ``i`` (column) that is
+    not their answer; 0 on the diagonal of a one-item level. ``own``, ``(t,)``: to the one that is.
     """
 
     other: Array
@@ -61,11 +56,6 @@ class OutputTypes:
     high_counts:
         ``k_i``: how many of the level's items stand on the high side, ``0 <= k_i <= m_i``,
         shape ``(n, t)``.
-
-    Raises
-    ------
-    InputError
-        The shapes do not fit, or a number is outside its range.
 
     Examples
     --------
@@ -118,18 +108,23 @@ class OutputTypes:
 
     @property
     def means(self) -> Array:
-        """Mean likelihood of a level's items, shape ``(n, t)``.
-
-        ``weights @ means`` is 1 for every level: it is the total probability.
-        """
+        """Mean likelihood of a level's items, shape ``(n, t)``; ``weights @ means`` is 1."""
         return self.low + (self.high - self.low) * (self.high_counts / self.item_counts)
 
     @property
     def probabilities(self) -> Array:
         """``Pr[type, own side | level]``, shape ``(t, n, 2)``; side 0 is low, 1 is high."""
-        high = self.weights[:, None] * self.high * (self.high_counts / self.item_counts)
-        low = self.weights[:, None] * self.low * (self.low_counts / self.item_counts)
-        return np.stack([low.T, high.T], axis=2)
+        return (self._values * self._counts / self.item_counts[:, None]).transpose(1, 0, 2)
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        """Items of either side, shape ``(n, t, 2)``."""
+        return np.stack([self.low_counts, self.high_counts], axis=2)
+
+    @property
+    def _values(self) -> Array:
+        """Likelihoods of either side times the type's weight, shape ``(n, t, 2)``."""
+        return np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
 
     def estimator(self, prior: ArrayLike) -> Array:
         """The unbiased linear estimator with the smallest total error if answers follow ``prior``.
@@ -143,16 +138,8 @@ class OutputTypes:
 
             g[o, i, side] = [(v_side - mean_oi) / ev_i + (B^-1 mean_o)_i / m_i] / w_o
 
-        Parameters
-        ----------
-        prior:
-            Share of people in each level, shape ``(t,)``, not negative. Between levels without
-            a common type (components of the policy) only the shares within one matter.
-
-        Returns
-        -------
-        g:
-            Shape ``(n, t, 2)``; 0 for a side without items and a level without the type.
+        ``prior``: share of people in each level, shape ``(t,)``, not negative. The result has
+        shape ``(n, t, 2)``; it is 0 for a side without items and a level without the type.
 
         Raises
         ------
@@ -165,28 +152,21 @@ class OutputTypes:
         >>> types.estimator([1.0]).round(4).tolist()  # the counts sum to the people
         [[[-0.3333, 1.6667]]]
         """
-        m = self.item_counts.astype(np.float64)
-        shares = np.asarray(prior, dtype=np.float64)
-        means = self.means
-        expected = means @ shares
+        m, means, gap = self.item_counts, self.means, self.high - self.low
+        expected = means @ np.asarray(prior, dtype=np.float64)
         if not (expected > 0).all():
             raise InputError("prior", prior, "above 0 in a level of every type", "Spread it.")
-        share = self.weights / expected
-        within = share @ self._spread()
+        share, x, several = self.weights / expected, self.high_counts / m, m > 1
+        # Of each level sum over items of (v - mean)^2 / (m - 1).
+        within = share @ (np.square(gap) * x * self.low_counts / np.maximum(m - 1, 1))
         between = (means * share[:, None]).T @ means
         totals = np.linalg.lstsq(between, means.T, rcond=1e-15)[0].T / m
-        several = self.item_counts > 1
         if not (within[several] > 0).all() or np.linalg.matrix_rank(between) < m.size:
             raise InputError("types", self.size, "enough to tell all items apart", "Add types.")
-        slope = np.divide(1.0, within, out=np.zeros_like(within), where=several)
-        x = self.high_counts / self.item_counts
-        gap = self.high - self.low
-        low = (totals - gap * x * slope) / expected[:, None]
-        high = (totals + gap * (1 - x) * slope) / expected[:, None]
-        present = self.high > 0
-        low = np.where((self.low_counts > 0) & present, low, 0.0)
-        high = np.where((self.high_counts > 0) & present, high, 0.0)
-        return np.stack([low, high], axis=2)
+        slope = gap * np.divide(1.0, within, out=np.zeros_like(within), where=several)
+        apart = slope[..., None] * np.stack([-x, 1 - x], axis=2)
+        present = (self._counts > 0) & (self.high > 0)[..., None]
+        return np.where(present, (totals[..., None] + apart) / expected[:, None, None], 0.0)
 
     @property
     def pair_losses(self) -> Array:
@@ -206,22 +186,10 @@ class OutputTypes:
         losses[np.diag_indices(losses.shape[0])] = np.where(alone, np.nan, np.diag(losses))
         return np.asarray(losses)
 
-    def _spread(self) -> Array:
-        """``sum over a level's items of (v - mean)^2 / (m - 1)``, shape ``(n, t)``."""
-        m = self.item_counts
-        x = self.high_counts / m
-        others = np.maximum(m - 1, 1)
-        return np.square(self.high - self.low) * x * self.low_counts / others
-
     def variances(self, estimator: Array) -> Variances:
         """What one person adds to the variance of one item's estimated count, exactly.
 
         Sums of terms that are never negative: no digits cancel, for any number of items.
-
-        Parameters
-        ----------
-        estimator:
-            From :meth:`estimator`, shape ``(n, t, 2)``.
 
         Examples
         --------
@@ -239,15 +207,7 @@ class OutputTypes:
         For an unbiased estimator 0 for every item that is not the person's answer, and 1 for
         the one that is.
 
-        Parameters
-        ----------
-        numbers:
-            One by type, level and side, shape ``(n, t, 2)``.
-
-        Returns
-        -------
-        other, own:
-            Of the shapes of :class:`Variances`.
+        ``numbers`` have the shape ``(n, t, 2)``, the result those of :class:`Variances`.
 
         Examples
         --------
@@ -256,9 +216,7 @@ class OutputTypes:
         >>> abs(other).round(12).tolist(), own.round(12).tolist()
         ([[0.0]], [1.0])
         """
-        m = self.item_counts.astype(np.float64)
-        counts = np.stack([self.low_counts, self.high_counts], axis=2).astype(np.float64)
-        values = np.stack([self.low, self.high], axis=2) * self.weights[:, None, None]
+        m, counts, values = self.item_counts, self._counts, self._values
         shares = counts / m[:, None]
         other = (values * shares).sum(axis=2).T @ (numbers * shares).sum(axis=2)
         # Two different items of one level: the second side has one item less to offer.
@@ -273,14 +231,7 @@ def pooled(
 ) -> PrivacyPolicy:
     """The policy over groups of levels, a pair's budget being the least of all that it stands for.
 
-    Parameters
-    ----------
-    policy:
-        The levels.
-    groups:
-        The group of each level, from 0, shape ``(t,)``.
-    least:
-        ``np.minimum``: whoever keeps the result keeps the policy. ``np.maximum``: the reverse.
+    ``np.minimum``: whoever keeps the result keeps the policy. ``np.maximum``: the reverse.
 
     Examples
     --------

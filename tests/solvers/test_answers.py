@@ -219,7 +219,6 @@ def test_levels_of_one_group_have_their_own_errors():
     first, second = 10 * other[0, 0] + own[0], 6 * other[0, 0] + 5 * own[0]
     assert design.objective_value == pytest.approx(max(first, second), rel=1e-12)
     np.testing.assert_allclose(design.level_errors, 2 * other[0, 0] + own[0])
-    assert design.group_names == ("one, two",)
 
 
 def test_designs_refuse():
