@@ -201,7 +201,7 @@ def design_collection() -> Figure:
     policy = design_policy(ITEMS)
     levels = zip(policy.epsilons.tolist(), policy.item_counts.tolist(), strict=True)
     question = Categorical("q", tuple(Level(f"{e}", e, item_count=m) for e, m in levels))
-    solved = solve(policy), best_design(policy)
+    solved = solve(question.policy), best_design(question.policy)
     times = [
         [seconds(lambda one=one: _collected(question, one, USERS), repeat=1) for one in solved]
         for _ in range(3)
